@@ -1,0 +1,27 @@
+# Two commands: `make demo` runs the main job on real pages, `make test` runs all the tests.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: install check test test-long clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pincite needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "The venv module is missing: install python3-venv (Debian, Ubuntu: apt install python3-venv)"; exit 2; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --editable . --group dev
+	@touch $@
+
+check: $(STAMP)
+	scripts/check
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+test-long: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m long
+
+clean:
+	rm -rf .venv

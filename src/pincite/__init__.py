@@ -1,0 +1,33 @@
+"""Deep web research you can check.
+
+The public names of Pincite, imported on first use so that `import pincite` stays light.
+"""
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from pincite.domain import errors as errors
+
+_HOMES: dict[str, tuple[str, str | None]] = {
+    "errors": ("pincite.domain.errors", None),
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pincite' has no attribute {name!r}")
+    from importlib import import_module
+
+    module_name, attribute = _HOMES[name]
+    module = import_module(module_name)
+    value = module if attribute is None else getattr(module, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,48 @@
+"""Caps and counts of a run. A spend is reserved before it happens and settled after (architecture, invariant 4)."""
+
+from dataclasses import dataclass, fields
+from decimal import Decimal
+
+ZERO_USD = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts of what was (or would be) spent. Addition is per field; no field is ever negative."""
+
+    searches: int = 0
+    pages: int = 0
+    web_requests: int = 0
+    size_bytes: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: Decimal = ZERO_USD
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Usage)))
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(*(max(getattr(self, f.name) - getattr(other, f.name), 0) for f in fields(Usage)))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Caps of one run; `None` means no cap. Rounds and seconds are caps of the loop, not of single calls."""
+
+    searches: int | None = None
+    pages: int | None = None
+    web_requests: int | None = None
+    size_bytes: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: Decimal | None = None
+    rounds: int | None = None
+    deadline_s: float | None = None
+
+    def first_exceeded(self, usage: Usage) -> str | None:
+        """The name of the first cap that `usage` is above, or None when all hold."""
+        for field in fields(Usage):
+            cap = getattr(self, field.name)
+            if cap is not None and getattr(usage, field.name) > cap:
+                return field.name
+        return None

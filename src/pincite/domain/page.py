@@ -1,0 +1,309 @@
+r"""Captures of pages and what was read out of them.
+
+A `Snapshot` is what came over the wire; a `Document` is the tuple of blocks an extractor read out of it. All offsets
+are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A `Quote` is made only by slicing.
+"""
+
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+
+from pincite.domain.errors import QuoteMismatch
+from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
+from pincite.domain.ids import document_id
+
+BLOCK_SEPARATOR = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One immutable capture of one URL.
+
+    `url` is what was asked, `final_url` where the redirects ended, `canonical_url` what the page is known as.
+    `headers` are lower-case names in wire order. `via` names the backend (`direct`, `archive`, `chromium`, ...).
+    `note` says where packaged pages come from ("from Debian package P version V, file F, not fetched").
+    """
+
+    snapshot_id: str
+    url: str
+    final_url: str
+    canonical_url: str
+    status: int
+    content_type: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = field(repr=False)
+    body_sha256: str
+    fetched_at: datetime
+    via: str
+    robots: str = "allowed"
+    usage_signals: tuple[str, ...] = ()
+    redirects: tuple[str, ...] = ()
+    note: str = ""
+
+
+class BlockKind(StrEnum):
+    """The role of a block on its page."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST_ITEM = "list_item"
+    TERM = "term"
+    DEFINITION = "definition"
+    CODE = "code"
+    TABLE = "table"
+    QUOTATION = "quotation"
+    CAPTION = "caption"
+    FOOTNOTE = "footnote"
+
+
+class MarkKind(StrEnum):
+    """Inline meaning inside a block."""
+
+    LINK = "link"
+    CODE = "code"
+    STRONG = "strong"
+    EMPHASIS = "emphasis"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An inline span `[start, end)` of a block's own text; `href` for links."""
+
+    start: int
+    end: int
+    kind: MarkKind
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One paragraph, heading, list item, table ... of a page.
+
+    `text` is what quotes are sliced from. For a table it is one line per row with cells joined by " | ", and `rows`
+    holds the cells (first row is the header when `has_header`). `level` is the heading level 1-6, or the list depth
+    from 0. `language` is that of a code block. `page` is the page number in a PDF, from 1.
+    """
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    ordered: bool = False
+    number: int | None = None
+    language: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+    has_header: bool = False
+    marks: tuple[Mark, ...] = ()
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    """A heading and where it starts in `Document.text`."""
+
+    level: int
+    title: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An outgoing link in page order; `rank` starts at 1."""
+
+    url: str
+    text: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What one version of one extractor read out of a snapshot. The same blocks always give the same `text` and id."""
+
+    extractor: str
+    version: str
+    blocks: tuple[Block, ...]
+    title: str = ""
+    byline: str = ""
+    site_name: str = ""
+    description: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    language: str = ""
+    canonical_url: str = ""
+    links: tuple[Link, ...] = ()
+    warnings: tuple[str, ...] = ()
+    text: str = field(init=False, repr=False)
+    starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    document_id: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        starts: list[int] = []
+        position = 0
+        for block in self.blocks:
+            starts.append(position)
+            position += len(block.text) + len(BLOCK_SEPARATOR)
+        text = BLOCK_SEPARATOR.join(block.text for block in self.blocks)
+        if not unicodedata.is_normalized("NFC", text) or "\r" in text:
+            raise ValueError("block texts must be NFC with \\n line ends")
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "starts", tuple(starts))
+        object.__setattr__(self, "document_id", document_id(self.extractor, self.version, text))
+
+    @property
+    def outline(self) -> tuple[OutlineEntry, ...]:
+        """The headings with their offsets, in order."""
+        return tuple(
+            OutlineEntry(block.level, block.text, start)
+            for block, start in zip(self.blocks, self.starts, strict=True)
+            if block.kind is BlockKind.HEADING
+        )
+
+    def block_at(self, offset: int) -> int:
+        """The index of the block that holds `offset` (a separator counts to the block before it)."""
+        return max(bisect_right(self.starts, offset) - 1, 0)
+
+    def section_path(self, offset: int) -> tuple[str, ...]:
+        """The headings above `offset`, outermost first."""
+        path: list[OutlineEntry] = []
+        for entry in self.outline:
+            if entry.start > offset:
+                break
+            while path and path[-1].level >= entry.level:
+                path.pop()
+            path.append(entry)
+        return tuple(entry.title for entry in path)
+
+    def quote(self, start: int, end: int) -> Quote:
+        """The passage `[start, end)` as a Quote with its surroundings. The only way to make one.
+
+        Errors:
+            QuoteMismatch: the span is empty or outside the text.
+        """
+        if not 0 <= start < end <= len(self.text):
+            raise QuoteMismatch(f"no passage at {start}-{end} in a text of {len(self.text)} characters")
+        return seal_quote(
+            QuoteRecord(
+                document_id=self.document_id,
+                start=start,
+                end=end,
+                text=self.text[start:end],
+                prefix=self.text[max(0, start - CONTEXT_CHARS) : start],
+                suffix=self.text[end : end + CONTEXT_CHARS],
+            )
+        )
+
+    def verify(self, record: QuoteRecord) -> Quote:
+        """The stored `record` as a Quote, after checking every field against this text.
+
+        Errors:
+            QuoteMismatch: another document, another text at that place, or other surroundings.
+        """
+        if record.document_id != self.document_id:
+            raise QuoteMismatch(f"quote belongs to {record.document_id}, not to {self.document_id}")
+        quote = self.quote(record.start, record.end)
+        for name in ("text", "prefix", "suffix"):
+            if getattr(quote, name) != getattr(record, name):
+                raise QuoteMismatch(
+                    f"the {name} of the quote at {record.start}-{record.end} is not what the stored document says",
+                    context={"field": name, "document_id": self.document_id},
+                )
+        return quote
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A token-bounded slice `[start, end)` of a document; `tokens` is an estimate, `section` the headings above."""
+
+    document_id: str
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    section: tuple[str, ...] = ()
+
+
+class Render(StrEnum):
+    """Whether a browser may be used."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds."""
+
+    url: str
+    mode: str = "auto"
+    output_format: str = "markdown"
+    max_chars: int = 6_000
+    offset: int = 0
+    include_links: bool = False
+    max_links: int = 20
+    allow_redirects: bool = True
+    persist: bool = True
+    force_refresh: bool = False
+    prefer_language: str | None = None
+    render: Render = Render.AUTO
+    include_domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+    deadline_s: float = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class FetchInfo:
+    """How the page was come by. Times in milliseconds, sizes in bytes or characters as named."""
+
+    via: str
+    fetched_at: datetime
+    size_bytes: int
+    parser: str
+    html_chars: int = 0
+    markdown_chars: int = 0
+    timings_ms: tuple[tuple[str, float], ...] = ()
+    cache: str = "off"
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """A page as a reader wants it: `content` is a window of the whole, never silently cut (`next_offset`).
+
+    `snapshot` and `document` are the stored evidence behind it.
+    """
+
+    content: str
+    content_format: str
+    status: int
+    content_type: str
+    excerpt: str
+    truncated: bool
+    next_offset: int | None
+    title: str
+    final_url: str
+    canonical_url: str
+    snapshot_id: str
+    info: FetchInfo
+    snapshot: Snapshot = field(repr=False)
+    document: Document = field(repr=False)
+    byline: str = ""
+    site_name: str = ""
+    language: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPage:
+    """A page of a local library before it is read: where it is published and the bytes as stored."""
+
+    url: str
+    body: bytes = field(repr=False)
+    content_type: str
+    captured_at: datetime
+    published_on: date | None = None
+    note: str = ""

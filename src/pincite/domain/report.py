@@ -1,0 +1,359 @@
+"""The report: sentences tied to claims, claims tied to stored passages, references numbered as they appear.
+
+Field names here are the report JSON (`schema_version` 1, architecture §6). A Report that breaks a rule can't be built:
+no orphan sentence, no dangling `[n]`, no unsourced summary sentence (invariant 2). `normalize_citation` lives here too.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from pincite.domain.errors import Internal
+from pincite.domain.evidence import Check, ClaimType, Relation, VerdictStatus
+
+SCHEMA_VERSION = 1
+PARTIAL_MARK = "(partly supported)"
+EXCERPT_CHARS = 280
+
+
+class SentenceKind(StrEnum):
+    """A claim sentence states facts and is cited; a connective one states none."""
+
+    CLAIM = "claim"
+    CONNECTIVE = "connective"
+
+
+class Mode(StrEnum):
+    """Who did the reading and writing."""
+
+    EXTRACTIVE = "extractive"
+    MODEL = "model"
+    MIXED = "mixed"
+
+
+class ReportStatus(StrEnum):
+    """Whether the report answers the question."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    INSUFFICIENT_EVIDENCE = "insufficient_evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence as printed, without its `[n]`; `references` are the numbers printed after it."""
+
+    text: str
+    kind: SentenceKind
+    claim_ids: tuple[str, ...] = ()
+    references: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The direct answer: claim sentences only, empty when nothing supports one."""
+
+    sentences: tuple[Sentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A headed part; `citations` are the reference numbers its sentences use, in order, once each."""
+
+    heading: str
+    sentences: tuple[Sentence, ...]
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEvidence:
+    """A stored quote of a claim: where it stands and in which capture. Checked anew by `pincite check`."""
+
+    document_id: str
+    snapshot_id: str
+    body_sha256: str
+    url: str
+    quote: str
+    start: int
+    end: int
+    prefix: str = ""
+    suffix: str = ""
+    relation: Relation = Relation.SUPPORTS
+    fragment_url: str = ""
+    reference_n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportClaim:
+    """A verified statement with its verdict, the checks behind it and its quotes."""
+
+    id: str
+    text: str
+    type: ClaimType
+    confidence: float
+    verdict: VerdictStatus
+    checks: tuple[Check, ...] = ()
+    evidence: tuple[ReportEvidence, ...] = ()
+    independent_sources: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A numbered entry of the reference list. `url` is canonical, `fetched_url` what was read."""
+
+    n: int
+    url: str
+    title: str
+    accessed_at: datetime
+    snapshot_id: str
+    excerpt: str
+    author: str | None = None
+    published_at: datetime | None = None
+    fetched_url: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportConflictSide:
+    """One side of a conflict with its passages."""
+
+    statement: str
+    independent_sources: int
+    evidence: tuple[ReportEvidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportConflict:
+    """Statements that exclude each other."""
+
+    claim_ids: tuple[str, ...]
+    sides: tuple[ReportConflictSide, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportGap:
+    """What the sources did not answer, and what was tried."""
+
+    sub_question: str
+    reason: str
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLead:
+    """Found but not read."""
+
+    title: str
+    url: str
+    snippet: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedClaim:
+    """A proposed claim that did not pass, and why."""
+
+    text: str
+    verdict: VerdictStatus
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportConstraints:
+    """The limits the run obeyed; days as ISO text."""
+
+    include_domains: tuple[str, ...] = ()
+    prefer_domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+    per_domain_cap: int | None = None
+    since: str | None = None
+    until: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Counts of the run. `domain_diversity` = distinct registrable domains ÷ references."""
+
+    duration_s: float = 0.0
+    searches: int = 0
+    pages_fetched: int = 0
+    pages_failed: int = 0
+    dead_links: int = 0
+    robots_disallowed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: Decimal = Decimal(0)
+    sources_count: int = 0
+    domain_diversity: float = 0.0
+    cache_hits: int = 0
+    cache_misses: int = 0
+    claims_checked: int = 0
+    claims_total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCitation:
+    """A source of a finding in the smallest useful shape."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A statement with at least one citation."""
+
+    statement: str
+    citations: tuple[FindingCitation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A finished answer. Building one that breaks invariant 2 raises `Internal`."""
+
+    run_id: str
+    report_id: str
+    question: str
+    title: str
+    created_at: datetime
+    profile: str
+    mode: Mode
+    status: ReportStatus
+    summary: Summary
+    sections: tuple[Section, ...]
+    claims: tuple[ReportClaim, ...]
+    references: tuple[Reference, ...]
+    constraints: ReportConstraints = ReportConstraints()
+    conflicts: tuple[ReportConflict, ...] = ()
+    gaps: tuple[ReportGap, ...] = ()
+    leads: tuple[ReportLead, ...] = ()
+    rejected_claims: tuple[RejectedClaim, ...] = ()
+    metrics: Metrics = Metrics()
+    version: int = 1
+    markdown: str = ""
+    schema_version: int = field(default=SCHEMA_VERSION)
+
+    def __post_init__(self) -> None:
+        broken = next(broken_rules(self), None)
+        if broken is not None:
+            raise Internal(f"the report breaks a rule: {broken}", reason="report_rule")
+
+    def sentences(self) -> tuple[Sentence, ...]:
+        """All sentences in reading order."""
+        return self.summary.sentences + tuple(s for section in self.sections for s in section.sentences)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Every claim once, with its citations (at least one each)."""
+        entries = {reference.n: reference for reference in self.references}
+        found = []
+        for claim in self.claims:
+            citations = tuple(
+                FindingCitation(entries[e.reference_n].url, entries[e.reference_n].title, _cut(e.quote))
+                for e in claim.evidence
+                if e.reference_n in entries and e.relation is Relation.SUPPORTS
+            )
+            if citations:
+                found.append(Finding(claim.text, tuple(dict.fromkeys(citations))))
+        return tuple(found)
+
+
+def broken_rules(report: Report) -> Iterator[str]:
+    """Each rule of invariant 2 that `report` breaks, as a sentence; nothing for a sound report."""
+    claims = {claim.id: claim for claim in report.claims}
+    numbers = tuple(reference.n for reference in report.references)
+    if numbers != tuple(range(1, len(numbers) + 1)):
+        yield f"references are numbered {numbers}, not 1..{len(numbers)}"
+    for sentence in report.summary.sentences:
+        if sentence.kind is not SentenceKind.CLAIM:
+            yield f"unsourced summary sentence: {sentence.text!r}"
+    for sentence in report.sentences():
+        yield from _broken_sentence(sentence, claims)
+    cited = tuple(dict.fromkeys(n for sentence in report.sentences() for n in sentence.references))
+    if cited != numbers:
+        yield f"the text cites {cited} but the reference list is {numbers}"
+    stated = {claim_id for sentence in report.sentences() for claim_id in sentence.claim_ids}
+    stated |= {claim_id for conflict in report.conflicts for claim_id in conflict.claim_ids}
+    for claim in report.claims:
+        if claim.id not in stated:
+            yield f"orphan claim {claim.id}"
+    for section in report.sections:
+        used = tuple(dict.fromkeys(n for s in section.sentences for n in s.references))
+        if not used:
+            yield f"section without a citation: {section.heading!r}"
+        if section.citations != used:
+            yield f"section {section.heading!r} lists citations {section.citations} but uses {used}"
+
+
+def _broken_sentence(sentence: Sentence, claims: dict[str, ReportClaim]) -> Iterator[str]:
+    if sentence.kind is SentenceKind.CONNECTIVE:
+        if sentence.claim_ids or sentence.references:
+            yield f"connective sentence with citations: {sentence.text!r}"
+        if any(character.isdigit() for character in sentence.text):
+            yield f"connective sentence with a figure: {sentence.text!r}"
+        return
+    if not sentence.claim_ids or not sentence.references:
+        yield f"orphan sentence: {sentence.text!r}"
+    carried: set[int | None] = set()
+    for claim_id in sentence.claim_ids:
+        claim = claims.get(claim_id)
+        if claim is None:
+            yield f"sentence states the unknown claim {claim_id}"
+            continue
+        carried |= {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS}
+        if claim.verdict not in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
+            yield f"sentence states a claim that is {claim.verdict}: {sentence.text!r}"
+        if claim.verdict is VerdictStatus.PARTIAL and not sentence.text.endswith(PARTIAL_MARK):
+            yield f"sentence does not say that it is partly supported: {sentence.text!r}"
+    for n in sentence.references:
+        if n not in carried:
+            yield f"[{n}] after {sentence.text!r} carries none of its claims"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source in the one shape all front doors use."""
+
+    url: str
+    title: str
+    accessed_at: str
+    excerpt: str
+    published_at: str | None = None
+
+
+def normalize_citation(
+    url: str,
+    title: str,
+    accessed_at: datetime,
+    excerpt: str,
+    published_at: datetime | None = None,
+) -> Citation:
+    """The source as a Citation: UTC times, one-line title, excerpt of at most 280 characters cut on a word.
+
+    `url` must already be canonical (`url_key` and `vet_url` make it so). Idempotent: feeding the result back
+    gives the same value.
+    """
+    return Citation(
+        url=url,
+        title=" ".join(unicodedata.normalize("NFC", title).split()) or url,
+        accessed_at=_utc(accessed_at),
+        excerpt=_cut(excerpt),
+        published_at=None if published_at is None else _utc(published_at),
+    )
+
+
+def _utc(moment: datetime) -> str:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _cut(text: str, limit: int = EXCERPT_CHARS) -> str:
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    return (head[: head.rfind(" ")] if " " in head[limit // 2 :] else head).rstrip(" ,;:.-–—…") + "…"

@@ -1,0 +1,102 @@
+"""What is asked of a search provider and what comes back. Results are leads, never evidence (invariant 3)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Topic(StrEnum):
+    """The kind of source a query wants."""
+
+    GENERAL = "general"
+    NEWS = "news"
+    RESEARCH = "research"
+    CODE = "code"
+
+
+class Depth(StrEnum):
+    """How hard a provider should look; advanced costs more where a provider charges for it."""
+
+    BASIC = "basic"
+    ADVANCED = "advanced"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Limits on where and when evidence may come from.
+
+    `include_domains` restricts, `prefer_domains` ranks first, `exclude_domains` removes; a name covers its
+    subdomains. `since` and `until` are inclusive days. `per_domain_cap` counts over the whole result set.
+    """
+
+    include_domains: tuple[str, ...] = ()
+    prefer_domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+    per_domain_cap: int | None = None
+    since: date | None = None
+    until: date | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search request, the same for every provider. `max_results` 1 and up; 10 is the usual ceiling."""
+
+    text: str
+    max_results: int = 5
+    constraints: Constraints = Constraints()
+    region: str | None = None
+    topic: Topic = Topic.GENERAL
+    depth: Depth | None = None
+    include_answer: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One hit. `rank` starts at 1; `score` is the provider's own and not comparable between providers."""
+
+    title: str
+    url: str
+    snippet: str
+    provider: str
+    rank: int
+    score: float | None = None
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAttempt:
+    """What one provider said to one query: `outcome` is `ok`, `empty` or an error code in lower case."""
+
+    provider: str
+    outcome: str
+    latency_ms: float = 0.0
+    cost_usd: Decimal = Decimal(0)
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchInfo:
+    """How an answer came about: who was tried and why, cache state, time, money, results dropped by rule."""
+
+    providers_tried: tuple[ProviderAttempt, ...] = ()
+    cache: str = "off"
+    fetched_at: datetime | None = None
+    latency_ms: float = 0.0
+    cost_usd: Decimal = Decimal(0)
+    stale: bool = False
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """Results in rank order. `answer` and `follow_up_questions` are a provider's own words: leads, not evidence."""
+
+    query: str
+    results: tuple[SearchResult, ...] = ()
+    answer: str | None = None
+    follow_up_questions: tuple[str, ...] = ()
+    info: SearchInfo = SearchInfo()

@@ -1,0 +1,330 @@
+"""What Pincite needs from outside, on one page. Adapters implement these; only `wiring` names an adapter.
+
+Every await has a deadline kept by the adapter; every method raises errors of `domain.errors` only.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol, TypeVar
+
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.events import Event, EventType, Json, RunStatus
+from pincite.domain.evidence import Verdict
+from pincite.domain.page import Document, FetchRequest, FetchResult, Snapshot
+from pincite.domain.report import Report
+from pincite.domain.search import Query, SearchResponse
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Clock(Protocol):
+    """Time as the program sees it; tests freeze it."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, UTC."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Seconds that never run backwards."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        ...
+
+
+class SearchProvider(Protocol):
+    """One search engine."""
+
+    @property
+    def name(self) -> str:
+        """The name used in settings, results and events."""
+        ...
+
+    async def search(self, query: Query) -> SearchResponse:
+        """Results in the engine's own order; an empty tuple only when the engine said that there are none."""
+        ...
+
+
+class Resolver(Protocol):
+    """DNS."""
+
+    async def resolve(self, host: str) -> Sequence[str]:
+        """All addresses of `host`, unvetted, as text. Errors: DnsError, DeadLink (the name does not exist)."""
+        ...
+
+
+class FetchBackend(Protocol):
+    """One way to come by the bytes of a page."""
+
+    @property
+    def name(self) -> str:
+        """The value of `Snapshot.via`."""
+        ...
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        """One capture, policy already applied at every hop."""
+        ...
+
+
+class Extractor(Protocol):
+    """Bytes to blocks. CPU work: callers run it in a worker."""
+
+    def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
+        """The document. Errors: ParseError, EmptyContent, UnsupportedContentType, TooLarge."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an outside call came to, as the ledger keeps it: plain JSON and what it cost."""
+
+    value: Json
+    usage: Usage = Usage()
+
+
+class Ledger(Protocol):
+    """The record of every outside call of one run: reserved before, settled after, replayed by content."""
+
+    async def call(
+        self, kind: str, request: Mapping[str, Json], estimate: Usage, do: Callable[[], Awaitable[Outcome]]
+    ) -> Json:
+        """The outcome of this logical call; a finished one comes from the record without a call.
+
+        `request` is the whole identity of the call: no provider, key, time or id in it. An error of
+        `domain.errors` raised by `do` is recorded; a final one is raised again on replay, a retryable one is not.
+
+        Errors: BudgetExhausted (nothing was called), RunFenced, StorageUnavailable, StorageFull, and what `do` raises.
+        """
+        ...
+
+    async def spent(self) -> Usage:
+        """What this run has settled so far."""
+        ...
+
+
+class EventSink(Protocol):
+    """Where a run says what happened."""
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The stored, numbered event; a resumed run writes each only once."""
+        ...
+
+
+class SnapshotStore(Protocol):
+    """Captures, bodies stored once per hash."""
+
+    async def put(self, snapshot: Snapshot) -> None:
+        """Store it; putting the same id again changes nothing."""
+        ...
+
+    async def get(self, snapshot_id: str) -> Snapshot | None:
+        """The capture, or None."""
+        ...
+
+
+class DocumentStore(Protocol):
+    """What extractors read, tied to the capture."""
+
+    async def put(self, document: Document, snapshot_id: str) -> None:
+        """Store it; putting the same id again changes nothing."""
+        ...
+
+    async def get(self, document_id: str) -> Document | None:
+        """The document, or None."""
+        ...
+
+    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
+        """What this extractor version read out of that capture, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The row of a run. `inputs` is all that is needed to execute it again; frozen at the start."""
+
+    run_id: str
+    scope: str
+    question: str
+    status: RunStatus
+    created_at: datetime
+    updated_at: datetime
+    inputs: Mapping[str, Json]
+    budget: Budget
+    usage: Usage = Usage()
+    epoch: int = 0
+    reason: str = ""
+
+
+class RunStore(Protocol):
+    """Runs, their events and reports. Every method sees one scope only."""
+
+    async def create(self, record: RunRecord) -> None:
+        """Store a new run."""
+        ...
+
+    async def get(self, run_id: str) -> RunRecord:
+        """The run. Errors: RunNotFound."""
+        ...
+
+    async def list(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        ...
+
+    async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
+        """Own the run: status running, epoch one higher. Errors: RunNotFound, Locked (a live worker has it)."""
+        ...
+
+    async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
+        """Give the run its final status and release it. Errors: RunFenced."""
+        ...
+
+    async def put_report(self, report: Report) -> None:
+        """Store a version of the run's report with its claims and citations."""
+        ...
+
+    async def get_report(self, run_id: str) -> Report | None:
+        """The newest version, or None."""
+        ...
+
+    async def events(self, run_id: str) -> Sequence[Event]:
+        """All events of the run in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cached value: fresh until one time, usable when stale until another. `validators` are ETag and date."""
+
+    value: bytes
+    fresh_until: datetime
+    stale_until: datetime
+    stored_at: datetime
+    validators: Mapping[str, str]
+
+
+class Cache(Protocol):
+    """A bounded store of bytes by namespace, scope and key."""
+
+    async def get(self, namespace: str, key: str) -> Entry | None:
+        """The entry, fresh or stale, or None."""
+        ...
+
+    async def put(self, namespace: str, key: str, entry: Entry) -> None:
+        """Store or replace it."""
+        ...
+
+    async def delete(self, namespace: str, key: str | None = None) -> int:
+        """Remove one entry, or all of the namespace; the number removed."""
+        ...
+
+    async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
+        """Whether the caller may compute this key now (single flight across tasks and processes)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A place in a limiter's queue: wait `wait_s`, then call."""
+
+    key: str
+    wait_s: float
+    cost: float = 1.0
+
+
+class Limiter(Protocol):
+    """Token buckets by key, shared by all tasks (and by all workers where the adapter says so)."""
+
+    async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
+        """A place within `max_wait_s`, or None. Lower `priority` numbers go first."""
+        ...
+
+    async def push_back(self, key: str, wait_s: float) -> None:
+        """Nobody may call `key` for `wait_s` (the other side said so)."""
+        ...
+
+    async def release(self, reservation: Reservation) -> None:
+        """Give an unused place back."""
+        ...
+
+
+class Breaker(Protocol):
+    """Stops calls to something that keeps failing."""
+
+    async def allow(self, key: str) -> bool:
+        """Whether a call may go out now (a probe after the cool-down counts)."""
+        ...
+
+    async def record(self, key: str, ok: bool) -> None:
+        """Tell how a call went."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """Text of a model with what it used; `cost_usd` is None when the price is unknown."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: Decimal | None
+
+
+class EntailmentBackend(Protocol):
+    """Judges whether a passage entails a claim, for what the mechanical checks leave open."""
+
+    async def judge(self, claim: str, passage: str) -> float | None:
+        """Probability 0-1, or None when it can't tell."""
+        ...
+
+
+class Dispatcher(Protocol):
+    """Brings runs to workers."""
+
+    async def enqueue(self, run_id: str, priority: int) -> None:
+        """Have a worker execute the run."""
+        ...
+
+    async def cancel(self, run_id: str) -> None:
+        """Ask the worker that has it to stop and keep what was paid for."""
+        ...
+
+
+class Exporter(Protocol):
+    """Report to bytes."""
+
+    @property
+    def media_type(self) -> str:
+        """The MIME type of what `render` gives."""
+        ...
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The file. `documents` are the stored ones by id, as far as they are at hand."""
+        ...
+
+
+class Search(Protocol):
+    """The search front door as research sees it."""
+
+    async def search(self, query: Query) -> SearchResponse:
+        """Results of the best provider or of several. Errors: SearchProviderUnavailable, InvalidInput."""
+        ...
+
+
+class Fetch(Protocol):
+    """The fetch front door as research sees it."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        """The page, stored. Errors: every policy and remote error."""
+        ...
+
+
+class ClaimChecker(Protocol):
+    """Checks one statement against texts."""
+
+    def check(self, claim: str, sources: Sequence[str]) -> Verdict:
+        """The verdict with the passages it rests on."""
+        ...
