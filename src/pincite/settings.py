@@ -1,0 +1,194 @@
+"""Settings, and the only place that reads the environment and `pincite.toml`.
+
+Order: argument > environment > file > profile > default. Every field is `PINCITE_<NAME>` in the environment and
+`<name>` in the file; fields that the ecosystem already has a name for read that name too. docs/settings.md is
+generated from the descriptions here.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from pincite.domain.budget import Budget
+from pincite.domain.errors import InvalidSetting
+
+FILE_NAME = "pincite.toml"
+PREFIX = "PINCITE_"
+PROFILES = ("quick", "standard", "thorough", "offline")
+Profile = Literal["quick", "standard", "thorough", "offline"]
+
+
+def _split(value: object) -> object:
+    """A comma-separated text from the environment as the list that the file would have."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+def _key(description: str, *also: str) -> Any:  # what pydantic's own Field returns
+    return Field(default=None, description=description, json_schema_extra={"also": list(also)})
+
+
+class Settings(BaseModel):
+    """All settings of one Pincite, validated. Secrets never show in `repr`, logs or errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    profile: Profile = Field("standard", description="Preset of caps and counts; each is a file of the package.")
+    home: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("pincite"),
+        description="Folder of the database and the indexes. Default: the platform's data folder.",
+    )
+    database_url: SecretStr | None = Field(None, description="Another database than the SQLite file in `home`.")
+    redis_url: SecretStr | None = Field(None, description="Shared limits and cache for many workers.")
+    scope: str = Field("local", description="Owner of what this process stores; nothing crosses scopes.")
+
+    llm: str = Field("none", description="Language model, or `none` for extractive mode.")
+    source: Names = Field(
+        ("auto",), description="Search sources: `auto`, provider names, or `local:PATH`; several by comma."
+    )
+    library: Path | None = Field(None, description="Local library that `research` uses when no source is named.")
+
+    # ---- caps of a run ----
+    max_rounds: int = Field(2, ge=1, le=20, description="Rounds of search and reading at most.")
+    max_searches: int = Field(30, ge=0, description="Searches of a run at most.")
+    max_pages: int = Field(20, ge=0, description="Pages a run reads at most.")
+    max_web_requests: int | None = Field(
+        None, ge=0, description="All requests of a run together: searches, pages, robots, redirects, retries."
+    )
+    max_cost_usd: Decimal | None = Field(None, ge=0, description="US dollars a run may spend.")
+    max_tokens: int | None = Field(None, ge=0, description="Model tokens a run may use, in and out together.")
+    deadline_s: float | None = Field(300.0, gt=0, description="Seconds after which a run ends with what it has.")
+    results_per_query: int = Field(5, ge=1, le=50, description="Search results asked for per query.")
+    pages_per_round: int = Field(12, ge=1, description="Pages read per round at most.")
+    per_domain_cap: int = Field(3, ge=1, description="Results per registrable domain; off for local sources and --url.")
+    keep_undated: bool = Field(True, description="Keep pages without a date when `since` or `until` is set.")
+
+    # ---- fetch ----
+    user_agent: str | None = Field(None, description="User agent for pages; the default names Pincite honestly.")
+    allow_networks: Names = Field((), description="CIDRs of private networks that pages may be fetched from.")
+    allow_ports: Annotated[tuple[int, ...], BeforeValidator(_split)] = Field(
+        (), description="Ports allowed besides 80, 443, 8000, 8080, 8443, 8888."
+    )
+    resolve: Names = Field((), description="Fixed addresses as HOST:PORT:ADDRESS, like curl --resolve.")
+    include_domains: Names = Field((), description="Only these domains and their subdomains.")
+    exclude_domains: Names = Field((), description="Never these domains nor their subdomains.")
+    requests_per_s_per_host: float = Field(1.0, gt=0, description="Politeness; robots.txt may ask for slower.")
+    fetch_deadline_s: float = Field(12.0, gt=0, le=120, description="Total seconds for one page, redirects included.")
+
+    # ---- providers: keys and base URLs ----
+    tavily_api_key: SecretStr | None = _key("Key of Tavily.", "TAVILY_API_KEY")
+    tavily_base_url: str | None = _key("Base URL of Tavily.")
+    exa_api_key: SecretStr | None = _key("Key of Exa.", "EXA_API_KEY")
+    exa_base_url: str | None = _key("Base URL of Exa.")
+    brave_api_key: SecretStr | None = _key("Key of Brave Search.", "BRAVE_API_KEY")
+    brave_base_url: str | None = _key("Base URL of Brave Search.")
+    serper_api_key: SecretStr | None = _key("Key of Serper.", "SERPER_API_KEY")
+    serper_base_url: str | None = _key("Base URL of Serper.")
+    searxng_base_url: str | None = _key("Base URL of your SearXNG.", "SEARXNG_URL")
+    duckduckgo_base_url: str | None = _key("Base URL of DuckDuckGo's page for machines.")
+    firecrawl_api_key: SecretStr | None = _key("Key of Firecrawl.", "FIRECRAWL_API_KEY")
+    firecrawl_base_url: str | None = _key("Base URL of Firecrawl.", "FIRECRAWL_API_URL")
+    zenrows_api_key: SecretStr | None = _key("Key of ZenRows.", "ZENROWS_API_KEY")
+    zenrows_base_url: str | None = _key("Base URL of ZenRows.")
+    jina_api_key: SecretStr | None = _key("Key of Jina.", "JINA_API_KEY")
+    jina_search_base_url: str | None = _key("Base URL of Jina search.")
+    jina_reader_base_url: str | None = _key("Base URL of Jina Reader.")
+
+    @property
+    def budget(self) -> Budget:
+        """The caps as the ledger takes them."""
+        return Budget(
+            searches=self.max_searches,
+            pages=self.max_pages,
+            web_requests=self.max_web_requests,
+            cost_usd=self.max_cost_usd,
+            tokens_in=self.max_tokens,
+            tokens_out=self.max_tokens,
+            rounds=self.max_rounds,
+            deadline_s=self.deadline_s,
+        )
+
+
+def load_settings(
+    overrides: Mapping[str, object] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    files: Iterable[Path] | None = None,
+) -> Settings:
+    """The settings in force. `overrides` are a caller's arguments; None values in it count as not given.
+
+    Errors:
+        InvalidSetting: unknown name, value out of range, or a file that isn't TOML; the message names where from.
+    """
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    from_environment = _read_environment(os.environ if environ is None else environ)
+    from_files = _read_files(default_files() if files is None else files)
+    merged: dict[str, object] = {**from_files, **from_environment, **given}
+    profile = str(merged.get("profile", "standard"))
+    merged = {**_read_profile(profile), **merged, "profile": profile}
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        origin = "argument" if name in given else "environment" if name in from_environment else "file or profile"
+        raise InvalidSetting(
+            f"setting {name} ({origin}): {first['msg']}",
+            hint="pincite doctor shows the settings in force; docs/settings.md lists them all.",
+            context={"setting": name},
+        ) from None
+
+
+def default_files() -> tuple[Path, ...]:
+    """Where settings are looked for, weakest first: the user's configuration folder, then the working folder."""
+    return (platformdirs.user_config_path("pincite") / FILE_NAME, Path.cwd() / FILE_NAME)
+
+
+def environment_names(name: str) -> tuple[str, ...]:
+    """The environment variables that set field `name`, strongest first."""
+    extra = Settings.model_fields[name].json_schema_extra
+    also = extra.get("also") if isinstance(extra, dict) else None
+    return (PREFIX + name.upper(), *(str(item) for item in (also if isinstance(also, list) else [])))
+
+
+def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in Settings.model_fields:
+        for variable in environment_names(name):
+            if environ.get(variable):
+                found[name] = environ[variable]
+                break
+    return found
+
+
+def _read_files(paths: Iterable[Path]) -> dict[str, object]:
+    merged: dict[str, object] = {}
+    for path in paths:
+        try:
+            merged.update(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InvalidSetting(f"{path} is not TOML: {error}", hint="Fix the file or remove it.") from error
+        except OSError as error:
+            raise InvalidSetting(f"{path} can't be read: {error.strerror}", hint="Check its permissions.") from error
+    return merged
+
+
+@cache
+def _read_profile(name: str) -> dict[str, object]:
+    if name not in PROFILES:
+        raise InvalidSetting(f"there is no profile {name!r}", hint=f"Profiles: {', '.join(PROFILES)}.")
+    return tomllib.loads((resources.files("pincite") / "profiles" / f"{name}.toml").read_text(encoding="utf-8"))
