@@ -1,0 +1,68 @@
+"""Circuit breakers of one process: stop calling what keeps failing, probe it after a pause."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from pincite.ports import Clock
+
+_MAX_KEYS = 20_000
+
+
+@dataclass(slots=True)
+class _State:
+    failures: int = 0
+    opened: int = 0
+    open_until: float = 0.0
+    probe_until: float = 0.0
+
+
+class MemoryBreaker:
+    """Implements `ports.Breaker`: closed, open for a cool-down that doubles up to a ceiling, then one probe.
+
+    Args:
+        clock: the time.
+        failures: failures in a row that open it.
+        cool_down_s: the first pause.
+        max_cool_down_s: the longest pause.
+    """
+
+    def __init__(
+        self, clock: Clock, *, failures: int = 5, cool_down_s: float = 30.0, max_cool_down_s: float = 300.0
+    ) -> None:
+        self._clock = clock
+        self._failures = failures
+        self._cool_down_s = cool_down_s
+        self._max_cool_down_s = max_cool_down_s
+        self._states: OrderedDict[str, _State] = OrderedDict()
+
+    async def allow(self, key: str) -> bool:
+        """Whether a call may go out now; while open, one probe after each cool-down."""
+        state = self._states.get(key)
+        if state is None or not state.opened:
+            return True
+        now = self._clock.monotonic_s()
+        if now < state.open_until or now < state.probe_until:
+            return False
+        state.probe_until = now + self._cool_down_s  # a probe that never reports back is not waited for longer
+        return True
+
+    async def record(self, key: str, ok: bool) -> None:
+        """Count a failure or close the breaker."""
+        if ok:
+            self._states.pop(key, None)
+            return
+        state = self._states.setdefault(key, _State())
+        self._states.move_to_end(key)
+        if len(self._states) > _MAX_KEYS:
+            self._states.popitem(last=False)
+        state.failures += 1
+        if state.failures >= self._failures or state.opened:
+            pause = min(self._cool_down_s * 2**state.opened, self._max_cool_down_s)
+            state.open_until = self._clock.monotonic_s() + pause
+            state.opened = min(state.opened + 1, 16)
+            state.probe_until = 0.0
+
+    def is_open(self, key: str) -> bool:
+        """Whether calls are being held back now; asking starts no probe."""
+        state = self._states.get(key)
+        return state is not None and bool(state.opened) and self._clock.monotonic_s() < state.open_until

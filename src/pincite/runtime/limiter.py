@@ -1,0 +1,191 @@
+"""Token buckets of one process. Buckets shared by several processes live in `storage` behind the same port.
+
+A bucket is a generic cell rate algorithm: one number a bucket, the time at which it would be full again. Waiters
+stand in a heap by priority, and only its head takes from the bucket, so a batch call never delays an interactive
+one that came later. A cancelled waiter has taken nothing.
+"""
+
+import heapq
+import itertools
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import anyio
+
+from pincite.ports import Clock, Reservation
+
+CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
+"""Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back."""
+
+_MAX_KEYS = 20_000
+_MAX_WAITERS_PER_KEY = 2_000
+_NEVER_S = 366 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`amount` units in `per_s` seconds on average, up to `burst` at once, `kept_back` of it not for batch calls."""
+
+    amount: float
+    per_s: float
+    burst: float = 1.0
+    kept_back: float = 0.0
+
+    @property
+    def seconds_per_unit(self) -> float:
+        """How long one unit takes to come back."""
+        return self.per_s / self.amount if self.amount > 0 else _NEVER_S
+
+    def usable_burst(self, priority: int) -> float:
+        """What this priority may take at once: all, half of the kept part less, or all of the kept part less."""
+        share = min(max(priority, CRITICAL), BATCH) / BATCH
+        return max(self.burst - self.kept_back * share, min(self.burst, 1.0))
+
+
+def within(calls: float, per_s: float, *, kept_back: float = 0.25) -> Rate:
+    """A rate that never lets more than nine tenths of `calls` go out in any window of `per_s` seconds.
+
+    A bucket lets out its burst and the flow of a window; together they must stay below the window limit of the
+    other side, which counts arrivals and not departures: one tenth is left for jitter of the network.
+    """
+    burst = max(1.0, 0.3 * calls)
+    flow = max(0.9 * calls - burst, 0.45 * calls)
+    return Rate(amount=flow, per_s=per_s, burst=burst, kept_back=burst * kept_back)
+
+
+@dataclass(slots=True)
+class _Line:
+    """The buckets of one key and who waits for them."""
+
+    rates: tuple[Rate, ...]
+    full_at: list[float]
+    blocked_until: float = 0.0
+    waiting: list[tuple[int, int, float]] = field(default_factory=list)
+    turns: dict[int, anyio.Event] = field(default_factory=dict)
+
+    def wait_s(self, now: float, cost: float, priority: int) -> float:
+        """Seconds until `cost` may be taken by this priority, by the slowest of the buckets."""
+        wait = max(self.blocked_until - now, 0.0)
+        for rate, full_at in zip(self.rates, self.full_at, strict=True):
+            step = rate.seconds_per_unit
+            # A cost above the burst is let through when the bucket is full; it then pays the debt off.
+            room = max(rate.usable_burst(priority), min(cost, rate.burst)) if cost <= rate.burst else cost
+            wait = max(wait, max(full_at, now) + (cost - room) * step - now)
+        return wait
+
+    def take(self, now: float, cost: float) -> None:
+        for i, rate in enumerate(self.rates):
+            self.full_at[i] = max(self.full_at[i], now) + cost * rate.seconds_per_unit
+
+    def give_back(self, cost: float) -> None:
+        for i, rate in enumerate(self.rates):
+            self.full_at[i] -= cost * rate.seconds_per_unit
+
+    def ahead_s(self, priority: int) -> float:
+        """Time that those take who go before a newcomer of this priority."""
+        ahead = sum(cost for other, _, cost in self.waiting if other <= priority)
+        return max((ahead * rate.seconds_per_unit for rate in self.rates), default=0.0)
+
+    def wake_head(self) -> None:
+        if self.waiting:
+            self.turns[self.waiting[0][1]].set()
+
+
+class MemoryLimiter:
+    """Implements `ports.Limiter` for the tasks of one event loop.
+
+    Args:
+        clock: the time.
+        limits: the rates of a key; all of them must have room.
+        default: the rates of every key without an own row; none means no limit.
+    """
+
+    def __init__(
+        self, clock: Clock, limits: Mapping[str, tuple[Rate, ...]] | None = None, *, default: tuple[Rate, ...] = ()
+    ) -> None:
+        self._clock = clock
+        self._limits = dict(limits or {})
+        self._default = default
+        self._lines: OrderedDict[str, _Line] = OrderedDict()
+        self._numbers = itertools.count()
+
+    def configure(self, key: str, *rates: Rate) -> None:
+        """Set the rates of `key` from now on (a crawl delay of robots.txt, a plan read from an answer)."""
+        self._limits[key] = rates
+        line = self._line(key)
+        now = self._clock.monotonic_s()
+        line.rates = rates
+        line.full_at = [now] * len(rates)
+
+    async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
+        """A place whose time has come (`wait_s` 0), or None when it would not come within `max_wait_s`."""
+        line = self._line(key)
+        start = self._clock.monotonic_s()
+        wait = line.wait_s(start, cost, priority)
+        if not line.waiting and wait <= 0:
+            line.take(start, cost)
+            return Reservation(key, 0.0, cost)
+        if wait + line.ahead_s(priority) > max_wait_s or len(line.waiting) >= _MAX_WAITERS_PER_KEY:
+            return None
+        ticket = next(self._numbers)
+        entry = (priority, ticket, cost)
+        line.turns[ticket] = anyio.Event()
+        heapq.heappush(line.waiting, entry)
+        try:
+            taken = await self._stand_in_line(line, entry, start + max_wait_s)
+        finally:
+            line.waiting.remove(entry)
+            heapq.heapify(line.waiting)
+            del line.turns[ticket]
+            line.wake_head()
+        return Reservation(key, 0.0, cost) if taken else None
+
+    async def push_back(self, key: str, wait_s: float) -> None:
+        """Nobody may call `key` for `wait_s`; a shorter push-back never shortens a longer one."""
+        line = self._line(key)
+        line.blocked_until = max(line.blocked_until, self._clock.monotonic_s() + min(wait_s, _NEVER_S))
+
+    async def release(self, reservation: Reservation) -> None:
+        """Give an unused place back."""
+        line = self._line(reservation.key)
+        line.give_back(reservation.cost)
+        line.wake_head()
+
+    async def _stand_in_line(self, line: _Line, entry: tuple[int, int, float], deadline: float) -> bool:
+        priority, ticket, cost = entry
+        while (now := self._clock.monotonic_s()) <= deadline:
+            if line.waiting[0] == entry:
+                wait = line.wait_s(now, cost, priority)
+                if wait <= 0:
+                    line.take(now, cost)
+                    return True
+                if now + wait > deadline:
+                    return False
+                await self._clock.sleep(wait)
+            else:
+                line.turns[ticket] = anyio.Event()
+                with anyio.move_on_after(deadline - now):
+                    await line.turns[ticket].wait()
+        return False
+
+    def _line(self, key: str) -> _Line:
+        line = self._lines.get(key)
+        if line is None:
+            rates = self._limits.get(key, self._default)
+            line = self._lines[key] = _Line(rates, [self._clock.monotonic_s()] * len(rates))
+            self._drop_idle()
+        self._lines.move_to_end(key)
+        return line
+
+    def _drop_idle(self) -> None:
+        if len(self._lines) <= _MAX_KEYS:
+            return
+        now = self._clock.monotonic_s()
+        idle = [
+            key
+            for key, line in itertools.islice(self._lines.items(), _MAX_KEYS // 10)
+            if not line.waiting and line.blocked_until <= now and all(full <= now for full in line.full_at)
+        ]
+        for key in idle or [next(iter(self._lines))]:
+            del self._lines[key]

@@ -1,0 +1,82 @@
+"""What every breaker must do."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from pincite.ports import Breaker
+from pincite.runtime.breaker import MemoryBreaker
+
+
+class HandClock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    def monotonic_s(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+ADAPTERS: dict[str, Callable[[HandClock], Breaker]] = {
+    "memory": lambda clock: MemoryBreaker(clock, failures=3, cool_down_s=30, max_cool_down_s=100)
+}
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture(params=sorted(ADAPTERS))
+def breaker(request: pytest.FixtureRequest, clock: HandClock) -> Breaker:
+    return ADAPTERS[request.param](clock)
+
+
+async def _fail(breaker: Breaker, times: int = 3) -> None:
+    for _ in range(times):
+        await breaker.record("a", ok=False)
+
+
+async def test_it_opens_after_failures_in_a_row(breaker: Breaker) -> None:
+    await _fail(breaker, 2)
+    assert await breaker.allow("a")
+    await breaker.record("a", ok=True)
+    await _fail(breaker, 2)
+    assert await breaker.allow("a")
+    await _fail(breaker, 1)
+    assert not await breaker.allow("a")
+    assert await breaker.allow("b")
+
+
+async def test_one_probe_goes_out_after_the_cool_down(breaker: Breaker, clock: HandClock) -> None:
+    await _fail(breaker)
+    clock.seconds += 31
+    assert await breaker.allow("a")
+    assert not await breaker.allow("a")
+    await breaker.record("a", ok=True)
+    assert await breaker.allow("a")
+    assert await breaker.allow("a")
+
+
+async def test_a_failed_probe_doubles_the_pause_up_to_the_ceiling(breaker: Breaker, clock: HandClock) -> None:
+    await _fail(breaker)
+    for pause in (30, 60, 100, 100):
+        clock.seconds += pause - 1
+        assert not await breaker.allow("a")
+        clock.seconds += 1
+        assert await breaker.allow("a")
+        await breaker.record("a", ok=False)
+
+
+async def test_a_probe_that_never_reports_does_not_block_for_ever(breaker: Breaker, clock: HandClock) -> None:
+    await _fail(breaker)
+    clock.seconds += 30
+    assert await breaker.allow("a")
+    clock.seconds += 30
+    assert await breaker.allow("a")

@@ -1,0 +1,147 @@
+"""What every limiter must do, whatever keeps its buckets."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from pincite.ports import Limiter
+from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter, Rate, within
+
+
+class HandClock:
+    """Time that moves only by sleeping."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic_s(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        await anyio.lowlevel.checkpoint()
+
+
+Factory = Callable[[HandClock, Mapping[str, tuple[Rate, ...]]], Limiter]
+ADAPTERS: dict[str, Factory] = {"memory": MemoryLimiter}
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture(params=sorted(ADAPTERS))
+def make(request: pytest.FixtureRequest) -> Factory:
+    return ADAPTERS[request.param]
+
+
+async def test_the_burst_goes_at_once_and_the_rest_by_the_rate(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(2, 1, burst=3),)})
+    start = clock.seconds
+    for _ in range(3):
+        assert await limiter.reserve("a", 1, INTERACTIVE, 0) is not None
+    assert clock.seconds == start
+    for _ in range(4):
+        place = await limiter.reserve("a", 1, INTERACTIVE, 60)
+        assert place is not None
+        await clock.sleep(place.wait_s)
+    assert clock.seconds - start == pytest.approx(2.0)
+
+
+async def test_a_wait_beyond_the_maximum_gives_none_at_once(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(1, 10),)})
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0) is not None
+    before = clock.seconds
+    assert await limiter.reserve("a", 1, INTERACTIVE, 9) is None
+    assert clock.seconds == before
+
+
+async def test_a_key_without_a_limit_is_free(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {})
+    assert all([await limiter.reserve("free", 1, BATCH, 0) for _ in range(100)])
+
+
+async def test_all_dimensions_must_have_room(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(100, 1, burst=100), Rate(2, 2_592_000, burst=2))})
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0)
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0)
+    assert await limiter.reserve("a", 1, INTERACTIVE, 3600) is None
+
+
+async def test_push_back_holds_everyone(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(100, 1, burst=100),)})
+    await limiter.push_back("a", 30)
+    await limiter.push_back("a", 5)
+    assert await limiter.reserve("a", 1, CRITICAL, 29) is None
+    await clock.sleep(30)
+    assert await limiter.reserve("a", 1, BATCH, 0)
+
+
+async def test_a_released_place_can_be_taken_again(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(1, 3600),)})
+    place = await limiter.reserve("a", 1, INTERACTIVE, 0)
+    assert place is not None
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0) is None
+    await limiter.release(place)
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0) is not None
+
+
+async def test_part_of_the_burst_is_kept_for_higher_priorities(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(1, 3600, burst=8, kept_back=4),)})
+    taken = 0
+    while await limiter.reserve("a", 1, BATCH, 0):
+        taken += 1
+    assert taken == 4
+    while await limiter.reserve("a", 1, INTERACTIVE, 0):
+        taken += 1
+    assert taken == 6
+    while await limiter.reserve("a", 1, CRITICAL, 0):
+        taken += 1
+    assert taken == 8
+
+
+async def test_interactive_calls_overtake_waiting_batch_calls(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(1, 1),)})
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0)
+    order: list[str] = []
+
+    async def call(name: str, priority: int) -> None:
+        if await limiter.reserve("a", 1, priority, 100):
+            order.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        for i in range(3):
+            tasks.start_soon(call, f"batch{i}", BATCH)
+        for i in range(3):
+            tasks.start_soon(call, f"now{i}", INTERACTIVE)
+    assert order == ["now0", "now1", "now2", "batch0", "batch1", "batch2"]
+
+
+async def test_a_cancelled_waiter_takes_nothing(make: Factory, clock: HandClock) -> None:
+    limiter = make(clock, {"a": (Rate(1, 10),)})
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await limiter.reserve("a", 1, INTERACTIVE, 100)
+    clock.seconds += 10
+    assert await limiter.reserve("a", 1, INTERACTIVE, 0)
+
+
+@pytest.mark.parametrize(("calls", "per_s"), [(10, 1), (100, 60), (1, 1), (50, 1), (1000, 60)])
+async def test_a_window_of_the_other_side_never_overflows(
+    make: Factory, clock: HandClock, calls: int, per_s: float
+) -> None:
+    limiter = make(clock, {"a": (within(calls, per_s),)})
+    times: list[float] = []
+    while clock.seconds < 1000 + 4 * per_s and len(times) < 5000:
+        assert await limiter.reserve("a", 1, INTERACTIVE, 1e6)
+        times.append(clock.seconds)
+    worst = max(sum(1 for t in times if start <= t < start + per_s) for start in times)
+    assert worst <= max(calls, 1)
