@@ -1,0 +1,62 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.text.tokens import is_stop, stem, terms, token_estimate, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It doesn't cost 1,200.5 dollars.", ["It", "doesn't", "cost", "1,200.5", "dollars"]),
+        ("pg_stat_activity x86_64 10MW", ["pg_stat_activity", "x86_64", "10MW"]),
+        ("well-known U.S. café", ["well", "known", "U", "S", "café"]),
+        ("東京 tower", ["東", "京", "tower"]),
+        ("v3.11,", ["v3.11"]),
+        ("", []),
+    ],
+)
+def test_words_and_numbers(text: str, expected: list[str]) -> None:
+    assert [token.text for token in tokens(text)] == expected
+
+
+@given(st.text())
+def test_token_offsets_are_exact_and_in_order(text: str) -> None:
+    position = 0
+    for token in tokens(text):
+        assert position <= token.start < token.end
+        assert text[token.start : token.end] == token.text
+        position = token.end
+
+
+def test_terms_are_folded_stemmed_and_without_stop_words() -> None:
+    assert terms("The cities’ power stations were running") == ("citi", "power", "station", "run")
+    assert terms("Ｐｏｗｅｒ ﬁelds") == ("power", "field")
+
+
+def test_stop_words_and_stems() -> None:
+    assert is_stop("The")
+    assert is_stop("doesn’t")
+    assert not is_stop("plant")
+    assert stem("Company's") == stem("company")
+    assert stem("Größe") == "größe"
+
+
+@given(st.text(), st.text())
+def test_token_estimate_is_positive_and_grows(first: str, second: str) -> None:
+    assert token_estimate("") == 0
+    assert token_estimate(first + second) + 1 >= max(token_estimate(first), token_estimate(second)) * 0.5
+    assert not first or token_estimate(first) >= 1
+
+
+# Counts of a real 200,000-word vocabulary (o200k) for the same texts, recorded once.
+@pytest.mark.parametrize(
+    ("text", "recorded"),
+    [
+        ("The power station began to produce electricity in March, the company said on Tuesday.", 16),
+        ("研究人员报告说，新发电厂将于明年开始运营，并将产生四百兆瓦的电力。", 25),
+        ("Die Forscher berichteten, dass das neue Kraftwerk im nächsten Jahr den Betrieb aufnehmen werde.", 19),
+    ],
+)
+def test_token_estimate_is_near_a_real_vocabulary(text: str, recorded: int) -> None:
+    assert 0.75 <= token_estimate(text) / recorded <= 1.35
