@@ -1,0 +1,223 @@
+"""The report as Markdown: the canonical text of `Report.markdown`, readable as it stands in a terminal.
+
+Every word that comes from a page, a provider, a model or the asker is escaped, so that it can't make a link, an image,
+HTML, a heading or a citation mark; each piece stays on one line, so it can't make a table either. The only links are
+the `<https://...>` of references and leads.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Literal
+
+from pincite.domain.report import (
+    Reference,
+    Report,
+    ReportConflict,
+    ReportConstraints,
+    ReportGap,
+    ReportLead,
+    ReportStatus,
+    Sentence,
+)
+
+CitationStyle = Literal["[n]", "[n](citation:n)"]
+
+ANSWER_HEADING = "Answer"
+CONFLICTS_HEADING = "Where the sources disagree"
+GAPS_HEADING = "What could not be answered"
+SEARCHED_HEADING = "What was searched"
+LEADS_HEADING = "Found but not read"
+REFERENCES_HEADING = "References"
+NO_ANSWER = "**Not enough evidence.** Nothing that was read supports an answer, so none is given."
+PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
+
+_PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
+_LINKED_MARK = re.compile(r"(?<!\\)\[(\d+)\]\(citation:\1\)")
+
+# What has to be escaped, and nothing more: an escaped character is one more thing to read past.
+_SPECIAL = re.compile(
+    r"""
+    \\(?=[!-/:-@\[-`{-~]|$)                 # a backslash that would escape something, or the mark after it
+    | [`~]                                  # code spans, strike-through
+    | \*(?=\S) | (?<=\S)\*                  # emphasis; "SELECT * FROM" stays
+    | (?<![^\W_])_ | _(?![^\W_])            # emphasis; "pg_stat_activity" stays
+    | <(?=[A-Za-z/!?])                      # HTML, comments, autolinks
+    | &(?=\#|[A-Za-z][A-Za-z0-9]*;)         # character references
+    | \[(?=\d+\])                           # our own citation marks
+    | \](?=[\[(:]|$)                        # links and link definitions
+    | (?<=[A-Za-z]):(?=//)                  # bare URLs, which many viewers turn into links
+    | (?i:(?<=mailto)|(?<=xmpp)):           # the same without slashes
+    | (?i:(?<=\bwww))\.                     # the same without a scheme
+    | (?<=[\w.+-])@(?=\w)                   # bare mail addresses, the same
+    """,
+    re.VERBOSE,
+)
+_BLOCK_START = re.compile(r"(?P<before>\d{1,9}(?=[.)](?:\s|$)))|(?=[#>*+=-]|\[[ xX]\])")
+_URL_UNSAFE = re.compile(r"[\s<>\\`|]|\[(?=\d+\])")
+_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def render_markdown(report: Report, style: CitationStyle = "[n]") -> str:
+    """The whole report as Markdown with `[n]` or `[n](citation:n)` marks; the same report gives the same text."""
+    return restyle("\n\n".join(_blocks(report)) + "\n", style)
+
+
+def restyle(markdown: str, style: CitationStyle) -> str:
+    """The same Markdown with its citation marks in `style`; changing there and back gives the first text again."""
+    if style == "[n]":
+        return _LINKED_MARK.sub(r"[\1]", markdown)
+    return _PLAIN_MARK.sub(r"[\1](citation:\1)", markdown)
+
+
+def escape(text: str) -> str:
+    """`text` on one line with every character escaped that would mean something in Markdown or to a terminal."""
+    return _SPECIAL.sub(lambda found: "\\" + found[0], one_line(text))
+
+
+def one_line(text: str) -> str:
+    """`text` on one line without control characters, direction overrides and lone surrogates."""
+    line = " ".join(text.split())
+    if line.isascii() and line.isprintable():
+        return line
+    return " ".join("".join(map(_visible, line)).split())
+
+
+def day(moment: datetime) -> str:
+    """The UTC day as `2026-11-21`."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).date().isoformat()
+
+
+def linkable(url: str) -> bool:
+    """Whether `url` may be a link: web addresses only, so that no page can smuggle in a script."""
+    return url.lower().startswith(("https://", "http://"))
+
+
+def _visible(character: str) -> str:
+    category = unicodedata.category(character)
+    if category == "Cs":
+        return "\N{REPLACEMENT CHARACTER}"
+    return "" if category == "Cc" or character in _DIRECTION else character
+
+
+def _blocks(report: Report) -> Iterator[str]:
+    yield _heading(1, report.title or report.question)
+    if report.title and one_line(report.title) != one_line(report.question):
+        yield f"Question: {escape(report.question)}"
+    limits = constraints_text(report.constraints)
+    if limits:
+        yield f"Limits: {escape(limits)}"
+    if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
+        yield from _no_answer(report)
+    elif report.status is ReportStatus.PARTIAL:
+        yield PARTIAL_ANSWER
+    if report.summary.sentences:
+        yield _heading(2, ANSWER_HEADING)
+        yield _paragraph(report.summary.sentences)
+    for section in report.sections:
+        yield _heading(2, section.heading)
+        yield _paragraph(section.sentences)
+    if report.conflicts:
+        yield _heading(2, CONFLICTS_HEADING)
+        known = {reference.n for reference in report.references}
+        yield "\n".join(line for conflict in report.conflicts for line in _conflict(conflict, known))
+    if report.gaps:
+        insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+        yield _heading(2, SEARCHED_HEADING if insufficient else GAPS_HEADING)
+        yield "\n".join(line for gap in report.gaps for line in _gap(gap))
+    if report.leads:
+        yield _heading(2, LEADS_HEADING)
+        yield "\n".join(_lead(lead) for lead in report.leads)
+    if report.references:
+        yield _heading(2, REFERENCES_HEADING)
+        yield from (_reference(reference) for reference in report.references)
+
+
+def _no_answer(report: Report) -> Iterator[str]:
+    yield NO_ANSWER
+    count = len(report.rejected_claims)
+    if count:
+        yield f"{count} {'statement was' if count == 1 else 'statements were'} considered; none passed the checks."
+
+
+def constraints_text(constraints: ReportConstraints) -> str:
+    """The limits of a run as one plain phrase, empty when there are none."""
+    parts = (
+        constraints.include_domains and "only " + ", ".join(constraints.include_domains),
+        constraints.prefer_domains and "first " + ", ".join(constraints.prefer_domains),
+        constraints.exclude_domains and "not " + ", ".join(constraints.exclude_domains),
+        constraints.per_domain_cap is not None and f"at most {constraints.per_domain_cap} results per site",
+        constraints.since and f"since {constraints.since}",
+        constraints.until and f"until {constraints.until}",
+        constraints.language and f"language {constraints.language}",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def _heading(level: int, text: str) -> str:
+    # A trailing run of # would be taken for the closing half of the heading.
+    return "#" * level + " " + re.sub(r"(#+)$", r"\\\1", escape(text))
+
+
+def _paragraph(sentences: Iterable[Sentence]) -> str:
+    return _block(" ".join(_sentence(sentence) for sentence in sentences))
+
+
+def _sentence(sentence: Sentence) -> str:
+    text = escape(sentence.text)
+    return f"{text} {_marks(sentence.references)}" if sentence.references else text
+
+
+def _marks(numbers: Iterable[int]) -> str:
+    return "".join(f"[{n}]" for n in numbers)
+
+
+def _block(text: str) -> str:
+    return _BLOCK_START.sub(r"\g<before>\\", text, count=1) if _BLOCK_START.match(text) else text
+
+
+def _conflict(conflict: ReportConflict, known: set[int]) -> Iterator[str]:
+    yield "- These statements exclude each other:"
+    for side in conflict.sides:
+        numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
+        count = side.independent_sources
+        sources = f"({count} independent {'source' if count == 1 else 'sources'})"
+        marks = _marks(sorted(numbers))
+        yield "    - " + " ".join(filter(None, (_block(escape(side.statement)), sources, marks)))
+
+
+def _gap(gap: ReportGap) -> Iterator[str]:
+    reason = f" – {escape(gap.reason)}" if gap.reason else ""
+    yield f"- {_block(escape(gap.sub_question))}{reason}"
+    if gap.queries:
+        yield "    - searched for: " + "; ".join(f"“{escape(query)}”" for query in gap.queries)
+
+
+def _lead(lead: ReportLead) -> str:
+    head = _block(escape(lead.title or "(no title)"))
+    reason = f" ({escape(lead.reason)})" if lead.reason else ""
+    return f"- {head}{reason}\n  {_link(lead.url)}"
+
+
+def _reference(reference: Reference) -> str:
+    dated = f"published {day(reference.published_at)}" if reference.published_at else ""
+    head = ", ".join(filter(None, (escape(reference.title or reference.url), escape(reference.author or ""), dated)))
+    read_from = reference.fetched_url not in ("", reference.url)
+    tail = (
+        f"accessed {day(reference.accessed_at)}",
+        f"read from {_link(reference.fetched_url)}" if read_from else "",
+        escape(reference.note),
+    )
+    return f"[{reference.n}] {head}\n{_link(reference.url)}\n{'; '.join(filter(None, tail))}"
+
+
+def _link(url: str) -> str:
+    """A web address as an autolink; anything else as plain text."""
+    if not linkable(url):
+        return _block(escape(url))
+    return "<" + _URL_UNSAFE.sub(lambda found: _percent(found[0]), one_line(url)) + ">"
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode())

@@ -1,0 +1,135 @@
+"""The canonical Markdown: nothing from a page becomes markup, and the two citation styles convert both ways."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from pincite.domain.markdown import escape, one_line, render_markdown, restyle
+from pincite.domain.report import Report, ReportStatus
+from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
+
+GOLDEN = Path(__file__).parent / "data"
+PARSER = MarkdownIt("gfm-like")
+assert PARSER.linkify is not None
+PARSER.linkify.set({"fuzzy_link": False})  # "node.js" as a link is no part of GFM
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from("[]()!<>*_`~#&|:\\-+=\"'.@/ \t\n1x"),
+        st.sampled_from(HOSTILE),
+        st.text(max_size=4),
+    ),
+    max_size=12,
+).map("".join)
+
+
+def tokens(markdown: str) -> Iterator[Token]:
+    for token in PARSER.parse(markdown):
+        yield token
+        yield from token.children or ()
+
+
+def shown(markdown: str) -> str:
+    """What a reader of the rendered text sees, on one line."""
+    text = "".join(" " if t.type == "softbreak" else t.content for t in tokens(markdown) if not t.children)
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "report"),
+    [("report.md", sample_report().report), ("insufficient.md", empty_report())],
+    ids=["complete", "insufficient"],
+)
+def test_golden_file(name: str, report: Report) -> None:
+    assert render_markdown(report) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_golden_file_with_linked_marks() -> None:
+    expected = (GOLDEN / "report.citations.md").read_text(encoding="utf-8")
+    assert render_markdown(sample_report().report, "[n](citation:n)") == expected
+
+
+@given(PIECES)
+def test_styles_convert_both_ways(text: str) -> None:
+    report = report_stating(text)
+    plain, linked = render_markdown(report), render_markdown(report, "[n](citation:n)")
+    assert restyle(plain, "[n](citation:n)") == linked
+    assert restyle(linked, "[n]") == plain
+    assert restyle(linked, "[n](citation:n)") == linked
+    assert restyle(plain, "[n]") == plain
+
+
+@given(PIECES)
+def test_marks_are_exactly_those_of_the_report(text: str) -> None:
+    report = report_stating(text)
+    printed = re.findall(r"(?<!\\)\[(\d+)\]", render_markdown(report).split("## References")[0])
+    stated = [str(n) for sentence in report.sentences() for n in sentence.references]
+    sides = [str(e.reference_n) for c in report.conflicts for side in c.sides for e in side.evidence]
+    assert printed == stated + sides
+
+
+@settings(max_examples=100)
+@given(PIECES)
+def test_outside_text_makes_no_markup(text: str) -> None:
+    """A GFM parser with bare-URL links on finds the skeleton of the plain sample and not one token more."""
+    assume(one_line(text))
+    report = report_stating(text)
+    allowed = {r.url for r in report.references} | {r.fetched_url for r in report.references}
+    skeleton = [t.type for t in tokens(render_markdown(report_stating("word"))) if t.nesting and t.type[:4] != "link"]
+    found = list(tokens(render_markdown(report)))
+    assert [t.type for t in found if t.nesting and t.type[:4] != "link"] == skeleton
+    assert {t.type for t in found} <= {t.type for t in tokens(render_markdown(report_stating("word")))} | {
+        "text_special"
+    }
+    assert {t.attrGet("href") for t in found if t.type == "link_open"} == allowed
+
+
+@given(PIECES)
+def test_a_reader_sees_the_text_as_it_was(text: str) -> None:
+    assert shown(f"Start {escape(text)} end") == " ".join(f"Start {one_line(text)} end".split())
+
+
+@given(PIECES)
+def test_text_is_printable_on_any_terminal(text: str) -> None:
+    markdown = render_markdown(report_stating(text))
+    assert "\x1b" not in markdown
+    assert "\u202e" not in markdown
+    markdown.encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The function pg_stat_activity shows 2 * 3 rows at $5.",
+        'He said: "no" (in 2016), and left; it cost 5 % more – really!',
+        "C:\\path and a|b and x < y and R&D at 12:30",
+        "arr[i] and f(x)[y], ratios 1:2",
+    ],
+)
+def test_ordinary_text_needs_few_escapes(text: str) -> None:
+    assert escape(text).replace("\\[y]", "[y]").replace("\\](", "](").count("\\") <= text.count("\\") + 1
+
+
+def test_partial_report_says_so() -> None:
+    report = replace(sample_report().report, status=ReportStatus.PARTIAL)
+    assert "This report is partial" in render_markdown(report)
+
+
+def test_reference_address_can_not_break_out_of_its_link() -> None:
+    report = sample_report().report
+    references = tuple(replace(r, url=r.url + "/a>b [1] |\\`") for r in report.references)
+    markdown = render_markdown(replace(report, references=references))
+    assert "<https://almanac.example/h/a%3Eb%20%5B1]%20%7C%5C%60>" in markdown
+
+
+def test_addresses_that_are_not_of_the_web_are_no_links() -> None:
+    report = sample_report().report
+    references = tuple(replace(r, url="local:notes/# a.md", fetched_url="") for r in report.references)
+    found = list(tokens(render_markdown(replace(report, references=references))))
+    assert [t.attrGet("href") for t in found if t.type == "link_open"] == ["https://pictures.example/halden"]
