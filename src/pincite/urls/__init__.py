@@ -1,0 +1,26 @@
+"""URLs: parsing, the policy of what may be fetched, and the three identities of a page. Pure; no DNS, no I/O."""
+
+from pincite.urls.addresses import AddressPolicy
+from pincite.urls.domains import host_matches, registrable_domain
+from pincite.urls.keys import url_key
+from pincite.urls.masking import mask_secrets, mask_url
+from pincite.urls.parse import ParsedUrl, join_url, parse_url
+from pincite.urls.policy import DEFAULT, UrlPolicy, mixed_script, vet_url
+from pincite.urls.works import work_id
+
+__all__ = [
+    "DEFAULT",
+    "AddressPolicy",
+    "ParsedUrl",
+    "UrlPolicy",
+    "host_matches",
+    "join_url",
+    "mask_secrets",
+    "mask_url",
+    "mixed_script",
+    "parse_url",
+    "registrable_domain",
+    "url_key",
+    "vet_url",
+    "work_id",
+]

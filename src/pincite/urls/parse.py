@@ -1,0 +1,102 @@
+"""One URL parser for checking and for sending: ada, which follows the WHATWG standard.
+
+Anything that decides about a URL works on a `ParsedUrl`, and what is sent is its `href`.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+import ada_url
+
+from pincite.domain.errors import InvalidUrl
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOST_IPV4, _HOST_IPV6 = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedUrl:
+    """A canonical URL and its parts. `host` has no brackets; `port` is the effective one (0 when unknown)."""
+
+    href: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    query: str
+    fragment: str
+    has_userinfo: bool
+    is_literal: bool
+    has_default_port: bool
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port as one string: `https://site.example:8443`."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.has_default_port else f":{self.port}")
+
+    @property
+    def sent(self) -> str:
+        """The canonical URL without its fragment: exactly what goes over the wire."""
+        return self.href.split("#", 1)[0]
+
+    @property
+    def target(self) -> str:
+        """Path and query as they stand in the request line."""
+        return self.path + (f"?{self.query}" if self.query else "")
+
+
+def parse_url(url: str, base: str | None = None) -> ParsedUrl:
+    """The URL as browsers understand it, relative to `base` where one is given.
+
+    Errors:
+        InvalidUrl: reason `url_invalid`.
+
+    Source: WHATWG URL Standard.
+    """
+    try:
+        parsed = ada_url.URL(url) if base is None else ada_url.URL(url, base)
+        href = parsed.href
+    except ValueError:  # includes lone surrogates, which can't be encoded
+        raise InvalidUrl("this is not a URL", reason="url_invalid") from None
+    scheme = parsed.protocol[:-1]
+    host = parsed.hostname
+    explicit_port = parsed.port
+    literal = int(parsed.host_type)
+    return ParsedUrl(
+        href=href,
+        scheme=scheme,
+        host=host[1:-1] if literal == _HOST_IPV6 else host,
+        port=int(explicit_port) if explicit_port else DEFAULT_PORTS.get(scheme, 0),
+        path=parsed.pathname,
+        query=parsed.search[1:],
+        fragment=parsed.hash[1:],
+        has_userinfo="@" in href and bool(parsed.username or parsed.password),
+        is_literal=literal in {_HOST_IPV4, _HOST_IPV6},
+        has_default_port=not explicit_port,
+    )
+
+
+def join_url(base: str, reference: str) -> str:
+    """The canonical URL that `reference` means on the page `base`.
+
+    Errors:
+        InvalidUrl: reason `url_invalid`.
+    """
+    return parse_url(reference, base).href
+
+
+def decode(text: str) -> str:
+    """Percent-decoding as UTF-8; bytes that are not UTF-8 become the replacement character."""
+    return unquote_to_bytes(text).decode("utf-8", "replace")
+
+
+def query_pairs(query: str) -> tuple[tuple[str, str], ...]:
+    """The decoded names and values of a query, in order; a name without `=` has an empty value."""
+    pieces = (piece.partition("=") for piece in query.split("&") if piece)
+    return tuple((decode(name.replace("+", " ")), decode(value.replace("+", " "))) for name, _, value in pieces)
+
+
+def query_value(query: str, name: str) -> str | None:
+    """The first decoded value of `name`, or None."""
+    return next((value for key, value in query_pairs(query) if key == name), None)
