@@ -23,6 +23,20 @@ T = TypeVar("T")
 _Read = Callable[[Any], Any]  # takes parsed JSON of any shape; checks it
 
 
+class _BadPart(ValueError):
+    """What is wrong with a part and the path to it, for instance `claims[2].evidence[0].start`."""
+
+    path: str
+
+    def __init__(self, step: str, error: Exception) -> None:
+        inner = error.path if isinstance(error, _BadPart) else ""
+        super().__init__(str(error))
+        self.path = f"{step}{'.' if inner and not inner.startswith('[') else ''}{inner}"
+
+
+_BAD = (TypeError, ValueError, KeyError, AttributeError, InvalidOperation, OverflowError)
+
+
 def utc_text(moment: datetime) -> str:
     """`moment` as `2026-11-21T08:15:00.000000Z`: fixed width, so that text order is time order."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -35,26 +49,37 @@ def utc_moment(text: str) -> datetime:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
-def to_json(value: object) -> Json:
-    """`value` as plain JSON; the same value always gives the same JSON."""
+def short_utc_text(moment: datetime) -> str:
+    """`moment` as `2026-11-21T08:15:00Z`, with microseconds only where there are any: the form sent outside."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def to_json(value: object, *, outside: bool = False) -> Json:
+    """`value` as plain JSON; the same value always gives the same JSON.
+
+    Args:
+        value: a domain value, or a mapping, sequence or scalar of such.
+        outside: for other programs: times without empty fractions, money as a number.
+    """
     if isinstance(value, Enum):
         return to_json(value.value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: to_json(getattr(value, name)) for name in _init_names(type(value))}
+        return {name: to_json(getattr(value, name), outside=outside) for name in _init_names(type(value))}
     if isinstance(value, datetime):
-        return utc_text(value)
+        return short_utc_text(value) if outside else utc_text(value)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return str(value)
+        return float(value) if outside else str(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
+        return {str(key): to_json(item, outside=outside) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [to_json(item) for item in value]
+        return [to_json(item, outside=outside) for item in value]
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -62,13 +87,25 @@ def from_json(kind: type[T], data: Json) -> T:
     """The value of type `kind` that `to_json` wrote as `data`.
 
     Errors:
-        ParseError: `data` is not the JSON of such a value.
+        ParseError: `data` is not the JSON of such a value; the message and `context["path"]` say where.
     """
     try:
         read: _Read = _reader(cast("Any", kind))
         return cast("T", read(data))
-    except (TypeError, ValueError, KeyError, AttributeError, InvalidOperation) as error:
-        raise ParseError(f"not the JSON of a {getattr(kind, '__name__', kind)}: {error}", reason="bad_json") from error
+    except _BAD as error:
+        path = error.path if isinstance(error, _BadPart) else ""
+        where = f" at {path}" if path else ""
+        name = getattr(kind, "__name__", kind)
+        raise ParseError(
+            f"not the JSON of a {name}{where}: {error}", reason="bad_json", context={"path": path}
+        ) from error
+
+
+def _part(step: str, read: _Read, data: Any) -> Any:
+    try:
+        return read(data)
+    except _BAD as error:
+        raise _BadPart(step, error) from error
 
 
 @cache
@@ -85,7 +122,7 @@ def _reader(kind: Any) -> _Read:  # any annotation a domain field may have
         return _tuple_reader(typing.get_args(kind))
     if origin is not None and issubclass(origin, Mapping):
         read = _reader(typing.get_args(kind)[1])
-        return lambda data: {key: read(item) for key, item in data.items()}
+        return lambda data: {key: _part(key, read, item) for key, item in _object(data).items()}
     if dataclasses.is_dataclass(kind):
         return _dataclass_reader(cast("type", kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -104,7 +141,7 @@ def _optional_reader(kind: Any) -> _Read:  # as `_reader`
 def _tuple_reader(arguments: tuple[Any, ...]) -> _Read:  # as `_reader`
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         read = _reader(arguments[0])
-        return lambda data: tuple(read(item) for item in _list(data))
+        return lambda data: tuple(_part(f"[{i}]", read, item) for i, item in enumerate(_list(data)))
     reads = [_reader(argument) for argument in arguments]
     return lambda data: tuple(read(item) for read, item in zip(reads, _list(data), strict=True))
 
@@ -112,13 +149,25 @@ def _tuple_reader(arguments: tuple[Any, ...]) -> _Read:  # as `_reader`
 def _dataclass_reader(kind: type) -> _Read:
     hints = typing.get_type_hints(kind)
     reads = {name: _reader(hints[name]) for name in _init_names(kind)}
+    required = {
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.init and field.default is field.default_factory is dataclasses.MISSING
+    }
 
     def read_fields(data: Any) -> Any:
-        if not isinstance(data, dict):
-            raise TypeError(f"an object was expected, not {type(data).__name__}")
-        return kind(**{name: read(data[name]) for name, read in reads.items() if name in data})
+        given = _object(data)
+        if missing := required - given.keys():
+            raise ValueError(f"{', '.join(sorted(missing))} missing")
+        return kind(**{name: _part(name, read, given[name]) for name, read in reads.items() if name in given})
 
     return read_fields
+
+
+def _object(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise TypeError(f"an object was expected, not {type(data).__name__}")
+    return data
 
 
 def _list(data: Any) -> list[Any]:
@@ -140,6 +189,15 @@ def _exactly(*kinds: type) -> _Read:
     return read
 
 
+def _decimal(data: Any) -> Decimal:
+    if type(data) not in (str, int, float):
+        raise TypeError(f"an amount was expected, not {type(data).__name__}")
+    amount = Decimal(str(data))  # through text: 0.1 stays 0.1
+    if not amount.is_finite():
+        raise ValueError(f"{data!r} is no amount")
+    return amount
+
+
 _SCALARS: dict[Any, _Read] = {
     str: _exactly(str),
     bool: _exactly(bool),
@@ -147,6 +205,6 @@ _SCALARS: dict[Any, _Read] = {
     float: _exactly(int, float),
     datetime: utc_moment,
     date: date.fromisoformat,
-    Decimal: Decimal,
+    Decimal: _decimal,
     bytes: lambda data: base64.b64decode(data, validate=True),
 }

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from pincite.domain.errors import Internal
+from pincite.domain.errors import Internal, InvalidInput
 from pincite.domain.evidence import Check, ClaimType, Relation, VerdictStatus
 
 SCHEMA_VERSION = 1
@@ -324,18 +324,27 @@ class Citation:
     excerpt: str
     published_at: str | None = None
 
+    def as_dict(self, *, camel_case: bool = False) -> dict[str, str]:
+        """`{url, title, published_at?, accessed_at, excerpt}`, or with `publishedAt` and `accessedAt`."""
+        published, accessed = ("publishedAt", "accessedAt") if camel_case else ("published_at", "accessed_at")
+        dated = {} if self.published_at is None else {published: self.published_at}
+        return {"url": self.url, "title": self.title, **dated, accessed: self.accessed_at, "excerpt": self.excerpt}
+
 
 def normalize_citation(
     url: str,
     title: str,
-    accessed_at: datetime,
+    accessed_at: datetime | str,
     excerpt: str,
-    published_at: datetime | None = None,
+    published_at: datetime | str | None = None,
 ) -> Citation:
     """The source as a Citation: UTC times, one-line title, excerpt of at most 280 characters cut on a word.
 
-    `url` must already be canonical (`url_key` and `vet_url` make it so). Idempotent: feeding the result back
-    gives the same value.
+    `url` must already be canonical (`url_key` and `vet_url` make it so). Times without a zone are UTC. Idempotent:
+    feeding the result back gives the same value.
+
+    Errors:
+        InvalidInput: a time given as text is not ISO 8601.
     """
     return Citation(
         url=url,
@@ -346,7 +355,12 @@ def normalize_citation(
     )
 
 
-def _utc(moment: datetime) -> str:
+def _utc(moment: datetime | str) -> str:
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError as error:
+            raise InvalidInput(f"not an ISO 8601 time: {moment!r}", reason="time_invalid") from error
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 

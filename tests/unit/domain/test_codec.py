@@ -10,6 +10,8 @@ from pincite.domain.codec import from_json, to_json, utc_moment, utc_text
 from pincite.domain.errors import ParseError
 from pincite.domain.events import Event, EventType
 from pincite.domain.page import Block, BlockKind, Document, Link, Mark, MarkKind, Snapshot
+from pincite.domain.report import Report
+from pincite.testing.reports import sample_report
 
 
 def test_a_document_comes_back_equal_with_its_id_made_anew() -> None:
@@ -58,11 +60,43 @@ def test_text_order_of_times_is_their_order(one: datetime, other: datetime) -> N
 
 
 @pytest.mark.parametrize(
-    "data", [None, [], {"searches": "3"}, {"searches": 1.5}, {"cost_usd": "much"}, {"searches": True}]
+    "data",
+    [
+        None,
+        [],
+        {"searches": "3"},
+        {"searches": 1.5},
+        {"cost_usd": "much"},
+        {"searches": True},
+        {"cost_usd": True},
+        {"cost_usd": "NaN"},
+    ],
 )
 def test_other_shapes_are_refused(data: object) -> None:
     with pytest.raises(ParseError):
         from_json(Usage, data)  # type: ignore[arg-type]
+
+
+def test_the_outside_form_reads_back_equal_with_short_times_and_plain_amounts() -> None:
+    usage = Usage(cost_usd=Decimal("0.1"))
+    outside = to_json(usage, outside=True)
+    assert isinstance(outside, dict)
+    assert outside["cost_usd"] == 0.1
+    assert from_json(Usage, outside) == usage
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=1)))
+    assert to_json(moment, outside=True) == "2026-01-02T02:04:05Z"
+    assert to_json(moment.replace(tzinfo=None), outside=True) == "2026-01-02T03:04:05Z"
+
+
+def test_an_error_says_where() -> None:
+    report = to_json(sample_report().report)
+    assert isinstance(report, dict)
+    report["claims"][1]["evidence"][0]["start"] = "x"  # type: ignore[index,call-overload]
+    with pytest.raises(
+        ParseError, match=r"not the JSON of a Report at claims\[1\]\.evidence\[0\]\.start: int was"
+    ) as caught:
+        from_json(Report, report)
+    assert caught.value.context["path"] == "claims[1].evidence[0].start"
 
 
 def test_members_of_a_newer_version_are_ignored_and_missing_ones_default() -> None:

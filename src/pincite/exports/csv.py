@@ -1,0 +1,77 @@
+"""The claims of a report as a table: one row per claim and passage, for a spreadsheet.
+
+UTF-8 with a byte order mark, without which the common spreadsheets take it for Latin-1. Cells that a spreadsheet would
+run as a formula get an apostrophe in front.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+
+from pincite.domain.markdown import day, one_line
+from pincite.domain.page import Document
+from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
+
+COLUMNS = (
+    *("claim", "verdict", "type", "confidence", "independent_sources", "relation", "reference", "title", "url"),
+    *("published", "accessed", "quote", "start", "end", "claim_id", "document_id", "snapshot_id", "body_sha256"),
+)
+
+_FORMULA_START = ("=", "+", "-", "@")
+
+
+class CsvExporter:
+    """The claims table (RFC 4180)."""
+
+    media_type = "text/csv; charset=utf-8"
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The table with a header row."""
+        out = io.StringIO(newline="")
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow(COLUMNS)
+        references = {reference.n: reference for reference in report.references}
+        for claim in report.claims:
+            writer.writerows(_rows(claim, references))
+        return out.getvalue().encode("utf-8-sig")
+
+
+def _rows(claim: ReportClaim, references: Mapping[int, Reference]) -> Iterator[list[str | int | float]]:
+    head: list[str | int | float] = [
+        cell(claim.text),
+        claim.verdict,
+        claim.type,
+        claim.confidence,
+        claim.independent_sources,
+    ]
+    for evidence in claim.evidence:
+        yield [*head, *_passage(evidence, references.get(evidence.reference_n or 0), claim.id)]
+    if not claim.evidence:
+        yield [*head, *([""] * 9), cell(claim.id), "", "", ""]
+
+
+def _passage(evidence: ReportEvidence, reference: Reference | None, claim_id: str) -> list[str | int]:
+    return [
+        evidence.relation,
+        evidence.reference_n or "",
+        cell(reference.title if reference else ""),
+        cell(evidence.url),
+        day(reference.published_at) if reference and reference.published_at else "",
+        day(reference.accessed_at) if reference else "",
+        cell(evidence.quote),
+        evidence.start,
+        evidence.end,
+        cell(claim_id),
+        cell(evidence.document_id),
+        cell(evidence.snapshot_id),
+        cell(evidence.body_sha256),
+    ]
+
+
+def cell(text: str) -> str:
+    """`text` on one line as no spreadsheet runs it.
+
+    Source: OWASP, CSV Injection.
+    """
+    line = one_line(text)
+    return "'" + line if line.startswith(_FORMULA_START) else line
