@@ -1,10 +1,20 @@
-"""Rules for every test: no socket leaves this machine."""
+"""Rules for every test: no socket leaves this machine; property tests try the same examples each time.
+
+New examples: HYPOTHESIS_PROFILE=explore make test
+"""
 
 import ipaddress
+import os
 import socket
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# No deadline: a loaded machine is no defect.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 class OutsideConnection(AssertionError):
