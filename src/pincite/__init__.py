@@ -9,11 +9,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from pincite.domain import errors as errors
+    from pincite.fetch.extractors import extract as extract
     from pincite.urls.keys import url_key as url_key
     from pincite.urls.policy import vet_url as vet_url
 
 _HOMES: dict[str, tuple[str, str | None]] = {
     "errors": ("pincite.domain.errors", None),
+    "extract": ("pincite.fetch.extractors", "extract"),
     "url_key": ("pincite.urls.keys", "url_key"),
     "vet_url": ("pincite.urls.policy", "vet_url"),
 }

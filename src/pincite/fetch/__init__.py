@@ -1,0 +1,1 @@
+"""The fetch front door: URL → snapshot → document. Extractors read bytes; backends come by them."""

@@ -1,0 +1,122 @@
+"""Documentation pages: made by a tool or written plainly, so that structure says what is content.
+
+Nothing is guessed here. The text region is the one the tool marks; navigation inside it is taken out.
+"""
+
+import re
+
+from lxml.html import HtmlElement
+
+from pincite.fetch.extractors.dom import remove, size_of
+
+_GENERATORS = re.compile(
+    r"sphinx|docbook|asciidoc|mkdocs|docusaurus|doxygen|javadoc|rustdoc|mdbook|gitbook|antora|pod::|pod2html|groff|"
+    r"mandoc|man2html|texinfo|makeinfo|latex2html|tex4ht|hevea|vitepress|vuepress|typedoc|jsdoc|yard |rdoc|pdoc|"
+    r"ocamldoc|odoc|haddock|exdoc|dita|oxygen xml|quarto|jupyter|bookdown|readme\.io|slate|hugo-book|docsify|nextra|"
+    r"starlight|scaladoc|dokka|docfx|sandcastle|pkgdown|documenter\.jl|ford|naturaldocs|pandoc",
+    re.IGNORECASE,
+)
+_FINGERPRINTS = (
+    "//*[@role='main'][contains(@class, 'body') or contains(@class, 'document')]",
+    "//div[contains(@class, 'sphinxsidebar')]",
+    "//div[@class='navheader']",
+    "//div[contains(@class, 'rst-content')]",
+    "//div[contains(@class, 'md-content')]",
+    "//div[contains(@class, 'theme-doc-markdown')]",
+    "//body[contains(@class, 'manpage')]",
+    "//section[@class='Sh'] | //table[@class='head']//td[@class='head-vol']",
+    "//div[contains(@class, 'refentry')] | //div[contains(@class, 'variablelist')]",
+)
+_REGIONS = (
+    "//*[@role='main']",
+    "//main",
+    "//div[contains(@class, 'rst-content')]",
+    "//div[contains(@class, 'md-content')]",
+    "//article",
+)
+_ALWAYS_NAVIGATION = re.compile(
+    r"\b(?:navheader|navfooter|sphinxsidebar|breadcrumbs?|rst-footer-buttons|wy-nav-side|prev-next-bottom|skip-?link)\b"
+)
+_NAVIGATION = re.compile(
+    r"\b(?:nav|navbar|navheader|navfooter|navigation|sphinxsidebar|sidebar|breadcrumbs?|related|prev-?next|pagination|pager|"
+    r"toc|toctree-wrapper-nav|contents|table-of-contents|page-?toc|edit-?(?:this-)?page|rst-footer-buttons|skip-?link|"
+    r"footer|page-?footer|search(?:box|bar)?|clearer|mobile-nav|menu|bodywrapper-nav|headertabs)\b",
+    re.IGNORECASE,
+)
+_NAVIGATION_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary"})
+_CANDIDATES = (
+    "descendant::*[self::nav or self::footer or self::form or @role or (@class or @id) and (self::div or self::ul or"
+    " self::ol or self::section or self::aside or self::header or self::table)]"
+)
+_CONTENTS = re.compile(r"\b(?:toc|contents|table-of-contents|page-?toc)\b", re.IGNORECASE)
+_ENOUGH_CHARS = 400
+_REGION_SHARE = 0.6
+_MAIN_SHARE = 0.1
+_PLAIN_LINK_SHARE = 0.35
+
+
+def is_documentation(root: HtmlElement) -> bool:
+    """Whether a documentation tool made the page, or it is plain markup without the chrome of a web site."""
+    for generator in root.xpath("//meta[translate(@name, 'GENRATO', 'genrato')='generator']/@content"):
+        if _GENERATORS.search(generator):
+            return True
+    return any(root.xpath(path) for path in _FINGERPRINTS) or _is_plain(root)
+
+
+def _is_plain(root: HtmlElement) -> bool:
+    """Markup of a hand-written or converted document: no landmarks, no forms, hardly a class, most text unlinked."""
+    body = root.find("body")
+    if body is None or body.xpath("boolean(.//nav or .//header or .//footer or .//aside or .//form or .//article)"):
+        return False
+    elements = sum(1 for _ in body.iter())
+    classed = len(body.xpath(".//*[@class]"))
+    if classed > 0.1 * elements or len(body.xpath(".//script")) > 3:
+        return False
+    words = size_of(body)
+    linked = sum(size_of(anchor) for anchor in body.iter("a") if anchor.get("href"))
+    return words > 0 and linked < _PLAIN_LINK_SHARE * words and body.find(".//table//table") is None
+
+
+def content_region(root: HtmlElement) -> HtmlElement:
+    """The element that holds the text, with navigation taken out of it."""
+    body = root.find("body")
+    region = root if body is None else body
+    total = size_of(region)
+    for path in _REGIONS:
+        matches = root.xpath(path)
+        if matches:
+            largest = max(matches, key=size_of)
+            if size_of(largest) >= (_REGION_SHARE if path == "//article" else _MAIN_SHARE) * total:
+                region = largest
+                break
+    _drop_navigation(region)
+    return region
+
+
+def _drop_navigation(region: HtmlElement) -> None:
+    """Take navigation out; tables of contents stay where they are all there is."""
+    size = size_of(region)
+    contents: list[HtmlElement] = []
+    for element in region.xpath(_CANDIDATES):
+        if not _is_navigation(element):
+            continue
+        if _CONTENTS.search(element.get("class") or ""):
+            contents.append(element)
+        elif (inside := size_of(element)) < 0.5 * size:
+            size -= inside
+            remove(element)
+    if size - sum(size_of(element) for element in contents) >= _ENOUGH_CHARS:
+        for element in contents:
+            remove(element)
+
+
+def _is_navigation(element: HtmlElement) -> bool:
+    if element.tag in {"nav", "footer", "form"} or (element.get("role") or "") in _NAVIGATION_ROLES:
+        return True
+    names = f"{element.get('class') or ''} {element.get('id') or ''}"
+    if _ALWAYS_NAVIGATION.search(names):
+        return True
+    if not _NAVIGATION.search(names):
+        return False
+    linked = sum(size_of(anchor) for anchor in element.iter("a"))
+    return linked > 0.5 * size_of(element)

@@ -1,0 +1,105 @@
+"""HTML text to a guarded element tree.
+
+Guards come before the parser, because every parser known to us stalls or dies on some input: scripts, styles and
+comments are cut out by a scan, then tags and attributes are counted. Depth is checked on the tree, which libxml2 itself
+bounds, before anything else walks it. What a reader of the page does not see is
+taken out in `hidden`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from lxml import etree
+from lxml import html as lxml_html
+from lxml.html import HtmlElement
+
+from pincite.domain.errors import EmptyContent, ParseError, TooLarge
+
+MAX_NESTING = 512
+MAX_ATTRIBUTES = 1_000
+MAX_TAGS = 400_000
+_MAX_JSON_LD_CHARS = 300_000
+
+_RAW = re.compile(
+    r"<!--.*?(?:--!?>|\Z)|<(script|style)\b([^<>]{0,5000})>(.*?)(?:</\1\s*>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+# Always matches once it starts and consumes what it looked at, so the scan is linear whatever the input.
+_TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]{0,5000}"|'[^']{0,5000}')*+""")
+_QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
+_FEW_CHARS = 2_000
+_DEEP = etree.XPath("boolean(//body" + "/*" * MAX_NESTING + ")")
+_SIZE = etree.XPath("string-length(normalize-space(.))")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed page: the tree without scripts, styles and comments, and the style sheets that stood in it."""
+
+    root: HtmlElement
+    styles: str
+    tag_count: int
+
+
+def parse(text: str) -> Page:
+    """The element tree of an HTML page.
+
+    Errors:
+        ParseError: a tag with more than `MAX_ATTRIBUTES` attributes.
+        TooLarge: more than `MAX_TAGS` tags.
+        EmptyContent: no element and no text.
+    """
+    styles: list[str] = []
+
+    def cut(match: re.Match[str]) -> str:
+        name = (match.group(1) or "").lower()
+        if name == "style":
+            styles.append(match.group(3))
+        elif name == "script" and "ld+json" in match.group(2).lower() and len(match.group(3)) < _MAX_JSON_LD_CHARS:
+            return match.group()
+        return " "
+
+    text = _RAW.sub(cut, text.replace("\0", ""))
+    tag_count = _guard(text)
+    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = lxml_html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
+    except etree.ParserError as error:
+        raise EmptyContent("the page has no content", reason="empty_page") from error
+    except (etree.XMLSyntaxError, etree.LxmlError, ValueError) as error:
+        raise ParseError("the page can't be parsed as HTML", reason="html_malformed") from error
+    if _DEEP(root):
+        raise ParseError(f"tags are nested more than {MAX_NESTING} deep", reason="too_deep")
+    return Page(root, "\n".join(styles), tag_count)
+
+
+def _guard(text: str) -> int:
+    """The number of tags, after checking their number and their attributes."""
+    count = 0
+    for match in _TAG.finditer(text):
+        count += 1
+        if match.end() - match.start() > _FEW_CHARS and len(_QUOTED.sub("", match.group()).split()) > MAX_ATTRIBUTES:
+            raise ParseError(f"a tag has more than {MAX_ATTRIBUTES:,} attributes", reason="too_many_attributes")
+    if count > MAX_TAGS:
+        raise TooLarge(f"the page has more than {MAX_TAGS:,} tags", reason="too_many_tags")
+    return count
+
+
+def remove(element: HtmlElement) -> None:
+    """Take `element` out of its tree; the text after it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    tail = element.tail
+    if tail:
+        previous = element.getprevious()
+        if previous is None:
+            parent.text = (parent.text or "") + tail
+        else:
+            previous.tail = (previous.tail or "") + tail
+    parent.remove(element)
+
+
+def size_of(element: HtmlElement) -> int:
+    """How many characters of text the element holds, white space collapsed."""
+    return int(_SIZE(element))

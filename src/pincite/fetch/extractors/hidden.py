@@ -1,0 +1,197 @@
+"""Takes out of a tree what a reader of the page does not see.
+
+Hidden text is where instructions to machines are put. Dropped: elements that are never rendered as text, the `hidden`
+and `aria-hidden` attributes, and inline or simple style-sheet rules that make text invisible (display, visibility,
+opacity, size, clip, off-screen, same colour). Attributes and form fields are never text.
+
+Source: ADR 0003 (reading); channels after the shipped injection cases.
+"""
+
+import re
+from functools import lru_cache
+
+from lxml.html import HtmlElement
+
+from pincite.fetch.extractors.dom import Page, remove, size_of
+
+# Never rendered as running text; walkers skip these, whoever removes them.
+NEVER_TEXT = frozenset(
+    "script style noscript template svg canvas iframe frame frameset noframes noembed object embed audio video map "
+    "select option optgroup datalist input textarea head progress meter annotation annotation-xml desc metadata "
+    "applet portal img picture source track link meta".split()
+)
+_SCREEN_READER_CLASSES = (
+    "sr-only",
+    "visually-hidden",
+    "visuallyhidden",
+    "screen-reader-text",
+    "screen-reader-only",
+    "element-invisible",
+    "a11y-hidden",
+)
+_CANDIDATES = (
+    "//*[@style or @hidden or @aria-hidden='true' or contains(@class, 'sr-only') or contains(@class, 'hidden')"
+    " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
+)
+
+_GONE = re.compile(r"(?:^|;)(?:display:none|content-visibility:hidden)(?![a-z-])")
+_UNSEEN = re.compile(
+    r"(?:^|;)(?:"
+    r"visibility:(?:hidden|collapse)"
+    r"|opacity:0*(?:\.0\d*)?(?:%|;|!|$)"
+    r"|(?:-webkit-|-moz-)?font-size:(?:0*(?:\.0+)?[a-z%]*(?:;|!|$)|0*[01](?:\.\d+)?(?:px|pt)|0?\.[01]\d*r?em)"
+    r"|clip:rect\((?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?\)"
+    r"|(?:-webkit-)?clip-path:(?:inset\((?:100|[5-9]\d)%|circle\(0|polygon\(0(?:px|%)?0)"
+    r"|text-indent:-\d{3,}"
+    r"|(?:left|top|right|bottom|margin-left|margin-top|inset):-\d{3,}"
+    r"|transform:(?:translate[xy3d]*\([^)]*-?\d{4,}|scale[xy]?\(0(?:,0)?\)|rotate[xy]\(90deg\))"
+    r"|(?:-webkit-)?text-fill-color:transparent"
+    r"|color:(?:transparent|rgba\([^)]*,0(?:\.0+)?\)|\#[0-9a-f]{3}0(?![0-9a-f])|\#[0-9a-f]{6}00(?![0-9a-f]))"
+    r"|filter:opacity\(0"
+    r"|mask-size:0"
+    r")"
+)
+_NO_SIZE = re.compile(r"(?:^|;)(?:max-)?(?:height|width):[01](?:px|em|rem|%|pt)?(?:;|!|$)")
+_OVERFLOW = re.compile(r"(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)")
+_COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
+_BACKGROUND = re.compile(r"(?:^|;)background(?:-color)?:([^;!]+)")
+_RGB = re.compile(r"rgba?\((\d+)[, ]+(\d+)[, ]+(\d+)")
+_NAMED = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa", "ivory": "fffff0"}
+_BRACE = re.compile(r"[{}]")
+_SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
+_MAY_HIDE = re.compile(r"none|hidden|collapse|:\s*0|-\d{3}|clip|transparent|color|scale|translate")
+_MAX_SHEET_NAMES = 100
+_MAX_SHEET_CHARS = 200_000
+_MOST = 0.5
+_NEAR = 10
+
+
+def drop_unseen(page: Page) -> int:
+    """Remove unseen elements from the page's tree; gives back how many characters of text went with them.
+
+    Text made invisible in a way that scripts commonly undo (opacity, position) stays when it is most of the page.
+    """
+    root = page.root
+    total = max(size_of(root), 1)
+    dropped = 0
+    doomed = [(element, _unseen(element)) for element in root.xpath(_CANDIDATES)]
+    doomed += [(element, "unseen") for element in _hidden_by_sheet(page)]
+    for element, how in doomed:
+        if not how or element.tag in {"html", "body"}:
+            continue
+        size = size_of(element)
+        if how == "unseen" and size > _MOST * total:
+            continue
+        dropped += size
+        remove(element)
+    return dropped
+
+
+def _unseen(element: HtmlElement) -> str:
+    """`gone`, `unseen` or nothing, from the element's own attributes."""
+    if element.get("hidden") is not None and element.get("hidden", "").lower() != "until-found":
+        return "gone"
+    if element.get("aria-hidden", "").lower() == "true":
+        return "unseen"
+    names = element.get("class")
+    if names and any(name in _SCREEN_READER_CLASSES for name in names.split()):
+        return "unseen"
+    style = element.get("style")
+    if not style:
+        return ""
+    how = style_hides(style)
+    if not how and _pale_on_default(element, style):
+        return "unseen"
+    return how
+
+
+@lru_cache(maxsize=2_048)
+def style_hides(style: str) -> str:
+    """`gone` for text that is not laid out, `unseen` for text made invisible, else nothing."""
+    flat = re.sub(r"/\*.*?\*/|\s*([:;,()])\s*|^\s+|\s+$", r"\1", style.lower())
+    if _GONE.search(flat):
+        return "gone"
+    if _UNSEEN.search(flat) or (_NO_SIZE.search(flat) and _OVERFLOW.search(flat)):
+        return "unseen"
+    colour, background = _COLOUR.search(flat), _BACKGROUND.search(flat)
+    if colour and background and _same(_rgb(colour.group(1)), _rgb(background.group(1))):
+        return "unseen"
+    return ""
+
+
+def _same(first: tuple[int, int, int] | None, second: tuple[int, int, int] | None) -> bool:
+    return (
+        first is not None
+        and second is not None
+        and max(abs(a - b) for a, b in zip(first, second, strict=True)) <= _NEAR
+    )
+
+
+def _rgb(value: str) -> tuple[int, int, int] | None:
+    """Red, green, blue of a colour as written in CSS, or None for names and forms not read here."""
+    value = value.strip().split(" ")[0] if not value.strip().startswith("rgb") else value.strip()
+    match = _RGB.match(value)
+    if match:
+        return int(match.group(1)), int(match.group(2)), int(match.group(3))
+    digits = _NAMED.get(value, value.removeprefix("#"))
+    if len(digits) in {3, 4}:
+        digits = "".join(char * 2 for char in digits[:3])
+    try:
+        return int(digits[0:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
+    except ValueError:
+        return None
+
+
+def _pale_on_default(element: HtmlElement, style: str) -> bool:
+    """White text where nothing around it could have set another background than the default white."""
+    colour = _COLOUR.search(re.sub(r"\s+", "", style.lower()))
+    if colour is None or not _same(_rgb(colour.group(1)), (255, 255, 255)):
+        return False
+    while element is not None:
+        if any(element.get(name) for name in ("class", "id", "bgcolor", "background")):
+            return False
+        if "background" in element.get("style", ""):
+            return False
+        element = element.getparent()
+    return True
+
+
+def _hidden_by_sheet(page: Page) -> list[HtmlElement]:
+    """Elements that an unconditional rule with a plain class or id selector hides, and no other rule mentions."""
+    if not page.styles or len(page.styles) > _MAX_SHEET_CHARS:
+        return []
+    hiding: dict[tuple[str, str], None] = {}
+    for selectors, declarations in _plain_rules(page.styles):
+        if not _MAY_HIDE.search(declarations) or not style_hides(declarations):
+            continue
+        for selector in selectors.split(","):
+            match = _SIMPLE_SELECTOR.match(selector.strip())
+            if match:
+                hiding[match.group(1), match.group(2)] = None
+    found: list[HtmlElement] = []
+    for sign, name in list(hiding)[:_MAX_SHEET_NAMES]:
+        if len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) > 1:
+            continue  # Shown again somewhere: a tab, a menu, a dialogue.
+        attribute = "class" if sign == "." else "id"
+        path = f"//*[contains(concat(' ', normalize-space(@{attribute}), ' '), ' {name} ')]"
+        found += page.root.xpath(path)
+    return found
+
+
+def _plain_rules(sheet: str) -> list[tuple[str, str]]:
+    """Selectors and declarations of the rules outside any at-rule."""
+    rules: list[tuple[str, str]] = []
+    depth = start = opened = 0
+    for match in _BRACE.finditer(sheet):
+        if match.group() == "{":
+            if depth == 0:
+                opened = match.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                prelude = sheet[start:opened].strip()
+                if not prelude.startswith("@"):
+                    rules.append((prelude, sheet[opened + 1 : match.start()]))
+                start = match.end()
+    return rules

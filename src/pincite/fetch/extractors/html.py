@@ -1,0 +1,67 @@
+"""HTML to a Document."""
+
+from pincite.domain.errors import EmptyContent
+from pincite.domain.page import Block, BlockKind, Document, Link
+from pincite.fetch.extractors.blocks import BlockWalk, Found
+from pincite.fetch.extractors.documentation import content_region, is_documentation
+from pincite.fetch.extractors.dom import parse
+from pincite.fetch.extractors.hidden import drop_unseen
+from pincite.fetch.extractors.main_content import chosen_text, select
+from pincite.fetch.extractors.metadata import Metadata, read_metadata
+
+EXTRACTOR = "html"
+VERSION = "1"
+
+
+def read_html(text: str, url: str) -> Document:
+    """The document in an HTML page.
+
+    Errors:
+        ParseError, TooLarge: the page is built to break parsers.
+        EmptyContent: no text a reader would see.
+    """
+    page = parse(text)
+    metadata = read_metadata(page.root, url)
+    drop_unseen(page)
+    if is_documentation(page.root):
+        found = BlockWalk(metadata.base_url).run(content_region(page.root))
+    else:
+        everything = BlockWalk(metadata.base_url).run(page.root)
+        found = select(everything, chosen_text(page.root, url)) or everything
+    if not found:
+        raise EmptyContent("the page has no text", reason="empty_page")
+    return build(found, metadata)
+
+
+def build(found: list[Found], metadata: Metadata) -> Document:
+    """The document of these blocks."""
+    blocks = tuple(item.block for item in found)
+    return Document(
+        extractor=EXTRACTOR,
+        version=VERSION,
+        blocks=blocks,
+        title=metadata.title or _first_heading(blocks),
+        byline=metadata.byline,
+        site_name=metadata.site_name,
+        description=metadata.description,
+        published_at=metadata.published_at,
+        modified_at=metadata.modified_at,
+        language=metadata.language,
+        canonical_url=metadata.canonical_url,
+        links=links_of(blocks),
+    )
+
+
+def links_of(blocks: tuple[Block, ...]) -> tuple[Link, ...]:
+    """Each target once, in order, with the words that first pointed at it."""
+    seen: dict[str, str] = {}
+    for block in blocks:
+        for mark in block.marks:
+            target = mark.href.partition("#")[0]
+            if target and target not in seen:
+                seen[target] = block.text[mark.start : mark.end]
+    return tuple(Link(target, text, rank) for rank, (target, text) in enumerate(seen.items(), start=1))
+
+
+def _first_heading(blocks: tuple[Block, ...]) -> str:
+    return next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")

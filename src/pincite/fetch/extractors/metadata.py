@@ -1,0 +1,264 @@
+"""What a page says about itself: title, author, dates, language, site, canonical address.
+
+Order of trust: JSON-LD, OpenGraph and `article:` properties, Dublin Core and citation tags, microdata, visible text.
+The canonical address is believed only on the page's own site (see `canonical_of`).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from lxml.html import HtmlElement
+
+from pincite.fetch.extractors.blocks import absolute
+from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.dates import date_in_url, parse_date
+
+_MAX_TITLE = 500
+_MAX_DESCRIPTION = 1_000
+_MAX_BYLINE = 200
+_MAX_LD_NODES = 500
+_SEPARATORS = (" | ", " — ", " – ", " · ", " » ", " « ", " :: ", " - ", ": ")
+_PUBLISHED = (
+    "article:published_time",
+    "og:published_time",
+    "og:article:published_time",
+    "datepublished",
+    "citation_publication_date",
+    "citation_online_date",
+    "citation_date",
+    "dc.date.issued",
+    "dcterms.issued",
+    "dc.date",
+    "dcterms.date",
+    "dcterms.created",
+    "parsely-pub-date",
+    "sailthru.date",
+    "pubdate",
+    "publishdate",
+    "publication_date",
+    "date",
+)
+_MODIFIED = (
+    "article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "dcterms.modified",
+    "dc.date.modified",
+    "last-modified",
+    "revised",
+)
+_AUTHORS = ("author", "article:author", "citation_author", "dc.creator", "dcterms.creator", "parsely-author", "byl")
+_LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
+_MOBILE = re.compile(r"^(?:www|m|mobile|amp)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The fields of a Document that don't come from its blocks, and the address links are relative to."""
+
+    base_url: str
+    title: str = ""
+    byline: str = ""
+    site_name: str = ""
+    description: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    language: str = ""
+    canonical_url: str = ""
+    types: frozenset[str] = frozenset()
+
+
+def read_metadata(root: HtmlElement, url: str) -> Metadata:
+    """The metadata of a parsed page that still has its `<head>`."""
+    metas = _metas(root)
+    linked = list(_linked_data(root))
+    types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type")))
+    base_url = _base_url(root, url)
+    site_name = _line(metas.get("og:site_name") or _publisher(linked) or metas.get("application-name", ""), _MAX_TITLE)
+    return Metadata(
+        base_url=base_url,
+        title=_title(root, metas, site_name),
+        byline=_byline(root, metas, linked),
+        site_name=site_name,
+        description=_line(metas.get("description") or metas.get("og:description", ""), _MAX_DESCRIPTION),
+        published_at=_moment(linked, "datePublished", metas, _PUBLISHED)
+        or _marked_time(root, "datePublished")
+        or date_in_url(url),
+        modified_at=_moment(linked, "dateModified", metas, _MODIFIED) or _marked_time(root, "dateModified"),
+        language=_language(root, metas),
+        canonical_url=canonical_of(root, url),
+        types=types,
+    )
+
+
+def canonical_of(root: HtmlElement, url: str) -> str:
+    """The address the page gives itself, if it may be believed, else `url` without its fragment.
+
+    Believed: exactly one `<link rel=canonical>` value, http(s), on the same site, and not the root unless the page
+    is. Anything else could merge one site's page into another.
+    """
+    own = url.partition("#")[0]
+    values = {
+        absolute(own, (link.get("href") or "").strip())
+        for link in root.iter("link")
+        if "canonical" in (link.get("rel") or "").lower().split()
+    }
+    if len(values) != 1:
+        return own
+    value = values.pop().partition("#")[0]
+    try:
+        there, here = urlsplit(value), urlsplit(own)
+    except ValueError:
+        return own
+    if not value or there.username is not None or not _same_site(there.hostname or "", here.hostname or ""):
+        return own
+    if there.path in {"", "/"} and not there.query and here.path not in {"", "/"}:
+        return own
+    return value
+
+
+def _same_site(first: str, second: str) -> bool:
+    bare_first, bare_second = _MOBILE.sub("", first), _MOBILE.sub("", second)
+    return bool(bare_first) and bare_first == bare_second
+
+
+def _metas(root: HtmlElement) -> dict[str, str]:
+    """`<meta>` contents by lower-case name or property; the first of each counts."""
+    metas: dict[str, str] = {}
+    for meta in root.iter("meta"):
+        name = meta.get("property") or meta.get("name") or meta.get("itemprop") or meta.get("http-equiv")
+        content = meta.get("content")
+        if name and content and content.strip():
+            metas.setdefault(name.strip().lower(), content.strip())
+    return metas
+
+
+def _linked_data(root: HtmlElement) -> Iterator[Mapping[str, object]]:
+    """The JSON-LD objects of the page, nested ones too, up to a bound."""
+    queue: list[object] = []
+    for script in root.iter("script"):
+        if "ld+json" in (script.get("type") or "").lower() and script.text:
+            try:
+                queue.append(json.loads(script.text.strip().rstrip(";"), strict=False))
+            except (ValueError, RecursionError):
+                continue
+    for _ in range(_MAX_LD_NODES):
+        if not queue:
+            return
+        node = queue.pop(0)
+        if isinstance(node, list):
+            queue.extend(node[:50])
+        elif isinstance(node, dict):
+            yield node
+            queue.extend(node[name] for name in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart") if name in node)
+
+
+def _as_list(value: object) -> list[object]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _names(value: object) -> list[str]:
+    """Names out of a JSON-LD person, organisation, string or a list of them."""
+    names: list[str] = []
+    for item in _as_list(value)[:10]:
+        name = item.get("name") if isinstance(item, dict) else item
+        if isinstance(name, list):
+            name = name[0] if name else None
+        if isinstance(name, str) and name.strip() and "://" not in name:
+            names.append(" ".join(name.split()))
+    return names
+
+
+def _publisher(linked: list[Mapping[str, object]]) -> str:
+    for node in linked:
+        if "WebSite" in _as_list(node.get("@type")) and _names(node.get("name")):
+            return _names(node.get("name"))[0]
+    for node in linked:
+        if _names(node.get("publisher")):
+            return _names(node.get("publisher"))[0]
+    return ""
+
+
+def _moment(
+    linked: list[Mapping[str, object]], key: str, metas: Mapping[str, str], names: tuple[str, ...]
+) -> datetime | None:
+    for node in linked:
+        value = node.get(key)
+        if isinstance(value, str) and (moment := parse_date(value)):
+            return moment
+    for name in names:
+        if name in metas and (moment := parse_date(metas[name])):
+            return moment
+    return None
+
+
+def _marked_time(root: HtmlElement, name: str) -> datetime | None:
+    for element in root.xpath("//*[@itemprop=$name]", name=name)[:3]:
+        text = element.get("datetime") or element.get("content") or element.text_content()
+        if moment := parse_date(text):
+            return moment
+    if name == "datePublished":
+        for element in root.xpath("//time[@pubdate or contains(@class, 'publish') or contains(@class, 'entry-date')]")[
+            :3
+        ]:
+            if moment := parse_date(element.get("datetime") or element.text_content()):
+                return moment
+    return None
+
+
+def _byline(root: HtmlElement, metas: Mapping[str, str], linked: list[Mapping[str, object]]) -> str:
+    for node in linked:
+        if names := _names(node.get("author")):
+            return _line(", ".join(dict.fromkeys(names)), _MAX_BYLINE)
+    for name in _AUTHORS:
+        value = metas.get(name, "")
+        if value and "://" not in value:
+            return _line(value, _MAX_BYLINE)
+    for element in root.xpath("//*[@rel='author' or @itemprop='author']")[:3]:
+        value = _line(element.text_content(), _MAX_BYLINE)
+        if 0 < len(value.split()) <= 8:
+            return value
+    return ""
+
+
+def _title(root: HtmlElement, metas: Mapping[str, str], site_name: str) -> str:
+    """The page's title without the name of its site."""
+    element = next(root.iter("title"), None)
+    whole = _line(element.text_content() if element is not None else "", _MAX_TITLE)
+    headings = [_line(heading.text_content().replace("¶", ""), _MAX_TITLE) for heading in list(root.iter("h1"))[:5]]
+    for heading in headings:
+        if heading and any(whole.startswith(heading + separator) for separator in _SEPARATORS):
+            return heading
+    title = _line(metas.get("og:title", ""), _MAX_TITLE) or whole or next(iter(filter(None, headings)), "")
+    for separator in _SEPARATORS[:-1]:
+        head, found, tail = title.rpartition(separator)
+        if found and site_name and tail.strip().casefold() == site_name.casefold():
+            return head.strip()
+    return title
+
+
+def _language(root: HtmlElement, metas: Mapping[str, str]) -> str:
+    """The declared language as a lower-case primary tag with region kept, or nothing."""
+    xml_lang = root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
+    for value in (root.get("lang"), xml_lang, metas.get("content-language"), metas.get("og:locale")):
+        if value and _LANGUAGE.match(value.strip()):
+            primary, _, rest = value.strip().replace("_", "-").partition("-")
+            return f"{primary.lower()}-{rest}" if rest else primary.lower()
+    return ""
+
+
+def _base_url(root: HtmlElement, url: str) -> str:
+    base = next((element.get("href") for element in root.iter("base") if element.get("href")), "")
+    return absolute(url, base.strip()) or url if base else url
+
+
+def _line(text: str, limit: int) -> str:
+    """One clean line of at most `limit` characters, cut on a word."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + "…"

@@ -1,0 +1,194 @@
+"""HTML → blocks: structure, marks, navigation, metadata, offsets."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pincite
+from pincite.domain.errors import EmptyContent, ParseError, UnsupportedContentType
+from pincite.domain.page import BLOCK_SEPARATOR, BlockKind, Document, MarkKind
+from pincite.fetch.extractors import extract
+
+URL = "https://docs.example.org/guide/settings.html"
+LONG = "The server keeps every row version until no transaction can see it any more. " * 4
+
+
+def manual(body: str, head: str = "") -> Document:
+    page = f"<html lang=en><head><meta name=generator content='Sphinx 5'>{head}</head><body>{body}</body></html>"
+    return extract(page.encode(), URL, "text/html")
+
+
+def kinds(document: Document) -> list[tuple[str, str]]:
+    return [(block.kind.value, block.text) for block in document.blocks]
+
+
+def test_definition_list_keeps_terms_with_their_definitions() -> None:
+    document = manual(
+        "<dl><dt><code>work_mem</code> (integer)<a class=headerlink href='#w'>¶</a></dt><dd><p>Memory for sorts.</p>"
+        "<p>The default is 4 MB.</p><ul><li>hash tables</li></ul></dd><dt>wal_level</dt><dd>Decides.</dd></dl>"
+    )
+    assert kinds(document) == [
+        ("term", "work_mem (integer)"),
+        ("definition", "Memory for sorts."),
+        ("definition", "The default is 4 MB."),
+        ("list_item", "hash tables"),
+        ("term", "wal_level"),
+        ("definition", "Decides."),
+    ]
+    assert document.blocks[3].level == 1
+    assert document.blocks[0].marks[0].kind is MarkKind.CODE
+
+
+def test_lists_nest_and_count() -> None:
+    document = manual("<ol start=3><li>three<ul><li>a<p>more</p></li></ul></li><li>four</li></ol>")
+    found = [(b.text, b.kind.value, b.level, b.ordered, b.number) for b in document.blocks]
+    assert found == [
+        ("three", "list_item", 0, True, 3),
+        ("a", "list_item", 1, False, None),
+        ("more", "paragraph", 2, False, None),
+        ("four", "list_item", 0, True, 4),
+    ]
+
+
+def test_table_has_one_line_per_row_and_cells() -> None:
+    document = manual(
+        "<table><caption>Sizes</caption><thead><tr><th>Name<th>Default</thead>"
+        "<tr><td><a href='x.html'>port</a><td>5432<tr><td colspan=2>none</table>"
+    )
+    caption, table = document.blocks
+    assert (caption.kind, caption.text) == (BlockKind.CAPTION, "Sizes")
+    assert table.text == "Name | Default\nport | 5432\nnone | "
+    assert table.has_header
+    assert table.rows[1] == ("port", "5432")
+    mark = table.marks[0]
+    assert table.text[mark.start : mark.end] == "port"
+    assert mark.href == "https://docs.example.org/guide/x.html"
+
+
+def test_code_keeps_white_space_and_language() -> None:
+    document = manual(
+        "<div class='highlight-python3'><div class=highlight><pre><span></span>if x:\n    <b>go</b>()\n\n\nstop()"
+        "</pre></div></div>"
+        "<pre><code class='language-sql'>SELECT 1;</code></pre>"
+        "<table class=highlighttable><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre></div></td>"
+        "<td><pre>a\nb</pre></td></tr></table>"
+    )
+    assert [(b.text, b.language) for b in document.blocks if b.kind is BlockKind.CODE][:2] == [
+        ("if x:\n    go()\n\n\nstop()", "python"),
+        ("SELECT 1;", "sql"),
+    ]
+
+
+def test_navigation_goes_and_text_stays() -> None:
+    document = manual(
+        "<nav><a href=/>Home</a></nav><div class=navheader><table><tr><td><a href=p>Prev</a></table></div>"
+        f"<div role=main><h1>Settings<a class=headerlink href='#s'>¶</a></h1><p>{LONG}</p>"
+        "<div class='admonition note'><h3 class=title>Note</h3><p>Mind the gap.</p></div>"
+        "<aside class=footnote>1 See the manual.</aside></div><div class=navfooter><a href=n>Next</a></div>"
+    )
+    assert [kind for kind, _ in kinds(document)] == ["heading", "paragraph", "paragraph", "paragraph", "footnote"]
+    assert document.title == "Settings"
+    assert [entry.title for entry in document.outline] == ["Settings"]
+
+
+def test_marks_cover_exactly_their_words() -> None:
+    document = manual(
+        "<p>See <a href='#top'><code>VACUUM</code></a> and <em> the  rest </em>of it, 10<sup>6</sup> rows.</p>"
+    )
+    block = document.blocks[0]
+    assert block.text == "See VACUUM and the rest of it, 10^6 rows."
+    assert [(m.kind.value, block.text[m.start : m.end]) for m in block.marks] == [
+        ("link", "VACUUM"),
+        ("code", "VACUUM"),
+        ("emphasis", "the rest"),
+    ]
+
+
+def test_metadata_by_order_of_trust() -> None:
+    head = (
+        "<title>Rows seen - Example News</title><meta property=og:site_name content='Example News'>"
+        "<meta property=og:title content='Rows seen - Example News'><meta name=author content='A. Writer'>"
+        "<meta property=article:published_time content='2024-05-03T10:00:00+02:00'>"
+        '<script type="application/ld+json">{"@type":"NewsArticle","dateModified":"2024-05-04",'
+        '"author":[{"name":"B. Reporter"}]}</script><link rel=canonical href=/guide/rows>'
+    )
+    document = manual(f"<p>{LONG}</p>", head)
+    assert document.title == "Rows seen"
+    assert document.site_name == "Example News"
+    assert document.byline == "B. Reporter"
+    assert document.published_at == datetime(2024, 5, 3, 8, tzinfo=UTC)
+    assert document.modified_at == datetime(2024, 5, 4, tzinfo=UTC)
+    assert document.language == "en"
+    assert document.canonical_url == "https://docs.example.org/guide/rows"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "<link rel=canonical href='https://evil.example/'>",
+        "<link rel=canonical href='/'>",
+        "<link rel=canonical href='/a'><link rel=canonical href='/b'>",
+        "<link rel=canonical href='javascript:x'>",
+    ],
+)
+def test_canonical_address_is_not_believed_when_it_could_merge_pages(link: str) -> None:
+    assert manual(f"<p>{LONG}</p>", link).canonical_url == URL
+
+
+def test_web_page_loses_menus_and_keeps_structure() -> None:
+    menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(20))
+    article = "".join(f"<p>Paragraph {n}. {LONG}</p>" for n in range(6))
+    page = (
+        f"<html><body><div class=menu><ul>{menu}</ul></div><article><h1>How rows are seen</h1>{article}"
+        "<pre><code class=language-sql>SELECT xmin FROM t;</code></pre>"
+        f"<p>After the code. {LONG}</p></article><footer>Copyright Example Inc.</footer></body></html>"
+    )
+    document = extract(page.encode(), URL)
+    assert "Section 3" not in document.text
+    assert "Copyright" not in document.text
+    assert any(block.kind is BlockKind.CODE and block.language == "sql" for block in document.blocks)
+
+
+def test_errors_are_typed() -> None:
+    with pytest.raises(EmptyContent):
+        extract(b"  \n", URL)
+    with pytest.raises(EmptyContent):
+        extract(b"<html><body></body></html>", URL)
+    with pytest.raises(UnsupportedContentType):
+        extract(b"\x89PNG\r\n\x1a\n", URL, "text/html")
+    with pytest.raises(ParseError, match="nested"):
+        extract(b"<div>" * 100_000, URL)
+    with pytest.raises(ParseError, match="attributes"):
+        extract(b"<div " + b" ".join(b"a%d=1" % n for n in range(100_000)) + b">x</div>", URL)
+
+
+def test_root_name_is_the_function() -> None:
+    assert pincite.extract is extract
+
+
+inline = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+fragments = st.recursive(
+    inline,
+    lambda inner: st.tuples(
+        st.sampled_from("p div li ul ol dl dt dd pre code a em td table tr th h2 blockquote br sup span q".split()),
+        st.lists(inner, max_size=4),
+    ).map(lambda pair: f"<{pair[0]}>{''.join(pair[1])}</{pair[0]}>"),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(fragments)
+def test_every_block_stands_in_the_text_and_marks_stay_inside(fragment: str) -> None:
+    try:
+        document = manual(fragment)
+    except (EmptyContent, ParseError):
+        return
+    assert document.text == BLOCK_SEPARATOR.join(block.text for block in document.blocks)
+    for block, start in zip(document.blocks, document.starts, strict=True):
+        assert document.text[start : start + len(block.text)] == block.text
+        assert block.text.strip() == block.text or block.kind in {BlockKind.CODE, BlockKind.TABLE}
+        for mark in block.marks:
+            assert 0 <= mark.start < mark.end <= len(block.text)
