@@ -14,7 +14,7 @@ from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
 from pincite.domain.page import Document, FetchRequest, FetchResult, Snapshot
 from pincite.domain.report import Report
-from pincite.domain.search import Query, SearchResponse
+from pincite.domain.search import ProviderAttempt, Query, SearchResponse
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -80,10 +80,57 @@ class Extractor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an outside call came to, as the ledger keeps it: plain JSON and what it cost."""
+    """What an outside call came to, as the ledger keeps it: plain JSON and what it cost.
+
+    `attempts` are the providers that were asked on the way, each with its own bill.
+    """
 
     value: Json
     usage: Usage = Usage()
+    attempts: tuple[ProviderAttempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call about to be made: `key` is the hash of kind and canonical `request`; `estimate` is a ceiling."""
+
+    key: str
+    kind: str
+    request: str
+    estimate: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class SettledCall:
+    """How a call ended: `outcome` is JSON text, `final` whether a resumed run takes it from the record."""
+
+    outcome: str
+    usage: Usage
+    final: bool
+    failed: bool
+    latency_ms: float
+    attempts: tuple[ProviderAttempt, ...] = ()
+    snapshot_ids: tuple[str, ...] = ()
+
+
+class CallStore(Protocol):
+    """Where the ledger of one run, owned at one epoch, keeps its calls."""
+
+    async def load(self) -> Mapping[str, str]:
+        """Final outcomes by key; calls that an earlier owner left in flight are charged their estimate."""
+        ...
+
+    async def reserve(self, call: PlannedCall) -> None:
+        """Take the estimate out of the budget and note the call. Errors: BudgetExhausted, RunFenced."""
+        ...
+
+    async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
+        """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
+        ...
+
+    async def spent(self) -> Usage:
+        """What the run has settled so far."""
+        ...
 
 
 class Ledger(Protocol):
@@ -176,6 +223,18 @@ class RunStore(Protocol):
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher. Errors: RunNotFound, Locked (a live worker has it)."""
+        ...
+
+    async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
+        """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
+        ...
+
+    async def cancel(self, run_id: str) -> RunStatus:
+        """Ask the owner to stop, or cancel at once where nobody owns it; the status now. Errors: RunNotFound."""
+        ...
+
+    async def delete(self, run_id: str) -> None:
+        """Forget the run and what only it used. Errors: RunNotFound, Locked (it is running)."""
         ...
 
     async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:

@@ -1,0 +1,171 @@
+"""The ledger of a run: reserve, call, settle, replay. Where calls are kept is behind `ports.CallStore`.
+
+A resumed run executes the same code; a call with a final outcome on record returns it without being made. So the key
+is the logical request alone (kind and arguments), and everything that must not change it stays outside.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+import anyio
+
+from pincite.domain.budget import Usage
+from pincite.domain.errors import (
+    BudgetExhausted,
+    Conflict,
+    InputError,
+    Internal,
+    PinciteError,
+    PolicyRefusal,
+    SearchProviderUnavailable,
+    leaves,
+)
+from pincite.domain.events import Json
+from pincite.ports import CallStore, Clock, Outcome, PlannedCall, SettledCall
+from pincite.runtime.single_flight import SingleFlight
+
+KEY_VERSION: Final = 1
+_SNAPSHOT_ID: Final = re.compile(r"snap_[0-9a-f]{32}")
+_FREE: Final = (InputError, PolicyRefusal, BudgetExhausted)
+"""Errors raised before anything was sent: nothing is charged for them."""
+
+
+class RunLedger:
+    """Implements `ports.Ledger` for one run. Made by `open_ledger`.
+
+    Args:
+        store: where calls are kept.
+        clock: the time, for latencies.
+        recorded: final outcomes by key.
+        strict: replay only: a call that is not on record is an error, nothing is made or written.
+    """
+
+    def __init__(self, store: CallStore, clock: Clock, recorded: Mapping[str, str], *, strict: bool = False) -> None:
+        self._store = store
+        self._clock = clock
+        self._recorded = dict(recorded)
+        self._strict = strict
+        self._flights: SingleFlight[str] = SingleFlight()
+
+    async def call(
+        self, kind: str, request: Mapping[str, Json], estimate: Usage, do: Callable[[], Awaitable[Outcome]]
+    ) -> Json:
+        """The outcome of this logical call, from the record where it is final; equal calls in flight are one call.
+
+        What `do` used is charged as it says. An error that left this machine is charged the estimate, because
+        nobody knows whether it was billed; one raised before (refused, bad input) is free.
+
+        Errors: BudgetExhausted (nothing was called), RunFenced, StorageUnavailable, StorageFull, Conflict (strict
+            replay met a call that is not on record), and what `do` raises.
+        """
+        key, canonical = call_key(kind, request)
+        outcome = self._recorded.get(key)
+        if outcome is None and self._strict:
+            raise Conflict(
+                f"the replay asked for a {kind} call that the run did not make: {canonical[:200]}",
+                reason="replay_miss",
+                hint="The code or its settings changed since the run. `pincite runs resume` makes the missing calls.",
+            )
+        if outcome is None:
+            planned = PlannedCall(key, kind, canonical, estimate)
+            outcome, _ = await self._flights.run(key, lambda: self._make(planned, do))
+        return _value_of(outcome)
+
+    async def spent(self) -> Usage:
+        """What the run has settled so far."""
+        return await self._store.spent()
+
+    async def _make(self, planned: PlannedCall, do: Callable[[], Awaitable[Outcome]]) -> str:
+        await self._store.reserve(planned)
+        started = self._clock.monotonic_s()
+        failure: PinciteError | None = None
+        try:
+            try:
+                settled = _succeeded(await do())
+            except PinciteError as error:
+                failure = error
+                settled = _failed(planned, error)
+        except BaseException:  # cancelled, or a defect in `do`: whether it was paid is unknown
+            with anyio.CancelScope(shield=True), suppress(PinciteError):
+                await self._store.settle(planned, self._timed(_unknown(planned), started))
+            raise
+        with anyio.CancelScope(shield=True):
+            await self._store.settle(planned, self._timed(settled, started))
+        if settled.final:
+            self._recorded[planned.key] = settled.outcome
+        if failure is not None:
+            raise failure
+        return settled.outcome
+
+    def _timed(self, settled: SettledCall, started: float) -> SettledCall:
+        return replace(settled, latency_ms=(self._clock.monotonic_s() - started) * 1000)
+
+
+async def open_ledger(store: CallStore, clock: Clock, *, strict: bool = False) -> RunLedger:
+    """The ledger of a run with its record loaded. Errors: RunFenced, StorageUnavailable."""
+    return RunLedger(store, clock, await store.load(), strict=strict)
+
+
+def call_key(kind: str, request: Mapping[str, Json]) -> tuple[str, str]:
+    """The key of a call and its canonical request: the same on every machine, whatever the order of members."""
+    try:
+        canonical = _dumps(request)
+    except (TypeError, ValueError) as error:
+        raise Internal(f"a {kind} call whose request is not plain JSON: {error}", reason="ledger_request") from error
+    return hashlib.sha256(f"{kind}\0{KEY_VERSION}\0{canonical}".encode()).hexdigest()[:40], canonical
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _succeeded(outcome: Outcome) -> SettledCall:
+    try:
+        text = _dumps({"value": outcome.value})
+    except (TypeError, ValueError) as error:
+        raise Internal(f"an outcome that is not plain JSON: {error}", reason="ledger_outcome") from error
+    found = tuple(dict.fromkeys(_SNAPSHOT_ID.findall(text)))
+    return SettledCall(text, outcome.usage, True, False, 0.0, outcome.attempts, found)
+
+
+def _failed(planned: PlannedCall, error: PinciteError) -> SettledCall:
+    charged = Usage() if isinstance(error, _FREE) else planned.estimate
+    text = _dumps({"error": _error_json(error)})
+    return SettledCall(text, charged, not error.retryable, True, 0.0)
+
+
+def _unknown(planned: PlannedCall) -> SettledCall:
+    return SettledCall(_dumps({"error": None}), planned.estimate, False, True, 0.0)
+
+
+def _error_json(error: PinciteError) -> dict[str, Json]:
+    data: dict[str, Json] = {
+        **error.as_dict(),
+        "retry_after_s": error.retry_after_s,
+        "context": {name: error.context[name] for name in sorted(error.context)},
+    }
+    if isinstance(error, SearchProviderUnavailable):
+        data["causes"] = {name: _error_json(cause) for name, cause in sorted(error.causes.items())}
+    return data
+
+
+def _value_of(outcome: str) -> Json:
+    data = json.loads(outcome)
+    if "error" in data:
+        raise _error_of(data["error"])
+    value: Json = data["value"]
+    return value
+
+
+def _error_of(data: Mapping[str, Any]) -> PinciteError:  # the JSON that `_error_json` wrote
+    kinds = {kind.code: kind for kind in leaves()}
+    kind = kinds.get(data["code"], Internal)
+    told = {name: data[name] for name in ("reason", "hint", "retryable", "retry_after_s", "context")}
+    if kind is SearchProviderUnavailable:
+        told["causes"] = {name: _error_of(cause) for name, cause in data.get("causes", {}).items()}
+    return kind(data["message"], **told)

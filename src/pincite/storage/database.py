@@ -1,0 +1,286 @@
+"""The one place that talks to the database: transactions in a bounded thread, every statement within a scope.
+
+SQLite has one writer at a time (WAL, BEGIN IMMEDIATE) and a few readers; PostgreSQL a small pool. A transaction runs
+whole in its thread: a cancelled task waits for its end, so that no lock is ever left behind (ADR 0002).
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from sqlalchemy import (
+    URL,
+    Column,
+    ColumnElement,
+    Connection,
+    Delete,
+    Engine,
+    Insert,
+    Row,
+    Select,
+    Table,
+    Update,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    make_url,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as sqlite_dialect
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from pincite.domain.errors import ExtraNotInstalled, Internal, InvalidSetting, PinciteError, StorageUnavailable
+from pincite.ports import Clock
+from pincite.storage import failures, migrations
+
+T = TypeVar("T")
+
+BUSY_TIMEOUT_S = 5.0
+_READERS = 4
+_POOL = 8
+_STATEMENT_TIMEOUT_MS = 60_000
+
+
+class Transaction:
+    """An open transaction that sees the rows of one scope only.
+
+    Statements are made by its own methods, which add the scope: code outside this module can't forget it (a test
+    holds that nothing else in `storage` makes statements).
+    """
+
+    def __init__(self, connection: Connection, scope: str, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+        self.scope = scope
+
+    def select(self, table: Table, *columns: ColumnElement[Any] | Column[Any]) -> Select[Any]:
+        """A SELECT of these columns (all when none is named) of the scope's rows."""
+        return select(*(columns or (table,))).select_from(table).where(table.c.scope == self.scope)
+
+    def update(self, table: Table) -> Update:
+        """An UPDATE of the scope's rows."""
+        return update(table).where(table.c.scope == self.scope)
+
+    def delete(self, table: Table) -> Delete:
+        """A DELETE of the scope's rows."""
+        return delete(table).where(table.c.scope == self.scope)
+
+    def insert(self, table: Table, **values: Any) -> None:
+        """Add a row of the scope."""
+        self._connection.execute(insert(table).values(scope=self.scope, **values))
+
+    def insert_many(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Add rows of the scope."""
+        if rows:
+            self._connection.execute(insert(table), [{"scope": self.scope, **row} for row in rows])
+
+    def insert_new(self, table: Table, **values: Any) -> bool:
+        """Add a row of the scope unless its key is there; whether it was added."""
+        made: Any = self._dialect_insert(table).values(scope=self.scope, **values)
+        return self._connection.execute(made.on_conflict_do_nothing()).rowcount > 0
+
+    def run(self, statement: Select[Any] | Update | Delete) -> Sequence[Row[Any]]:
+        """The rows of a statement made by this transaction, or those its RETURNING names."""
+        result = self._connection.execute(statement)
+        return result.all() if result.returns_rows else ()
+
+    def change(self, statement: Update | Delete) -> int:
+        """How many rows the statement changed."""
+        return self._connection.execute(statement).rowcount
+
+    def first(self, statement: Select[Any] | Update | Delete) -> Row[Any] | None:
+        """The first row, or None."""
+        return self._connection.execute(statement).first()
+
+    def now_s(self) -> float:
+        """The time that leases go by: the database's own where workers on several machines share it."""
+        if self._connection.dialect.name == "postgresql":
+            moment = func.extract("epoch", func.clock_timestamp())
+            return float(self._connection.execute(select(moment)).scalar_one())
+        return self._clock.now().timestamp()
+
+    def _dialect_insert(self, table: Table) -> Insert:
+        if self._connection.dialect.name == "postgresql":
+            return postgresql.insert(table)
+        return sqlite_dialect.insert(table)
+
+
+class Database:
+    """An open database with its schema up to date. Made by `open_database`."""
+
+    def __init__(self, writer: Engine, reader: Engine, clock: Clock) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._clock = clock
+        one_writer = writer is not reader
+        self._writing = anyio.CapacityLimiter(1 if one_writer else _POOL)
+        self._reading = anyio.CapacityLimiter(_READERS) if one_writer else self._writing
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether processes on several machines may use it."""
+        return self._writer.dialect.name == "postgresql"
+
+    async def read(self, scope: str, do: Callable[[Transaction], T]) -> T:
+        """What `do` makes of one consistent state. Errors: Locked, StorageUnavailable, SchemaMismatch."""
+        return await anyio.to_thread.run_sync(self.read_now, scope, do, limiter=self._reading)
+
+    async def write(self, scope: str, do: Callable[[Transaction], T], *, durable: bool = True) -> T:
+        """What `do` returns once its changes are committed; when it raises, nothing has changed.
+
+        With `durable` the commit survives a power cut; without, it survives a killed process, and a power cut takes
+        it back only together with everything after it.
+
+        Errors: Locked, StorageFull, StorageUnavailable, SchemaMismatch, and what `do` raises.
+        """
+        return await anyio.to_thread.run_sync(self.write_now, scope, do, durable, limiter=self._writing)
+
+    def read_now(self, scope: str, do: Callable[[Transaction], T]) -> T:
+        """As `read`, in the calling thread."""
+        with _our_errors(), self._reader.connect() as connection, connection.begin():
+            return do(Transaction(connection, scope, self._clock))
+
+    def write_now(self, scope: str, do: Callable[[Transaction], T], durable: bool = True) -> T:
+        """As `write`, in the calling thread."""
+        with (
+            _our_errors(),
+            self._writer.connect().execution_options(durable=durable) as connection,
+            connection.begin(),
+        ):
+            return do(Transaction(connection, scope, self._clock))
+
+    def migrate_now(self) -> None:
+        """Apply what is missing of the schema, in one transaction."""
+        with _our_errors(), self._writer.connect() as connection, connection.begin():
+            migrations.migrate(connection, self._clock)
+
+    def close_now(self) -> None:
+        """Close every connection."""
+        self._reader.dispose()
+        self._writer.dispose()
+
+    async def close(self) -> None:
+        """Close every connection; running transactions end first."""
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self.close_now, limiter=self._writing)
+
+
+async def open_database(place: str | Path, clock: Clock, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+    """The database at a path (SQLite) or URL (`sqlite:///`, `postgresql://`), made and migrated as needed.
+
+    Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting (not such a URL),
+        ExtraNotInstalled (PostgreSQL without its driver).
+    """
+    return await anyio.to_thread.run_sync(_open_now, place, clock, busy_timeout_s)
+
+
+def _open_now(place: str | Path, clock: Clock, busy_timeout_s: float) -> Database:
+    url = _url_of(place)
+    if url.get_backend_name() == "postgresql":
+        engine = _postgresql_engine(url, busy_timeout_s)
+        database = Database(engine, engine, clock)
+    else:
+        database = Database(
+            _sqlite_engine(url, busy_timeout_s, 1), _sqlite_engine(url, busy_timeout_s, _READERS), clock
+        )
+    try:
+        database.migrate_now()
+    except PinciteError:
+        database.close_now()
+        raise
+    return database
+
+
+def _url_of(place: str | Path) -> URL:
+    text = str(place)
+    if "://" not in text:
+        path = Path(text).absolute()
+        with failures.translated():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return URL.create("sqlite", database=str(path))
+    try:
+        url = make_url(text)
+    except ArgumentError as error:  # its message repeats the URL, which may hold a password
+        raise InvalidSetting("the database URL can't be parsed", reason="database_url") from error
+    if url.get_backend_name() == "postgresql" or url.drivername == "postgres":
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
+        return url.set(drivername="sqlite")
+    raise InvalidSetting(
+        f"a database of the kind {url.get_backend_name()!r} can't be used",
+        reason="database_url",
+        hint="Give a path, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE.",
+    )
+
+
+def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
+    writes = connections == 1
+    engine = create_engine(
+        url, pool_size=connections, max_overflow=0, connect_args={"check_same_thread": False, "timeout": busy_timeout_s}
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(raw: sqlite3.Connection, _record: object) -> None:
+        raw.isolation_level = None  # transactions are begun below, not by the driver's guess
+        raw.execute("PRAGMA secure_delete = ON" if writes else "PRAGMA query_only = ON")
+        if writes and raw.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            raw.execute("PRAGMA journal_mode = WAL")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        if writes:
+            durable = connection.get_execution_options().get("durable", True)
+            connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgresql_engine(url: URL, busy_timeout_s: float) -> Engine:
+    try:
+        # No server-side prepared statements: they break behind a transaction pooler.
+        engine = create_engine(
+            url,
+            pool_size=_POOL,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"prepare_threshold": None, "connect_timeout": 10},
+        )
+    except ModuleNotFoundError as error:
+        raise ExtraNotInstalled(
+            "PostgreSQL needs the driver psycopg", hint="Install it with: pip install 'pincite[postgres]'"
+        ) from error
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # Set for the transaction only, and not at the start of the session: a pooler would refuse or leak it.
+        connection.exec_driver_sql(
+            f"SELECT set_config('lock_timeout', '{int(busy_timeout_s * 1000)}', true),"
+            f" set_config('statement_timeout', '{_STATEMENT_TIMEOUT_MS}', true)"
+        )
+
+    return engine
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    with failures.translated():
+        try:
+            yield
+        except DBAPIError as error:
+            if isinstance(error.orig, sqlite3.Error):
+                raise failures.of_sqlite(error.orig) from error
+            raise failures.of_sqlstate(getattr(error.orig, "sqlstate", None), str(error.orig)) from error
+        except NoFreeConnection as error:
+            raise StorageUnavailable("no database connection was free in time", reason="pool_exhausted") from error
+        except SQLAlchemyError as error:
+            raise Internal(f"the database layer refused: {error}", reason="database_layer") from error

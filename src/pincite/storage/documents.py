@@ -1,0 +1,79 @@
+"""What extractors read, in the database. Equal content is stored once, however many captures gave it."""
+
+import json
+
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import ParseError, StorageUnavailable
+from pincite.domain.page import Document
+from pincite.ports import Clock
+from pincite.storage.database import Database, Transaction
+from pincite.storage.schema import documents
+from pincite.storage.snapshots import get_blob, put_blob
+
+
+class SqlDocumentStore:
+    """Implements `ports.DocumentStore` for one scope."""
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+
+    async def put(self, document: Document, snapshot_id: str) -> None:
+        """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
+        content = json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":")).encode()
+        await self._database.write(self._scope, lambda tx: self._put(tx, document, snapshot_id, content), durable=False)
+
+    async def get(self, document_id: str) -> Document | None:
+        """The document, or None. Errors: StorageUnavailable (what is stored is damaged)."""
+        return await self._database.read(self._scope, lambda tx: _get(tx, document_id))
+
+    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
+        """What this extractor version read out of that capture, or None. Errors: as `get`."""
+        return await self._database.read(self._scope, lambda tx: _for_snapshot(tx, snapshot_id, extractor, version))
+
+    def _put(self, tx: Transaction, document: Document, snapshot_id: str, content: bytes) -> None:
+        tx.insert_new(
+            documents,
+            snapshot_id=snapshot_id,
+            extractor=document.extractor,
+            version=document.version,
+            document_id=document.document_id,
+            content_sha256=put_blob(tx, content, self._clock),
+            stored_at=self._clock.now(),
+        )
+
+
+def document_of(content: bytes) -> Document:
+    """The document in a stored blob. Errors: StorageUnavailable (damaged)."""
+    try:
+        return from_json(Document, json.loads(content))
+    except (ValueError, ParseError) as error:
+        raise StorageUnavailable(f"a stored document can't be read: {error}", reason="corrupt") from error
+
+
+def _get(tx: Transaction, document_id: str) -> Document | None:
+    query = tx.select(documents).where(documents.c.document_id == document_id)
+    row = tx.first(query.order_by(documents.c.stored_at, documents.c.snapshot_id).limit(1))
+    return None if row is None else _read(tx, row.content_sha256, document_id)
+
+
+def _for_snapshot(tx: Transaction, snapshot_id: str, extractor: str, version: str) -> Document | None:
+    row = tx.first(
+        tx.select(documents).where(
+            documents.c.snapshot_id == snapshot_id,
+            documents.c.extractor == extractor,
+            documents.c.version == version,
+        )
+    )
+    return None if row is None else _read(tx, row.content_sha256, row.document_id)
+
+
+def _read(tx: Transaction, content_sha256: str, document_id: str) -> Document:
+    content = get_blob(tx, content_sha256)
+    if content is None:
+        raise StorageUnavailable(f"the content of {document_id} is missing", reason="corrupt")
+    document = document_of(content)
+    if document.document_id != document_id:
+        raise StorageUnavailable(f"the stored document is not {document_id}", reason="corrupt")
+    return document

@@ -1,0 +1,131 @@
+"""Events of a run in the database: numbered without gaps, each written once, also by a run that is resumed.
+
+A resumed run executes the same code and says the same things again. An event is known by its type and data (without
+times and counters of time) and by how often that was said before, not by its number: concurrent tasks may come in
+another order after a crash, and nothing is lost or doubled by that.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+import anyio
+
+from pincite.domain.errors import RunFenced
+from pincite.domain.events import Event, EventType, Json
+from pincite.ports import Clock
+from pincite.storage.database import Database, Transaction
+from pincite.storage.schema import events, runs
+
+_PASSING: Final = ("_ms", "_s", "_at")
+"""Endings of the names of data that differ between two executions of the same thing."""
+_EACH_OWNER: Final = frozenset({EventType.RUN_RESUMED, EventType.RUN_FAILED, EventType.RUN_CANCELLED})
+"""What every owner of a run says for itself."""
+_PAGE: Final = 500
+
+
+class SqlEvents:
+    """Implements `ports.EventSink` for one run owned at one epoch. Made by `open_events`."""
+
+    def __init__(
+        self, database: Database, scope: str, run_id: str, epoch: int, clock: Clock, stored: Sequence[tuple[str, Event]]
+    ) -> None:
+        self._database = database
+        self._scope = scope
+        self._run_id = run_id
+        self._epoch = epoch
+        self._clock = clock
+        self._stored = dict(stored)
+        self._said: Counter[str] = Counter()
+        self._last = max((event.seq for _, event in stored), default=0)
+        self._order = anyio.Lock()
+        self._news = anyio.Event()
+        self._closed = False
+        self.request_id: str | None = None
+        self.topic_hash: str | None = None
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The stored, numbered event; one that an earlier owner wrote already is returned as it was.
+
+        Errors: RunFenced, StorageFull, StorageUnavailable.
+        """
+        said = _said(type_, data, self._epoch)
+        self._said[said] += 1
+        identity = f"{said}.{self._said[said]}"
+        known = self._stored.pop(identity, None)
+        if known is not None:
+            return known
+        async with self._order:
+            event = Event(
+                self._last + 1, type_, self._run_id, self._clock.now(), dict(data), self.request_id, self.topic_hash
+            )
+            await self._database.write(self._scope, lambda tx: self._write(tx, event, identity), durable=False)
+            self._last = event.seq
+        self._news.set()
+        self._news = anyio.Event()
+        return event
+
+    async def follow(self, after: int = 0) -> AsyncIterator[Event]:
+        """The events numbered above `after` as they come, until `close`; a slow reader misses none."""
+        while True:
+            news = self._news
+            batch = await self._database.read(self._scope, lambda tx, n=after: read_events(tx, self._run_id, n))  # type: ignore[misc]
+            for event in batch:
+                yield event
+                after = event.seq
+            if not batch and self._closed:
+                return
+            if not batch:
+                await news.wait()
+
+    def close(self) -> None:
+        """Tell those who follow that nothing more comes."""
+        self._closed = True
+        self._news.set()
+
+    def _write(self, tx: Transaction, event: Event, identity: str) -> None:
+        mine = tx.select(runs, runs.c.run_id).where(runs.c.run_id == self._run_id, runs.c.epoch == self._epoch)
+        if tx.first(mine.with_for_update(read=True)) is None:
+            raise RunFenced(f"run {self._run_id} is no longer ours: another worker took it")
+        tx.insert(
+            events,
+            run_id=event.run_id,
+            seq=event.seq,
+            identity=identity,
+            type=event.type,
+            at=event.at,
+            data=dict(event.data),
+            request_id=event.request_id,
+            topic_hash=event.topic_hash,
+        )
+
+
+async def open_events(database: Database, scope: str, run_id: str, epoch: int, clock: Clock) -> SqlEvents:
+    """The sink of a run that is owned at `epoch`, knowing what was said before."""
+    stored = await database.read(scope, lambda tx: _with_identity(tx, run_id))
+    return SqlEvents(database, scope, run_id, epoch, clock, stored)
+
+
+def read_events(tx: Transaction, run_id: str, after: int = 0, limit: int | None = None) -> tuple[Event, ...]:
+    """The events of a run numbered above `after`, in order."""
+    query = tx.select(events).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
+    return tuple(_event(row) for row in tx.run(query if limit is None else query.limit(limit)))
+
+
+def _with_identity(tx: Transaction, run_id: str) -> Sequence[tuple[str, Event]]:
+    query = tx.select(events).where(events.c.run_id == run_id).order_by(events.c.seq)
+    return tuple((row.identity, _event(row)) for row in tx.run(query))
+
+
+def _event(row: Any) -> Event:  # a row of `events`
+    return Event(row.seq, EventType(row.type), row.run_id, row.at, row.data, row.request_id, row.topic_hash)
+
+
+def _said(type_: EventType, data: Mapping[str, Json], epoch: int) -> str:
+    lasting = {name: value for name, value in data.items() if not name.endswith(_PASSING)}
+    if type_ in _EACH_OWNER:
+        lasting = {"epoch": epoch}
+    text = json.dumps([type_, lasting], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

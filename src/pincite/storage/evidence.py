@@ -1,0 +1,191 @@
+"""What a run left behind, read without the database layer: for `check`, `runs list` and `runs show` on SQLite.
+
+Only reads, only the standard library. What is read is given as stored, also when it was tampered with: comparing
+hashes and quotes is the checker's business.
+"""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.codec import from_json, utc_moment
+from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
+from pincite.domain.events import Event, EventType, RunStatus
+from pincite.domain.page import Document, Snapshot
+from pincite.domain.report import Report
+from pincite.ports import RunRecord
+from pincite.storage.failures import translated
+
+_SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
+_RUN: Final = "SELECT * FROM runs WHERE scope = ?"
+
+
+class EvidenceReader:
+    """Read-only access to the SQLite database at `path` for one scope. Close it, or use it in a `with`.
+
+    Errors:
+        StorageUnavailable: there is no database, or it is damaged.
+    """
+
+    def __init__(self, path: Path, scope: str = "local") -> None:
+        if not path.is_file():
+            raise StorageUnavailable(f"there is no database at {path}", reason="cannot_open")
+        self._scope = scope
+        self._path = path
+        self._connection = self._open()
+
+    def __enter__(self) -> "EvidenceReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """The capture with its body, or None when it is not stored (any more)."""
+        row = self._one("SELECT * FROM snapshots WHERE scope = ? AND snapshot_id = ?", snapshot_id)
+        body = None if row is None else self._blob(row["body_sha256"])
+        if row is None or body is None:
+            return None
+        with _readable("capture"):
+            return Snapshot(
+                snapshot_id=row["snapshot_id"],
+                url=row["url"],
+                final_url=row["final_url"],
+                canonical_url=row["canonical_url"],
+                status=row["status"],
+                content_type=row["content_type"],
+                headers=tuple((name, value) for name, value in json.loads(row["headers"])),
+                body=body,
+                body_sha256=row["body_sha256"],
+                fetched_at=utc_moment(row["fetched_at"]),
+                via=row["via"],
+                robots=row["robots"],
+                usage_signals=tuple(json.loads(row["usage_signals"])),
+                redirects=tuple(json.loads(row["redirects"])),
+                note=row["note"],
+            )
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        """The document as it was stored under this id (for this capture), or None."""
+        query = "SELECT content_sha256 FROM documents WHERE scope = ? AND document_id = ?"
+        row = None
+        if snapshot_id is not None:
+            row = self._one(query + " AND snapshot_id = ?", document_id, snapshot_id)
+        row = row or self._one(query + " ORDER BY stored_at, snapshot_id LIMIT 1", document_id)
+        content = None if row is None else self._blob(row["content_sha256"])
+        if content is None:
+            return None
+        with _readable("document"):
+            return from_json(Document, json.loads(content))
+
+    def report(self, run_id: str, version: int | None = None) -> Report | None:
+        """The newest report of a run (or this version), or None."""
+        row = self._one(
+            "SELECT content FROM reports WHERE scope = ? AND run_id = ? AND (? IS NULL OR version = ?)"
+            " ORDER BY version DESC LIMIT 1",
+            run_id,
+            version,
+            version,
+        )
+        if row is None:
+            return None
+        with _readable("report"):
+            return from_json(Report, json.loads(zlib.decompress(row["content"])))
+
+    def runs(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        rows = self._all(_RUN + " ORDER BY created_at DESC, run_id DESC LIMIT ?", limit)
+        return tuple(_record(row) for row in rows)
+
+    def run(self, run_id: str) -> RunRecord:
+        """The run. Errors: RunNotFound."""
+        row = self._one(_RUN + " AND run_id = ?", run_id)
+        if row is None:
+            raise RunNotFound(f"there is no run {run_id}")
+        return _record(row)
+
+    def events(self, run_id: str) -> Sequence[Event]:
+        """All events of a run in order."""
+        rows = self._all("SELECT * FROM events WHERE scope = ? AND run_id = ? ORDER BY seq", run_id)
+        return tuple(_event(row) for row in rows)
+
+    def _blob(self, sha256: str) -> bytes | None:
+        row = self._one("SELECT encoding, content FROM blobs WHERE scope = ? AND sha256 = ?", sha256)
+        if row is None:
+            return None
+        with _readable("body"):
+            return bytes(row["content"]) if row["encoding"] == "raw" else zlib.decompress(row["content"])
+
+    def _one(self, query: str, *values: object) -> sqlite3.Row | None:
+        return next(iter(self._all(query, *values)), None)
+
+    def _all(self, query: str, *values: object) -> list[sqlite3.Row]:
+        with translated(), closing(self._connection.execute(query, (self._scope, *values))) as cursor:
+            return cursor.fetchall()
+
+    def _open(self) -> sqlite3.Connection:
+        with translated():
+            # A home that can't be written has no write-ahead log beside the file, or one that can't be shared:
+            # then the file itself is all there is.
+            for options in ("mode=ro", "mode=ro&immutable=1"):
+                connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?{options}", uri=True, timeout=5)
+                connection.row_factory = sqlite3.Row
+                try:
+                    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+                except sqlite3.OperationalError:
+                    connection.close()
+                    if "immutable" in options:
+                        raise
+                else:
+                    return connection
+        raise StorageUnavailable(f"the database at {self._path} can't be opened", reason="cannot_open")
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (zlib.error, ValueError, TypeError, PinciteError) as error:
+        raise StorageUnavailable(f"a stored {what} can't be read: {error}", reason="corrupt") from error
+
+
+def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
+    spent = {name: row[f"spent_{name}"] for name in _SPENT}
+    cost_usd = (Decimal(row["spent_cost_nanousd"]) / 1_000_000_000).normalize() + Decimal(0)
+    with _readable("run"):
+        return RunRecord(
+            run_id=row["run_id"],
+            scope=row["scope"],
+            question=row["question"],
+            status=RunStatus(row["status"]),
+            created_at=utc_moment(row["created_at"]),
+            updated_at=utc_moment(row["updated_at"]),
+            inputs=json.loads(row["inputs"]),
+            budget=from_json(Budget, json.loads(row["budget"])),
+            usage=Usage(**spent, cost_usd=cost_usd),
+            epoch=row["epoch"],
+            reason=row["reason"],
+        )
+
+
+def _event(row: Any) -> Event:  # a sqlite3.Row of `events`
+    with _readable("event"):
+        return Event(
+            row["seq"],
+            EventType(row["type"]),
+            row["run_id"],
+            utc_moment(row["at"]),
+            json.loads(row["data"]),
+            row["request_id"],
+            row["topic_hash"],
+        )

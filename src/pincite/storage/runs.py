@@ -1,0 +1,292 @@
+"""Runs and their reports in the database: who owns a run, until when, and what came of it."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from pincite.domain.budget import Budget
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import Conflict, Locked, PinciteError, RunFenced, RunNotFound, StorageUnavailable
+from pincite.domain.events import Event, RunStatus
+from pincite.domain.report import Report
+from pincite.ports import Clock, RunRecord
+from pincite.runtime.worker import is_gone
+from pincite.storage import removal
+from pincite.storage.database import Database, Transaction
+from pincite.storage.events import read_events
+from pincite.storage.schema import (
+    DIMENSIONS,
+    citations,
+    claims,
+    evidence,
+    nano_usd,
+    reports,
+    runs,
+    usage_of,
+)
+
+ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+
+
+class SqlRunStore:
+    """Implements `ports.RunStore` for one scope."""
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+
+    async def create(self, record: RunRecord) -> None:
+        """Store a new run. Errors: Conflict (the id is taken), StorageFull, StorageUnavailable."""
+        if not await self._database.write(self._scope, lambda tx: _create(tx, record)):
+            raise Conflict(f"there is a run {record.run_id} already", reason="run_exists")
+
+    async def get(self, run_id: str) -> RunRecord:
+        """The run. Errors: RunNotFound."""
+        return await self._database.read(self._scope, lambda tx: _record(_row(tx, run_id)))
+
+    async def list(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        return await self._database.read(self._scope, lambda tx: _newest(tx, limit))
+
+    async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
+        """Own the run: status running, epoch one higher, until `lease_s` from now. A finished run is opened again.
+
+        A run whose owner is a process of this machine that is gone is free at once, any other when its lease ends.
+
+        Errors: RunNotFound, Locked (a live worker has it).
+        """
+        return await self._database.write(self._scope, lambda tx: self._take(tx, run_id, worker, lease_s))
+
+    async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
+        """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
+        return await self._database.write(
+            self._scope,
+            lambda tx: self._own(tx, run_id, epoch, lease_until_s=tx.now_s() + lease_s),
+            durable=False,
+        )
+
+    async def cancel(self, run_id: str) -> RunStatus:
+        """Ask the owner to stop, or cancel at once where nobody owns it; the status now. Errors: RunNotFound."""
+        return await self._database.write(self._scope, lambda tx: self._cancel(tx, run_id))
+
+    async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
+        """Give the run its final status and release it. Errors: RunFenced."""
+        await self._database.write(
+            self._scope,
+            lambda tx: self._own(
+                tx, run_id, epoch, status=status, reason=reason, lease_until_s=0.0, worker="", cancel_requested=False
+            ),
+        )
+
+    async def put_report(self, report: Report) -> None:
+        """Store a version of the run's report with its claims and citations; the same version replaces itself."""
+        await self._database.write(self._scope, lambda tx: _put_report(tx, report))
+
+    async def get_report(self, run_id: str, version: int | None = None) -> Report | None:
+        """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
+        return await self._database.read(self._scope, lambda tx: _get_report(tx, run_id, version))
+
+    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
+        """The events of the run numbered above `after`, in order."""
+        return await self._database.read(self._scope, lambda tx: read_events(tx, run_id, after))
+
+    async def delete(self, run_id: str) -> None:
+        """Forget the run, its reports, and the captures that nothing else refers to.
+
+        Errors: RunNotFound, Locked (it is running).
+        """
+        await self._database.write(self._scope, lambda tx: self._delete(tx, run_id))
+
+    def _take(self, tx: Transaction, run_id: str, worker: str, lease_s: float) -> RunRecord:
+        row = _row(tx, run_id)
+        now_s = tx.now_s()
+        self._free_or_locked(row, now_s)
+        taken = tx.first(
+            tx.update(runs)
+            .where(runs.c.run_id == run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
+            .values(
+                status=RunStatus.RUNNING,
+                reason="",
+                epoch=row.epoch + 1,
+                worker=worker,
+                lease_until_s=now_s + lease_s,
+                cancel_requested=False,
+                updated_at=self._clock.now(),
+            )
+            .returning(runs)
+        )
+        if taken is None:
+            raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
+        return _record(taken)
+
+    def _free_or_locked(self, row: Any, now_s: float) -> None:  # a row of `runs`
+        if row.status == RunStatus.RUNNING and row.lease_until_s > now_s and not is_gone(row.worker):
+            raise Locked(
+                f"run {row.run_id} is being worked on by {row.worker}",
+                reason="run_owned",
+                hint="Wait for it, or stop it with: pincite runs cancel RUN",
+                retry_after_s=max(row.lease_until_s - now_s, 0.0),
+            )
+
+    def _own(self, tx: Transaction, run_id: str, epoch: int, **values: object) -> bool:
+        row = tx.first(
+            tx.update(runs)
+            .where(runs.c.run_id == run_id, runs.c.epoch == epoch, runs.c.status == RunStatus.RUNNING)
+            .values(updated_at=self._clock.now(), **values)
+            .returning(runs.c.cancel_requested)
+        )
+        if row is None:
+            raise RunFenced(f"run {run_id} is no longer ours: another worker took it, or it has ended")
+        return bool(row.cancel_requested)
+
+    def _cancel(self, tx: Transaction, run_id: str) -> RunStatus:
+        row = _row(tx, run_id)
+        if row.status not in ACTIVE:
+            return RunStatus(row.status)
+        owned = row.status == RunStatus.RUNNING and row.lease_until_s > tx.now_s() and not is_gone(row.worker)
+        values: dict[str, object] = {"cancel_requested": True}
+        if not owned:
+            values = {"status": RunStatus.CANCELLED, "lease_until_s": 0.0, "worker": "", "epoch": row.epoch + 1}
+        tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(updated_at=self._clock.now(), **values))
+        return RunStatus(row.status) if owned else RunStatus.CANCELLED
+
+    def _delete(self, tx: Transaction, run_id: str) -> None:
+        self._free_or_locked(_row(tx, run_id), tx.now_s())
+        removal.delete_run(tx, run_id)
+
+
+def _create(tx: Transaction, record: RunRecord) -> bool:
+    return tx.insert_new(
+        runs,
+        run_id=record.run_id,
+        question=record.question,
+        status=record.status,
+        reason=record.reason,
+        inputs=dict(record.inputs),
+        budget=to_json(record.budget),
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        epoch=record.epoch,
+        cancel_requested=False,
+        **_caps(record.budget),
+    )
+
+
+def _caps(budget: Budget) -> dict[str, int | None]:
+    caps: dict[str, int | None] = {
+        f"cap_{name}": getattr(budget, name) for name in DIMENSIONS if name != "cost_nanousd"
+    }
+    caps["cap_cost_nanousd"] = None if budget.cost_usd is None else nano_usd(budget.cost_usd)
+    return caps
+
+
+def _row(tx: Transaction, run_id: str) -> Any:  # a row of `runs`
+    row = tx.first(tx.select(runs).where(runs.c.run_id == run_id))
+    if row is None:
+        raise RunNotFound(f"there is no run {run_id}")
+    return row
+
+
+def _newest(tx: Transaction, limit: int) -> Sequence[RunRecord]:
+    query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
+    return tuple(_record(row) for row in tx.run(query))
+
+
+def _record(row: Any) -> RunRecord:  # a row of `runs`
+    return RunRecord(
+        run_id=row.run_id,
+        scope=row.scope,
+        question=row.question,
+        status=RunStatus(row.status),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        inputs=row.inputs,
+        budget=from_json(Budget, row.budget),
+        usage=usage_of("spent", row),
+        epoch=row.epoch,
+        reason=row.reason,
+    )
+
+
+def _put_report(tx: Transaction, report: Report) -> None:
+    removal.delete_report(tx, report.run_id, report.version)
+    tx.insert(
+        reports,
+        run_id=report.run_id,
+        version=report.version,
+        report_id=report.report_id,
+        status=report.status,
+        title=report.title,
+        created_at=report.created_at,
+        content=zlib.compress(json.dumps(to_json(report), ensure_ascii=False).encode()),
+    )
+    place = {"run_id": report.run_id, "report_version": report.version}
+    tx.insert_many(
+        claims,
+        [
+            {
+                **place,
+                "claim_id": claim.id,
+                "text": claim.text,
+                "type": claim.type,
+                "confidence": claim.confidence,
+                "verdict": claim.verdict,
+                "independent_sources": claim.independent_sources,
+            }
+            for claim in report.claims
+        ],
+    )
+    tx.insert_many(
+        evidence,
+        [
+            {
+                **place,
+                "claim_id": claim.id,
+                "n": n,
+                "document_id": item.document_id,
+                "snapshot_id": item.snapshot_id,
+                "url": item.url,
+                "start_offset": item.start,
+                "end_offset": item.end,
+                "quote": item.quote,
+                "relation": item.relation,
+                "reference_n": item.reference_n,
+            }
+            for claim in report.claims
+            for n, item in enumerate(claim.evidence, 1)
+        ],
+    )
+    tx.insert_many(
+        citations,
+        [
+            {
+                **place,
+                "n": entry.n,
+                "url": entry.url,
+                "title": entry.title,
+                "snapshot_id": entry.snapshot_id,
+                "accessed_at": entry.accessed_at,
+                "published_at": entry.published_at,
+                "excerpt": entry.excerpt,
+            }
+            for entry in report.references
+        ],
+    )
+
+
+def _get_report(tx: Transaction, run_id: str, version: int | None) -> Report | None:
+    query = tx.select(reports, reports.c.content).where(reports.c.run_id == run_id)
+    if version is not None:
+        query = query.where(reports.c.version == version)
+    row = tx.first(query.order_by(reports.c.version.desc()).limit(1))
+    return None if row is None else report_of(row.content)
+
+
+def report_of(content: bytes) -> Report:
+    """The report in a row of `reports`. Errors: StorageUnavailable (it is damaged)."""
+    try:
+        return from_json(Report, json.loads(zlib.decompress(content)))
+    except (zlib.error, ValueError, PinciteError) as error:
+        raise StorageUnavailable(f"the stored report can't be read: {error}", reason="corrupt") from error

@@ -1,0 +1,111 @@
+"""The way into storage: one open database, and what belongs to one scope of it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from pincite.ports import Clock, RunRecord
+from pincite.runtime.ledger import RunLedger, open_ledger
+from pincite.storage import removal
+from pincite.storage.database import Database, open_database
+from pincite.storage.documents import SqlDocumentStore
+from pincite.storage.events import SqlEvents, open_events
+from pincite.storage.ledger import SqlCallStore
+from pincite.storage.runs import SqlRunStore
+from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
+
+DATABASE_NAME: Final = "pincite.sqlite"
+_MIN_AGE: Final = timedelta(hours=1)
+"""Captures younger than this are never pruned: a run may be about to refer to them."""
+_PRUNE_STEP: Final = 200
+
+
+class ScopedStorage:
+    """Everything one scope has stored.
+
+    Args:
+        database: where.
+        scope: whose.
+        clock: the time.
+    """
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+        self.runs = SqlRunStore(database, scope, clock)
+        self.snapshots = SqlSnapshotStore(database, scope, clock)
+        self.documents = SqlDocumentStore(database, scope, clock)
+
+    def calls(self, record: RunRecord) -> SqlCallStore:
+        """The calls of a run that was taken at `record.epoch`."""
+        return SqlCallStore(self._database, self._scope, record.run_id, record.epoch, self._clock)
+
+    async def ledger(self, record: RunRecord) -> RunLedger:
+        """The ledger of a run that was taken. Errors: RunFenced."""
+        return await open_ledger(self.calls(record), self._clock)
+
+    async def replay(self, run_id: str) -> RunLedger:
+        """A ledger that answers from the record of a run alone and writes nothing."""
+        store = SqlCallStore(self._database, self._scope, run_id, None, self._clock)
+        return await open_ledger(store, self._clock, strict=True)
+
+    async def events(self, record: RunRecord) -> SqlEvents:
+        """The event sink of a run that was taken."""
+        return await open_events(self._database, self._scope, record.run_id, record.epoch, self._clock)
+
+    async def prune(self, *, max_age: timedelta | None = None, max_bytes: int | None = None) -> int:
+        """Forget captures that no run refers to: those older than `max_age`, then the oldest above `max_bytes`.
+
+        Returns how many went.
+        """
+        removed = 0
+        if max_age is not None:
+            before = self._clock.now() - max(max_age, _MIN_AGE)
+            removed += await self._database.write(self._scope, lambda tx: removal.delete_unused_before(tx, before))
+        while max_bytes is not None and await self._database.read(self._scope, stored_bytes) > max_bytes:
+            before = self._clock.now() - _MIN_AGE
+            gone = await self._database.write(
+                self._scope,
+                lambda tx, moment=before: removal.delete_snapshots(  # type: ignore[misc]
+                    tx, removal.oldest_unused(tx, moment, _PRUNE_STEP)
+                ),
+            )
+            removed += gone
+            if not gone:
+                break
+        return removed
+
+    async def delete_everything(self) -> int:
+        """Remove every row of the scope; how many went."""
+        return await self._database.write(self._scope, removal.delete_scope)
+
+
+class Storage:
+    """An open database. Made by `open_storage`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.database = database
+        self._clock = clock
+
+    def scope(self, name: str) -> ScopedStorage:
+        """What belongs to `name` (a user, or `public`)."""
+        return ScopedStorage(self.database, name, self._clock)
+
+
+@asynccontextmanager
+async def open_storage(place: str | Path, clock: Clock) -> AsyncIterator[Storage]:
+    """The storage at a database URL, a path of a SQLite file, or a home folder; closed at the end.
+
+    Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
+    """
+    at = place
+    if isinstance(place, Path) and not place.suffix:
+        at = place / DATABASE_NAME
+    database = await open_database(at, clock)
+    try:
+        yield Storage(database, clock)
+    finally:
+        await database.close()

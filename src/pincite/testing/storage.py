@@ -1,0 +1,320 @@
+"""Stores in memory, for tests that need no database. They keep the rules of the real ones (one contract suite)."""
+
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.errors import BudgetExhausted, Conflict, Locked, RunFenced, RunNotFound
+from pincite.domain.events import Event, EventType, Json, RunStatus
+from pincite.domain.page import Document, Snapshot
+from pincite.domain.report import Report
+from pincite.ports import Clock, Entry, PlannedCall, RunRecord, SettledCall
+
+
+@dataclass(slots=True)
+class _Run:
+    record: RunRecord
+    lease_until: float = 0.0
+    worker: str = ""
+    cancel_requested: bool = False
+    reserved: Usage = Usage()
+    calls: dict[str, tuple[PlannedCall, SettledCall | None]] = field(default_factory=dict)
+    events: list[tuple[str, Event]] = field(default_factory=list)
+    reports: dict[int, Report] = field(default_factory=dict)
+
+
+class MemoryStorage:
+    """What one scope has stored, in this process only: runs, snapshots, documents, and ledgers of runs."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._runs: dict[str, _Run] = {}
+        self.runs = MemoryRunStore(self._runs, clock)
+        self.snapshots = MemorySnapshotStore()
+        self.documents = MemoryDocumentStore()
+
+    def calls(self, record: RunRecord) -> "MemoryCallStore":
+        """The calls of a run that was taken at `record.epoch`."""
+        return MemoryCallStore(self._runs[record.run_id], record.epoch)
+
+    async def events(self, record: RunRecord) -> "MemoryEvents":
+        """The event sink of a run that was taken."""
+        return MemoryEvents(self._runs[record.run_id], record.epoch, self._clock)
+
+
+class MemoryRunStore:
+    """Implements `ports.RunStore`."""
+
+    def __init__(self, runs: dict[str, _Run], clock: Clock) -> None:
+        self._runs = runs
+        self._clock = clock
+
+    async def create(self, record: RunRecord) -> None:
+        """Store a new run. Errors: Conflict."""
+        if record.run_id in self._runs:
+            raise Conflict(f"there is a run {record.run_id} already", reason="run_exists")
+        self._runs[record.run_id] = _Run(record)
+
+    async def get(self, run_id: str) -> RunRecord:
+        """The run. Errors: RunNotFound."""
+        return self._run(run_id).record
+
+    async def list(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        records = (run.record for run in self._runs.values())
+        return tuple(sorted(records, key=lambda r: (r.created_at, r.run_id), reverse=True)[:limit])
+
+    async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
+        """Own the run. Errors: RunNotFound, Locked."""
+        run = self._run(run_id)
+        if self._is_owned(run):
+            raise Locked(f"run {run_id} is being worked on by {run.worker}", reason="run_owned")
+        run.lease_until, run.worker, run.cancel_requested = self._now_s() + lease_s, worker, False
+        run.record = replace(
+            run.record, status=RunStatus.RUNNING, reason="", epoch=run.record.epoch + 1, updated_at=self._clock.now()
+        )
+        return run.record
+
+    async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
+        """Keep owning the run. Errors: RunFenced."""
+        run = _owned(self._runs.get(run_id), epoch)
+        run.lease_until = self._now_s() + lease_s
+        return run.cancel_requested
+
+    async def cancel(self, run_id: str) -> RunStatus:
+        """Ask the owner to stop, or cancel at once. Errors: RunNotFound."""
+        run = self._run(run_id)
+        if run.record.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+            if self._is_owned(run):
+                run.cancel_requested = True
+            else:
+                run.record = replace(run.record, status=RunStatus.CANCELLED, epoch=run.record.epoch + 1)
+        return run.record.status
+
+    async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
+        """Give the run its final status. Errors: RunFenced."""
+        run = _owned(self._runs.get(run_id), epoch)
+        run.lease_until, run.worker = 0.0, ""
+        run.record = replace(run.record, status=status, reason=reason, updated_at=self._clock.now())
+
+    async def put_report(self, report: Report) -> None:
+        """Store a version of the run's report."""
+        self._run(report.run_id).reports[report.version] = report
+
+    async def get_report(self, run_id: str, version: int | None = None) -> Report | None:
+        """The newest version (or this one), or None."""
+        run = self._runs.get(run_id)
+        reports = {} if run is None else run.reports
+        return reports.get(max(reports, default=0) if version is None else version)
+
+    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
+        """The events of the run numbered above `after`."""
+        run = self._runs.get(run_id)
+        return () if run is None else tuple(event for _, event in run.events if event.seq > after)
+
+    async def delete(self, run_id: str) -> None:
+        """Forget the run. Errors: RunNotFound, Locked."""
+        if self._is_owned(self._run(run_id)):
+            raise Locked(f"run {run_id} is being worked on", reason="run_owned")
+        del self._runs[run_id]
+
+    def _run(self, run_id: str) -> _Run:
+        run = self._runs.get(run_id)
+        if run is None:
+            raise RunNotFound(f"there is no run {run_id}")
+        return run
+
+    def _is_owned(self, run: _Run) -> bool:
+        return run.record.status is RunStatus.RUNNING and run.lease_until > self._now_s()
+
+    def _now_s(self) -> float:
+        return self._clock.now().timestamp()
+
+
+class MemoryCallStore:
+    """Implements `ports.CallStore`."""
+
+    def __init__(self, run: _Run, epoch: int) -> None:
+        self._run = run
+        self._epoch = epoch
+
+    async def load(self) -> Mapping[str, str]:
+        """Final outcomes by key; interrupted calls are charged."""
+        run = _owned(self._run, self._epoch)
+        for call, settled in tuple(run.calls.values()):
+            if settled is None:
+                self._charge(call)
+        return {
+            key: settled.outcome for key, (_, settled) in run.calls.items() if settled is not None and settled.final
+        }
+
+    async def reserve(self, call: PlannedCall) -> None:
+        """Take the estimate out of the budget. Errors: BudgetExhausted, RunFenced."""
+        run = _owned(self._run, self._epoch)
+        exceeded = asked_above(run.record.budget, run.record.usage + run.reserved, call.estimate)
+        if exceeded is not None:
+            raise BudgetExhausted(f"the cap on {exceeded} is reached", reason=exceeded)
+        old = run.calls.get(call.key)
+        if old is not None and old[1] is None:
+            self._charge(old[0])
+        run.reserved += call.estimate
+        run.calls[call.key] = (call, None)
+
+    async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
+        """Exchange the estimate for what was used. Errors: RunFenced."""
+        run = _owned(self._run, self._epoch)
+        if run.calls[call.key][1] is not None:
+            raise RunFenced("the reservation is gone")
+        self._count(call, settled.usage)
+        run.calls[call.key] = (call, settled)
+
+    async def spent(self) -> Usage:
+        """What the run has settled so far."""
+        return self._run.record.usage
+
+    async def forget_errors(self) -> int:
+        """Have the calls that ended in a final error made again; how many there are."""
+        errors = [key for key, (_, settled) in self._run.calls.items() if settled and settled.failed and settled.final]
+        for key in errors:
+            call, settled = self._run.calls[key]
+            if settled is not None:
+                self._run.calls[key] = (call, replace(settled, final=False))
+        return len(errors)
+
+    def _charge(self, call: PlannedCall) -> None:
+        self._count(call, call.estimate)
+        self._run.calls[call.key] = (call, SettledCall('{"error":null}', call.estimate, False, True, 0.0))
+
+    def _count(self, call: PlannedCall, used: Usage) -> None:
+        self._run.reserved -= call.estimate
+        self._run.record = replace(self._run.record, usage=self._run.record.usage + used)
+
+
+class MemoryEvents:
+    """Implements `ports.EventSink`. Data must not change between two executions (the real sink is more lenient)."""
+
+    def __init__(self, run: _Run, epoch: int, clock: Clock) -> None:
+        self._run = run
+        self._epoch = epoch
+        self._clock = clock
+        self._said: Counter[str] = Counter()
+        self._news = anyio.Event()
+        self._closed = False
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The stored event; one that an earlier owner wrote is returned as it was. Errors: RunFenced."""
+        run = _owned(self._run, self._epoch)
+        said = f"{type_} {sorted(data.items())!r}"
+        if type_ in (EventType.RUN_RESUMED, EventType.RUN_FAILED, EventType.RUN_CANCELLED):
+            said = f"{type_} {self._epoch}"
+        self._said[said] += 1
+        identity = f"{said}.{self._said[said]}"
+        known = next((event for other, event in run.events if other == identity), None)
+        if known is not None:
+            return known
+        event = Event(len(run.events) + 1, type_, run.record.run_id, self._clock.now(), dict(data))
+        run.events.append((identity, event))
+        self._news.set()
+        self._news = anyio.Event()
+        return event
+
+    async def follow(self, after: int = 0) -> AsyncIterator[Event]:
+        """The events numbered above `after` as they come, until `close`."""
+        for seq in itertools.count(after):
+            while len(self._run.events) <= seq:
+                if self._closed:
+                    return
+                await self._news.wait()
+            yield self._run.events[seq][1]
+
+    def close(self) -> None:
+        """Tell those who follow that nothing more comes."""
+        self._closed = True
+        self._news.set()
+
+
+class MemorySnapshotStore:
+    """Implements `ports.SnapshotStore`."""
+
+    def __init__(self) -> None:
+        self._snapshots: dict[str, Snapshot] = {}
+
+    async def put(self, snapshot: Snapshot) -> None:
+        """Store it; putting the same id again changes nothing."""
+        self._snapshots.setdefault(snapshot.snapshot_id, snapshot)
+
+    async def get(self, snapshot_id: str) -> Snapshot | None:
+        """The capture, or None."""
+        return self._snapshots.get(snapshot_id)
+
+
+class MemoryDocumentStore:
+    """Implements `ports.DocumentStore`."""
+
+    def __init__(self) -> None:
+        self._documents: dict[tuple[str, str, str], Document] = {}
+
+    async def put(self, document: Document, snapshot_id: str) -> None:
+        """Store it; putting the same id again changes nothing."""
+        self._documents.setdefault((snapshot_id, document.extractor, document.version), document)
+
+    async def get(self, document_id: str) -> Document | None:
+        """The document, or None."""
+        return next((d for d in self._documents.values() if d.document_id == document_id), None)
+
+    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
+        """What this extractor version read out of that capture, or None."""
+        return self._documents.get((snapshot_id, extractor, version))
+
+
+class MemoryCache:
+    """Implements `ports.Cache` without a bound."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._leases: dict[tuple[str, str], float] = {}
+
+    async def get(self, namespace: str, key: str) -> Entry | None:
+        """The entry, fresh or stale, or None."""
+        entry = self._entries.get((namespace, key))
+        return None if entry is None or entry.stale_until <= self._clock.now() else entry
+
+    async def put(self, namespace: str, key: str, entry: Entry) -> None:
+        """Store or replace it; ends a lease on the key."""
+        self._entries[namespace, key] = entry
+        self._leases.pop((namespace, key), None)
+
+    async def delete(self, namespace: str, key: str | None = None) -> int:
+        """Remove one entry, or all of the namespace; the number removed."""
+        gone = [place for place in self._entries if place[0] == namespace and key in (None, place[1])]
+        for place in gone:
+            del self._entries[place]
+        return len(gone)
+
+    async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
+        """Whether the caller may compute this key now."""
+        now = self._clock.now().timestamp()
+        if self._leases.get((namespace, key), 0.0) > now:
+            return False
+        self._leases[namespace, key] = now + ttl_s
+        return True
+
+
+def asked_above(budget: Budget, taken: Usage, asked: Usage) -> str | None:
+    """The first dimension of which `asked` wants some and that would pass its cap."""
+    for name in Usage.__dataclass_fields__:
+        cap, more = getattr(budget, name), getattr(asked, name)
+        if more and cap is not None and getattr(taken, name) + more > cap:
+            return name
+    return None
+
+
+def _owned(run: _Run | None, epoch: int) -> _Run:
+    if run is None or run.record.epoch != epoch or run.record.status is not RunStatus.RUNNING:
+        raise RunFenced("the run is no longer ours")
+    return run

@@ -1,0 +1,221 @@
+"""What every store of runs must do: ownership by lease and epoch, cancelling, reports, events, forgetting."""
+
+from datetime import timedelta
+from typing import Any
+
+import anyio
+import pytest
+
+from pincite.domain.budget import Budget
+from pincite.domain.errors import Conflict, Locked, RunCancelled, RunFenced, RunNotFound
+from pincite.domain.events import EventType, RunStatus
+from pincite.ports import RunRecord
+from pincite.runtime.lease import with_lease
+from pincite.testing.clock import FrozenClock
+
+
+def record(clock: FrozenClock, run_id: str = "run_1") -> RunRecord:
+    return RunRecord(
+        run_id,
+        "alice",
+        "Wie groß?",
+        RunStatus.QUEUED,
+        clock.now(),
+        clock.now(),
+        {"seed": 1, "urls": ["a"]},
+        Budget(pages=3, deadline_s=2.5),
+    )
+
+
+async def test_a_run_comes_back_as_it_was_stored(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    assert await stores.runs.get("run_1") == record(clock)
+    with pytest.raises(Conflict):
+        await stores.runs.create(record(clock))
+    for ask in (stores.runs.get, stores.runs.cancel, stores.runs.delete):
+        with pytest.raises(RunNotFound):
+            await ask("run_2")
+    with pytest.raises(RunNotFound):
+        await stores.runs.take("run_2", "w", 1)
+
+
+async def test_the_newest_runs_come_first(stores: Any, clock: FrozenClock) -> None:
+    for n in range(4):
+        await stores.runs.create(record(clock, f"run_{n}"))
+        clock.advance(1)
+    assert [run.run_id for run in await stores.runs.list(3)] == ["run_3", "run_2", "run_1"]
+
+
+async def test_one_owner_at_a_time_until_the_lease_ends(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    first = await stores.runs.take("run_1", "w1", 30)
+    assert (first.epoch, first.status) == (1, RunStatus.RUNNING)
+    with pytest.raises(Locked):
+        await stores.runs.take("run_1", "w2", 30)
+    clock.advance(20)
+    assert await stores.runs.renew("run_1", 1, 30) is False
+    clock.advance(20)
+    with pytest.raises(Locked):
+        await stores.runs.take("run_1", "w2", 30)
+    clock.advance(20)
+    second = await stores.runs.take("run_1", "w2", 30)
+    assert second.epoch == 2
+    with pytest.raises(RunFenced):
+        await stores.runs.renew("run_1", 1, 30)
+    with pytest.raises(RunFenced):
+        await stores.runs.finish("run_1", 1, RunStatus.COMPLETED)
+    await stores.runs.finish("run_1", 2, RunStatus.PARTIAL, "pages")
+    ended = await stores.runs.get("run_1")
+    assert (ended.status, ended.reason) == (RunStatus.PARTIAL, "pages")
+    with pytest.raises(RunFenced):
+        await stores.runs.renew("run_1", 2, 30)
+    assert (await stores.runs.take("run_1", "w3", 30)).epoch == 3
+
+
+async def test_many_takers_one_owner(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    owners = []
+
+    async def taker(name: str) -> None:
+        try:
+            owners.append((await stores.runs.take("run_1", name, 30)).epoch)
+        except Locked:
+            return
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(8):
+            tasks.start_soon(taker, f"w{n}")
+    assert owners == [1]
+
+
+async def test_cancelling_asks_the_owner_or_ends_at_once(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    assert await stores.runs.cancel("run_1") is RunStatus.CANCELLED
+    taken = await stores.runs.take("run_1", "w1", 30)
+    assert await stores.runs.cancel("run_1") is RunStatus.RUNNING
+    assert await stores.runs.renew("run_1", taken.epoch, 30) is True
+    await stores.runs.finish("run_1", taken.epoch, RunStatus.CANCELLED)
+    assert await stores.runs.cancel("run_1") is RunStatus.CANCELLED
+
+
+async def test_work_under_a_lease_goes_on_as_long_as_it_takes(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+
+    async def work() -> str:
+        for _ in range(30):
+            await clock.sleep(5)
+        return "done"
+
+    assert await with_lease(stores.runs, taken, clock, work, lease_s=20) == "done"
+
+
+async def test_a_lost_lease_ends_the_work(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+
+    async def work() -> None:
+        await stores.runs.finish("run_1", taken.epoch, RunStatus.FAILED)
+        await anyio.sleep_forever()
+
+    with pytest.raises(RunFenced):
+        await with_lease(stores.runs, taken, clock, work, lease_s=20)
+
+
+async def test_a_cancelled_run_stops_within_two_seconds(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+    before = 0.0
+
+    async def work() -> None:
+        nonlocal before
+        await clock.sleep(7)
+        await stores.runs.cancel("run_1")
+        before = clock.monotonic_s()
+        await anyio.sleep_forever()
+
+    with pytest.raises(RunCancelled):
+        await with_lease(stores.runs, taken, clock, work, lease_s=20)
+    assert clock.monotonic_s() - before <= 2.0
+
+
+async def test_the_error_of_the_work_comes_out_as_it_is(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+
+    async def work() -> None:
+        raise Conflict("no")
+
+    with pytest.raises(Conflict):
+        await with_lease(stores.runs, taken, clock, work)
+
+
+async def test_events_are_numbered_without_gaps_and_written_once(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+    sink = await stores.events(taken)
+    await sink.emit(EventType.RUN_STARTED, {"question": "Wie groß?"})
+    await sink.emit(EventType.PAGE_FETCHED, {"url": "a"})
+    await sink.emit(EventType.PAGE_FETCHED, {"url": "a"})
+    clock.advance(60)
+    again = await stores.runs.take("run_1", "w2", 20)
+    resumed = await stores.events(again)
+    await resumed.emit(EventType.RUN_RESUMED, {})
+    assert (await resumed.emit(EventType.RUN_STARTED, {"question": "Wie groß?"})).seq == 1
+    for url in ("b", "a", "a", "a"):  # another order after the crash, and one more than before
+        await resumed.emit(EventType.PAGE_FETCHED, {"url": url})
+    with pytest.raises(RunFenced):
+        await sink.emit(EventType.PAGE_FETCHED, {"url": "c"})
+    events = await stores.runs.events("run_1")
+    assert [(event.seq, event.type.value, event.data.get("url")) for event in events] == [
+        (1, "run.started", None),
+        (2, "page.fetched", "a"),
+        (3, "page.fetched", "a"),
+        (4, "run.resumed", None),
+        (5, "page.fetched", "b"),
+        (6, "page.fetched", "a"),
+    ]
+    assert events[4].at - events[0].at == timedelta(seconds=60)
+    assert [event.seq for event in await stores.runs.events("run_1", 4)] == [5, 6]
+
+
+async def test_a_follower_sees_every_event_once_in_order(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    sink = await stores.events(await stores.runs.take("run_1", "w1", 20))
+    seen: list[int] = []
+
+    async def follow() -> None:
+        async for event in sink.follow():
+            seen.append(event.seq)
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(follow)
+        for n in range(40):
+            await sink.emit(EventType.CHUNK_MADE, {"n": n})
+        sink.close()
+    assert seen == list(range(1, 41))
+
+
+async def test_parallel_events_all_get_a_number(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    sink = await stores.events(await stores.runs.take("run_1", "w1", 20))
+    async with anyio.create_task_group() as tasks:
+        for n in range(30):
+            tasks.start_soon(sink.emit, EventType.CHUNK_MADE, {"n": n})
+    events = await stores.runs.events("run_1")
+    assert [event.seq for event in events] == list(range(1, 31))
+    assert sorted(event.data["n"] for event in events) == list(range(30))
+
+
+async def test_a_deleted_run_is_gone_and_a_running_one_stays(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+    with pytest.raises(Locked):
+        await stores.runs.delete("run_1")
+    await stores.runs.finish("run_1", taken.epoch, RunStatus.COMPLETED)
+    await stores.runs.delete("run_1")
+    with pytest.raises(RunNotFound):
+        await stores.runs.get("run_1")
+    assert await stores.runs.events("run_1") == ()
+    assert await stores.runs.get_report("run_1") is None
