@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from pincite.fetch.extractors import extract as extract
     from pincite.urls.keys import url_key as url_key
     from pincite.urls.policy import vet_url as vet_url
+    from pincite.verification.checker import check_claim as check_claim
 
 _HOMES: dict[str, tuple[str, str | None]] = {
+    "check_claim": ("pincite.verification.checker", "check_claim"),
     "errors": ("pincite.domain.errors", None),
     "extract": ("pincite.fetch.extractors", "extract"),
     "url_key": ("pincite.urls.keys", "url_key"),

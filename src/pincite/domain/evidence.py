@@ -106,7 +106,7 @@ class SourceQuote:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What checking one claim against its sources found. `score` is 0-1 coverage of the best passage."""
+    """What checking one claim against its sources found. `score` is 0-1: how well the best passage carries it."""
 
     status: VerdictStatus
     quotes: tuple[SourceQuote, ...] = ()

@@ -1,0 +1,155 @@
+"""Dates in any common form, partial ones too: a year, a month of a year, a day of a month, a decade, a century."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_MONTHS = (
+    "january february march april may june july august september october november december".split(),
+    "jan feb mar apr may jun jul aug sep oct nov dec".split(),
+)
+_MONTH_NUMBER = {name: index + 1 for names in _MONTHS for index, name in enumerate(names)} | {"sept": 9}
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_SEASONS = "spring summer autumn winter".split()
+_CENTURIES = {
+    name: index + 1
+    for index, name in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first".split()
+    )
+}
+# "may" and "march" are words too: without a day or a year beside them they count only when capitalised.
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|"
+    r"aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_YEAR = r"(?:1\d{3}|20\d{2}|2100)"
+_NTH = r"(?:st|nd|rd|th)?"
+_PATTERNS = re.compile(
+    rf"(?P<iso>\b(?P<iy>{_YEAR})[-/.](?P<im>0?[1-9]|1[0-2])[-/.](?P<id>{_DAY})\b)"
+    rf"|(?P<slash>\b(?P<s1>{_DAY})(?P<sep>[/.])(?P<s2>{_DAY})(?P=sep)(?P<sy>{_YEAR}|\d{{2}})\b)"
+    rf"|(?P<dmy>\b(?P<d1>{_DAY}){_NTH}(?: day)?(?: of)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>{_YEAR})\b)?)"
+    rf"|(?P<mdy>\b(?P<m2>{_MONTH})\b\.? (?:the )?(?P<d2>{_DAY}){_NTH}\b(?!\s*(?:%|percent|million))"
+    rf"(?:(?:,| ,)? (?:in )?(?P<y2>{_YEAR})\b)?)"
+    rf"|(?P<my>\b(?P<m3>{_MONTH})\b\.?,?(?: of)? (?P<y3>{_YEAR})\b)"
+    r"|(?P<decade>\b(?P<dec>1\d{2}0|20\d0)'?s\b|(?<![\d])'(?P<short>[2-9]0)s\b)"
+    r"|(?P<century>\b(?P<cn>\d{1,2})(?:st|nd|rd|th)[- ]century\b|\b(?P<cw>"
+    + "|".join(sorted(_CENTURIES, key=len, reverse=True))
+    + r")[- ]century\b)"
+    rf"|(?P<year>(?<![\d.,$€£#:/-])\b(?P<y4>1[1-9]\d{{2}}|20\d{{2}})\b"
+    r"(?![\d%]|[.,:]\d| ?%| percent| (?:people|km|kg|meters|miles|feet|tons|dollars|euros)\b))"
+    rf"|(?P<month>\b(?P<m5>{_MONTH})\b)"
+    rf"|(?P<weekday>\b(?:{'|'.join(_WEEKDAYS)})s?\b)"
+    rf"|(?P<season>\b(?:{'|'.join(_SEASONS)})\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date with the parts that were written; `start` and `end` are offsets in the sentence.
+
+    `kind` is `date`, `decade`, `century`, `weekday` or `season`. `swapped` is the other reading of 5/10/2018.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    swapped: bool = False
+
+    def same(self, other: "Moment") -> bool:
+        """Whether no part written in both differs, and this one says nothing that the other does not."""
+        if self.kind != other.kind:
+            return self._within(other)
+        if self.kind == "date" and self.swapped and self.year == other.year:
+            return (self.month, self.day) in {(other.month, other.day), (other.day, other.month)}
+        return all(
+            mine is None or mine == theirs
+            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+        )
+
+    def clashes(self, other: "Moment") -> bool:
+        """Whether a part written in both differs."""
+        return any(
+            mine is not None and theirs is not None and mine != theirs
+            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+        )
+
+    def _within(self, other: "Moment") -> bool:
+        if other.kind != "date" or other.year is None:
+            return False
+        if self.kind == "decade":
+            return self.year == other.year // 10 * 10
+        return self.kind == "century" and self.year == (other.year - 1) // 100 + 1
+
+
+def moments(text: str) -> Iterator[Moment]:
+    """Every date in the sentence, in order."""
+    for match in _PATTERNS.finditer(text):
+        moment = _moment(match)
+        if moment is not None:
+            yield moment
+
+
+def _moment(match: re.Match[str]) -> Moment | None:
+    kind, text = str(match.lastgroup), match.group()
+    found = match.groupdict()
+    form = next(name for name in _FORMS if found[name] is not None)
+    kind, year, month, day, swapped = _FORMS[form](found, text)
+    if form == "month" and not (text[0].isupper() and text.lower() not in {"mar", "may", "march"}):
+        # A bare "May" opens sentences and "march" is a walk: too weak to be a date on its own.
+        return None
+    return Moment(text, match.start(), match.end(), kind, year, month, day, swapped)
+
+
+_Parts = tuple[str, int | None, int | None, int | None, bool]
+
+
+def _number(value: str | None) -> int | None:
+    return int(value) if value else None
+
+
+def _month(name: str | None) -> int | None:
+    return _MONTH_NUMBER.get((name or "").lower().rstrip("."))
+
+
+def _slash(found: dict[str, str | None]) -> _Parts:
+    first, second = int(found["s1"] or 0), int(found["s2"] or 0)
+    year = int(found["sy"] or 0)
+    year += 0 if year > 99 else 2000 if year < 50 else 1900
+    if first > 12 >= second:
+        return "date", year, second, first, False
+    return "date", year, first, second, first <= 12 and second <= 12 and first != second
+
+
+def _decade(found: dict[str, str | None]) -> _Parts:
+    return "decade", int(found["dec"] or 0) or 1900 + int(found["short"] or 0), None, None, False
+
+
+def _century(found: dict[str, str | None]) -> _Parts:
+    return "century", _number(found["cn"]) or _CENTURIES[(found["cw"] or "").lower()], None, None, False
+
+
+def _named(names: list[str], text: str) -> int:
+    lowered = text.lower()
+    return next(index for index, name in enumerate(names) if lowered.startswith(name))
+
+
+_FORMS: dict[str, Callable[[dict[str, str | None], str], _Parts]] = {
+    "iso": lambda f, _: ("date", _number(f["iy"]), _number(f["im"]), _number(f["id"]), False),
+    "slash": lambda f, _: _slash(f),
+    "dmy": lambda f, _: ("date", _number(f["y1"]), _month(f["m1"]), _number(f["d1"]), False),
+    "mdy": lambda f, _: ("date", _number(f["y2"]), _month(f["m2"]), _number(f["d2"]), False),
+    "my": lambda f, _: ("date", _number(f["y3"]), _month(f["m3"]), None, False),
+    "decade": lambda f, _: _decade(f),
+    "century": lambda f, _: _century(f),
+    "year": lambda f, _: ("date", _number(f["y4"]), None, None, False),
+    "month": lambda f, _: ("date", None, _month(f["m5"]), None, False),
+    "weekday": lambda _, t: ("weekday", None, None, _named(_WEEKDAYS, t), False),
+    "season": lambda _, t: ("season", None, _named(_SEASONS, t), None, False),
+}

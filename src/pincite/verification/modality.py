@@ -1,0 +1,39 @@
+"""What the passage only plans, expects or reports as possible the claim must not state as done."""
+
+from pincite.verification.findings import Finding, failed, passed
+from pincite.verification.fits import REACH
+from pincite.verification.lexicon import HEDGES
+from pincite.verification.passages import Sentence, Window
+
+NAME = "modality"
+_PHRASES = ("according to", "is said to", "are said to", "was said to", "not clear whether", "in talks", "on condition")
+
+
+def _hedges(sentence: Sentence) -> list[int]:
+    return [
+        index
+        for index, word in enumerate(sentence.words)
+        if word.text.lower() in HEDGES and not _month_or_name(sentence, index)
+    ]
+
+
+def _month_or_name(sentence: Sentence, index: int) -> bool:
+    word = sentence.words[index].text
+    return index > 0 and word[0].isupper()
+
+
+def check_modality(claim: Sentence, window: Window) -> Finding:
+    """Whether a hedge of the passage, over words that the claim shares, is in the claim too."""
+    if _hedges(claim) or any(phrase in claim.text.lower() for phrase in _PHRASES):
+        return passed(NAME)
+    stems = claim.stems
+    for sentence in window.sentences:
+        if len(sentence.stems & stems) < 2:
+            continue
+        for index in _hedges(sentence):
+            clause = sentence.words[index].clause
+            reach = sentence.words[index + 1 : index + 1 + REACH]
+            shared = [word.stem for word in reach if word.content and word.clause == clause and word.stem in stems]
+            if len(set(shared)) >= 2 or (shared and len(stems) <= 3):
+                return failed(NAME, [f'"{sentence.words[index].text}" in the passage, stated as a fact in the claim'])
+    return passed(NAME)

@@ -1,0 +1,229 @@
+"""Texts made ready for checking: folded, cut into sentences and words, indexed by stem. Parsed once, asked often.
+
+What is costly (quantities, names, cues) is worked out per sentence, the first time a check looks at it.
+"""
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from pincite.text.normalise import fold
+from pincite.text.sentences import Span, sentences
+from pincite.text.tokens import is_stop, stem
+from pincite.verification.dates import Moment, moments
+from pincite.verification.lexicon import SYNONYMS
+from pincite.verification.quantities import Quantity, quantities
+
+# Numbers stay whole (1,200.5; 3.11; 2018-10-05 is three words), contractions too.
+_WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W_]*|[^\W_]+(?:'[^\W\d_]+)*|%|[$€£¥₹]")
+_CLAUSE_BORDER = re.compile(r"[,;:()\-]\s|[;:()]|\s-")
+LONGEST_SENTENCE = 60
+"""Words after which a run of text without full stops (tables, menus) is cut, so that a window stays small."""
+
+
+class Word(NamedTuple):
+    """One word of a sentence: where it stands in the folded text, its stem, and whether it carries content."""
+
+    text: str
+    stem: str
+    start: int
+    end: int
+    content: bool
+    clause: int
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The words of one sentence; `start` and `end` are offsets in the folded text it was cut from."""
+
+    text: str
+    start: int
+    end: int
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """All words in order. The clause number grows at commas, semicolons, brackets and spaced dashes."""
+        borders = [match.start() + self.start for match in _CLAUSE_BORDER.finditer(self.text)]
+        result: list[Word] = []
+        clause = 0
+        for match in _WORD.finditer(self.text):
+            start = match.start() + self.start
+            while clause < len(borders) and borders[clause] < start:
+                clause += 1
+            result.append(word_at(match.group(), start, clause))
+        return tuple(result)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Stems of the content words."""
+        return frozenset(word.stem for word in self.words if word.content)
+
+    @cached_property
+    def positions(self) -> dict[str, tuple[int, ...]]:
+        """Where each stem stands in `words`, grammar words included."""
+        found: dict[str, list[int]] = {}
+        for index, word in enumerate(self.words):
+            found.setdefault(word.stem, []).append(index)
+        return {key: tuple(value) for key, value in found.items()}
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """The dates written here."""
+        return tuple(moments(self.text))
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The numbers written here that are not part of a date."""
+        return tuple(quantities(self.text, tuple((moment.start, moment.end) for moment in self.moments)))
+
+    def word_range(self, start: int, end: int) -> tuple[int, int]:
+        """First and last index of the words that touch `text[start:end]`."""
+        starts = self.word_starts
+        first = max(bisect_right(starts, start + self.start) - 1, 0)
+        if first < len(starts) - 1 and self.words[first].end <= start + self.start:
+            first += 1
+        return first, max(first, bisect_left(starts, end + self.start) - 1)
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """Indexes of the words that belong to a number or a date, units included."""
+        found: set[int] = set()
+        spans = [(item.start, item.end) for item in self.quantities]
+        spans += [(item.start, item.end) for item in self.moments]
+        for start, end in spans:
+            first, last = self.word_range(start, end)
+            found.update(range(first, last + 1))
+        return frozenset(found)
+
+    @cached_property
+    def word_starts(self) -> list[int]:
+        """Offsets of the words, for searching."""
+        return [word.start for word in self.words]
+
+
+def word_at(text: str, start: int, clause: int) -> Word:
+    """The word as checks see it: numbers without separators, synonyms of form brought together."""
+    if text[0].isdigit():
+        return Word(text, text.replace(",", "").lower(), start, start + len(text), True, clause)
+    root = stem(text)
+    content = not is_stop(text) and (len(root) > 1 or not root.isalpha() or not root.isascii())
+    return Word(text, SYNONYMS.get(root, root), start, start + len(text), content, clause)
+
+
+class Source:
+    """A text that claims are checked against, parsed once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._folded = fold(text)
+        self.folded = self._folded.text
+        self.sentences = tuple(cut(self.folded))
+        self.postings: dict[str, list[int]] = {}
+        for index, sentence in enumerate(self.sentences):
+            for root in sentence.stems:
+                self.postings.setdefault(root, []).append(index)
+        self._default_idf = math.log(1 + (len(self.sentences) + 0.5) / 0.5)
+
+    def original(self, start: int, end: int) -> Span:
+        """The span of the given text that this folded span came from."""
+        return Span(*self._folded.span(start, end))
+
+    def idf(self, root: str) -> float:
+        """How rare the stem is among the sentences of this text; unknown stems are the rarest."""
+        found = len(self.postings.get(root, ()))
+        count = len(self.sentences)
+        return math.log(1 + (count - found + 0.5) / (found + 0.5)) if found else self._default_idf
+
+    @cached_property
+    def capitalised(self) -> Counter[str]:
+        """How often each stem stands capitalised where a sentence does not demand it: the names of this text."""
+        counts: Counter[str] = Counter()
+        for sentence in self.sentences:
+            for index, word in enumerate(sentence.words):
+                if index and word.content and word.text[0].isupper():
+                    counts[word.stem] += 1
+        return counts
+
+    @cached_property
+    def most_capitalised(self) -> int:
+        """How often the most frequent name word stands here."""
+        return max(self.capitalised.values(), default=0)
+
+    @cached_property
+    def lowered(self) -> frozenset[str]:
+        """Stems that stand somewhere in lower case: ordinary words."""
+        return frozenset(
+            word.stem
+            for sentence in self.sentences
+            for word in sentence.words
+            if word.content and word.text[0].islower()
+        )
+
+    @cached_property
+    def lower(self) -> str:
+        """The folded text in lower case, single spaces, for looking up whole names."""
+        return " ".join(self.folded.lower().split())
+
+
+def cut(folded: str) -> Sequence[Sentence]:
+    """The sentences of folded text; one that runs on without end marks is cut at a line end or a space."""
+    result: list[Sentence] = []
+    # Patterns look for a space where a line may break; the length stays, so offsets do.
+    flat = folded.replace("\n", " ")
+    for span in sentences(folded):
+        start = span.start
+        while span.end - start > LONGEST_SENTENCE * 8:
+            limit = start + LONGEST_SENTENCE * 6
+            end = folded.rfind("\n", start + 1, limit)
+            if end <= start:
+                end = folded.rfind(" ", start + 1, limit)
+            end = end if end > start else limit
+            result.append(Sentence(flat[start:end], start, end))
+            start = end + (folded[end].isspace())
+        result.append(Sentence(flat[start : span.end], start, span.end))
+    return result
+
+
+@dataclass(frozen=True)
+class Window:
+    """Consecutive sentences `first..last` of a source, read together as one passage."""
+
+    source: Source
+    first: int
+    last: int
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the window."""
+        return self.source.sentences[self.first : self.last + 1]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """Stems of all content words of the window."""
+        return frozenset().union(*(sentence.stems for sentence in self.sentences))
+
+    @property
+    def start(self) -> int:
+        """Where the window begins in the folded source."""
+        return self.sentences[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the window ends in the folded source."""
+        return self.sentences[-1].end
+
+    @property
+    def text(self) -> str:
+        """The folded text of the window."""
+        return self.source.folded[self.start : self.end]
+
+
+def as_claim(text: str) -> Sentence:
+    """The claim as one sentence, folded."""
+    folded = fold(text).text.strip().replace("\n", " ")
+    return Sentence(folded, 0, len(folded))
