@@ -84,6 +84,11 @@ def one_line(text: str) -> str:
     return " ".join("".join(map(_visible, line)).split())
 
 
+def without_controls(text: str) -> str:
+    """`text` as printable characters, line feeds and tabs: no other control, no direction override."""
+    return "".join(character if character in "\n\t" else _visible(character) for character in text)
+
+
 def day(moment: datetime) -> str:
     """The UTC day as `2026-11-21`."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).date().isoformat()

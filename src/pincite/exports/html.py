@@ -1,0 +1,337 @@
+"""The report as one HTML file that works offline: every sentence opens its quote within the stored passage.
+
+Nothing is loaded from anywhere; the policy in its head forbids it. Reading needs no script. Text from outside appears
+as text only, and the only links out are the web addresses of references and leads.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape as html_escape
+from importlib import resources
+
+from pincite.domain.evidence import CheckOutcome, Relation, VerdictStatus
+from pincite.domain.markdown import (
+    ANSWER_HEADING,
+    CONFLICTS_HEADING,
+    GAPS_HEADING,
+    LEADS_HEADING,
+    REFERENCES_HEADING,
+    SEARCHED_HEADING,
+    constraints_text,
+    day,
+    linkable,
+    one_line,
+    without_controls,
+)
+from pincite.domain.page import BlockKind, Document
+from pincite.domain.report import (
+    Reference,
+    Report,
+    ReportClaim,
+    ReportConflict,
+    ReportEvidence,
+    ReportStatus,
+    Sentence,
+    SentenceKind,
+)
+from pincite.exports.bibliography import site
+from pincite.exports.passage import Part, passage
+
+BADGES = {
+    VerdictStatus.SUPPORTED: "✓ supported",
+    VerdictStatus.PARTIAL: "◐ partly supported",
+    VerdictStatus.CONTRADICTED: "≠ contradicted",
+    VerdictStatus.UNSUPPORTED: "✕ not supported",
+    VerdictStatus.UNCHECKED: "? not checked",
+}
+"""Shape and word, so that nothing rests on colour."""
+
+_ASSETS = resources.files("pincite.exports") / "assets"
+_PREFORMATTED = frozenset({BlockKind.CODE, BlockKind.TABLE})
+
+
+class HtmlExporter:
+    """The self-contained `report.html`."""
+
+    media_type = "text/html; charset=utf-8"
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The page. Passages of documents that aren't at hand are shown as the report carries them."""
+        return "\n".join(_Page(report, documents).lines()).encode()
+
+
+class _Page:
+    """One rendering: knows which evidence panel belongs to which sentence."""
+
+    def __init__(self, report: Report, documents: Mapping[str, Document]) -> None:
+        self._report = report
+        self._documents = documents
+        self._claims = {claim.id: claim for claim in report.claims}
+        self._references = {reference.n: reference for reference in report.references}
+        groups = dict.fromkeys(s.claim_ids for s in report.sentences() if s.kind is SentenceKind.CLAIM)
+        self._panels = {claim_ids: f"e{index}" for index, claim_ids in enumerate(groups, 1)}
+        self._first_sentence: dict[str, tuple[str, Sentence]] = {}
+        self._count = 0
+
+    def lines(self) -> Iterator[str]:
+        style = (_ASSETS / "report.css").read_text(encoding="utf-8")
+        script = (_ASSETS / "report.js").read_text(encoding="utf-8")
+        policy = (
+            f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        report = self._report
+        yield "<!doctype html>"
+        yield f'<html lang="{_text(report.constraints.language or "en")}">'
+        yield "<head>"
+        yield '<meta charset="utf-8">'
+        yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        yield '<meta name="referrer" content="no-referrer">'
+        yield '<meta name="generator" content="Pincite">'
+        yield f"<title>{_text(report.title or report.question)}</title>"
+        yield f"<style>{style}</style>"
+        yield "</head>"
+        yield "<body>"
+        yield '<a class="skip" href="#report">To the report</a>'
+        yield '<main id="report">'
+        yield from self._head()
+        yield from self._body()
+        yield from self._sources()
+        yield from self._appendix()
+        yield "</main>"
+        yield from self._evidence()
+        yield f"<script>{script}</script>"
+        yield "</body>"
+        yield "</html>"
+        yield ""
+
+    def _head(self) -> Iterator[str]:
+        report = self._report
+        yield f'<h1 dir="auto">{_text(report.title or report.question)}</h1>'
+        if report.title and one_line(report.title) != one_line(report.question):
+            yield f'<p dir="auto">{_text(report.question)}</p>'
+        sources, claims = len(report.references), len(report.claims)
+        counts = f"{claims} checked {_plural('statement', claims)} from {sources} {_plural('source', sources)}"
+        about = (day(report.created_at), counts, constraints_text(report.constraints))
+        yield f'<p class="about">{" · ".join(_text(part) for part in about if part)}</p>'
+        if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
+            yield '<p class="notice"><strong>Not enough evidence.</strong> Nothing that was read supports an answer, '
+            yield "so none is given.</p>"
+        elif report.status is ReportStatus.PARTIAL:
+            yield '<p class="notice">This report is partial: not every part of the question could be answered.</p>'
+        if claims:
+            yield '<p class="hint">Choose a sentence to see the passage it rests on. '
+            yield '<span class="keys">Keys: j next, k previous, Enter open, Esc close.</span></p>'
+
+    def _body(self) -> Iterator[str]:
+        report = self._report
+        if report.summary.sentences:
+            yield f"<h2>{ANSWER_HEADING}</h2>"
+            yield self._paragraph(report.summary.sentences)
+        for section in report.sections:
+            yield f'<h2 dir="auto">{_text(section.heading)}</h2>'
+            yield self._paragraph(section.sentences)
+        if report.conflicts:
+            yield f"<h2>{CONFLICTS_HEADING}</h2>"
+            for conflict in report.conflicts:
+                yield from self._conflict(conflict)
+        if report.gaps:
+            insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+            yield f"<h2>{SEARCHED_HEADING if insufficient else GAPS_HEADING}</h2>"
+            yield "<ul>"
+            for gap in report.gaps:
+                queries = "; ".join(f"“{_text(query)}”" for query in gap.queries)
+                searched = f'<br><span class="detail">searched for: {queries}</span>' if queries else ""
+                reason = f" – {_text(gap.reason)}" if gap.reason else ""
+                yield f'<li dir="auto">{_text(gap.sub_question)}{reason}{searched}</li>'
+            yield "</ul>"
+        if report.leads:
+            yield f"<h2>{LEADS_HEADING}</h2>"
+            yield "<ul>"
+            for lead in report.leads:
+                reason = f" ({_text(lead.reason)})" if lead.reason else ""
+                yield f'<li dir="auto">{_link(lead.url, lead.title or lead.url)}{reason}</li>'
+            yield "</ul>"
+
+    def _paragraph(self, sentences: Iterable[Sentence]) -> str:
+        return f'<p dir="auto">{" ".join(self._sentence(sentence) for sentence in sentences)}</p>'
+
+    def _sentence(self, sentence: Sentence) -> str:
+        panel = self._panels.get(sentence.claim_ids)
+        if panel is None:
+            return _text(sentence.text)
+        self._count += 1
+        own = f"s{self._count}"
+        self._first_sentence.setdefault(panel, (own, sentence))
+        claims = [self._claims[claim_id] for claim_id in sentence.claim_ids]
+        kind = "partial" if any(claim.verdict is VerdictStatus.PARTIAL for claim in claims) else "supported"
+        return (
+            f'<a class="sentence {kind}" id="{own}" href="#{panel}" title="{self._card(claims)}">'
+            f"{_text(sentence.text)}</a>{self._marks(sentence.references)}"
+        )
+
+    def _card(self, claims: Iterable[ReportClaim]) -> str:
+        """What hovering shows: verdict, then the first passage with its site and date."""
+        for claim in claims:
+            for evidence in claim.evidence:
+                reference = self._references.get(evidence.reference_n or 0)
+                if evidence.relation is Relation.SUPPORTS and reference:
+                    where = f"{site(reference.url) or reference.url}, accessed {day(reference.accessed_at)}"
+                    return _text(f"{BADGES[claim.verdict]}: “{evidence.quote}” ({where})")
+        return ""
+
+    def _marks(self, numbers: Iterable[int]) -> str:
+        return "<sup>" + " ".join(f'<a href="#r{n}" aria-label="Source {n}">[{n}]</a>' for n in numbers) + "</sup>"
+
+    def _conflict(self, conflict: ReportConflict) -> Iterator[str]:
+        yield "<p>These statements exclude each other:</p>"
+        yield "<ul>"
+        for side in conflict.sides:
+            numbers = sorted({e.reference_n for e in side.evidence if e.reference_n is not None} & {*self._references})
+            sources = f"{side.independent_sources} independent {_plural('source', side.independent_sources)}"
+            yield f'<li dir="auto">{_text(side.statement)} ({sources}){self._marks(numbers) if numbers else ""}</li>'
+        yield "</ul>"
+
+    def _sources(self) -> Iterator[str]:
+        if not self._references:
+            return
+        resting = dict.fromkeys(self._references, 0)
+        for claim in self._report.claims:
+            for n in {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS}:
+                if n in resting:
+                    resting[n] += 1
+        yield f"<h2>{REFERENCES_HEADING}</h2>"
+        yield '<ol class="references">'
+        for n, reference in self._references.items():
+            yield f'<li id="r{n}" dir="auto"><span class="number">[{n}]</span> {_link(reference.url, reference.title)}'
+            uses = f"{resting[n]} {_plural('statement', resting[n])}"
+            yield f'<br><span class="where">{_where(reference)} · {uses}</span></li>'
+        yield "</ol>"
+
+    def _appendix(self) -> Iterator[str]:
+        report = self._report
+        rejected = report.rejected_claims
+        if rejected:
+            yield f"<details><summary>Considered and rejected ({len(rejected)})</summary><ul>"
+            for claim in rejected:
+                yield f'<li dir="auto">{_text(claim.text)} {_badge(claim.verdict)} {_text(claim.why)}</li>'
+            yield "</ul></details>"
+        m = report.metrics
+        rows = (
+            ("Run", report.run_id),
+            ("Profile", report.profile),
+            ("Written by", {"extractive": "rules, without a language model"}.get(report.mode, f"{report.mode} stages")),
+            ("Searches", str(m.searches)),
+            ("Pages read", str(m.pages_fetched)),
+            (
+                "Pages not read",
+                f"{m.pages_failed} failed, {m.dead_links} dead, {m.robots_disallowed} refused by robots",
+            ),
+            ("Statements", f"{m.claims_total} kept of {m.claims_checked} checked"),
+            ("Cost", f"${m.cost_usd:f}, {m.tokens_in + m.tokens_out} tokens"),
+            ("Time", f"{m.duration_s:.1f} s"),
+        )
+        yield "<details><summary>How this was made</summary><table>"
+        for name, value in rows:
+            yield f'<tr><th scope="row">{name}</th><td>{_text(value)}</td></tr>'
+        yield "</table></details>"
+
+    def _evidence(self) -> Iterator[str]:
+        if not self._panels:
+            return
+        yield '<aside class="evidence" aria-label="Evidence">'
+        yield "<h2>Evidence</h2>"
+        for claim_ids, panel in self._panels.items():
+            own, sentence = self._first_sentence[panel]
+            yield f'<section class="panel" id="{panel}" tabindex="-1" aria-labelledby="{panel}h">'
+            yield f'<header><h3 id="{panel}h" dir="auto">{_text(sentence.text)}</h3>'
+            yield f'<a class="close" href="#{own}">Close</a></header>'
+            for claim_id in claim_ids:
+                yield from self._claim(self._claims[claim_id], sentence)
+            yield "</section>"
+        yield "</aside>"
+
+    def _claim(self, claim: ReportClaim, sentence: Sentence) -> Iterator[str]:
+        if one_line(claim.text) not in one_line(sentence.text):
+            yield f'<p dir="auto">{_text(claim.text)}</p>'
+        sources = f"{claim.independent_sources} independent {_plural('source', claim.independent_sources)}"
+        detail = f"{claim.type} · {sources} · confidence {claim.confidence:.2f}"
+        yield f'<p class="detail">{_badge(claim.verdict)} {detail}</p>'
+        notes = [c for c in claim.checks if c.outcome is not CheckOutcome.PASSED and c.detail]
+        for check in notes:
+            yield f'<p class="detail">{_text(check.name)}: {_text(check.detail)}</p>'
+        for evidence in sorted(claim.evidence, key=lambda e: e.relation is Relation.CONTRADICTS):
+            yield from self._quote(evidence)
+
+    def _quote(self, evidence: ReportEvidence) -> Iterator[str]:
+        reference = self._references.get(evidence.reference_n or 0)
+        shown = passage(evidence, self._documents.get(evidence.document_id))
+        yield f'<article class="{evidence.relation}">'
+        if reference:
+            yield f'<h4 dir="auto">[{reference.n}] {_text(reference.title or reference.url)}</h4>'
+            yield f'<p class="where">{_where(reference)}</p>'
+        else:
+            yield f"<h4>{_text(site(evidence.url) or evidence.url)}</h4>"
+        if evidence.relation is Relation.CONTRADICTS:
+            yield '<p class="detail">This passage says otherwise.</p>'
+        if shown.section and not any(part.kind is BlockKind.HEADING for part in shown.parts):
+            yield f'<p class="where" dir="auto">{_text(" › ".join(shown.section))}</p>'
+        yield f'<blockquote class="passage" dir="auto">{"".join(map(_part, shown.parts))}</blockquote>'
+        if not shown.stored:
+            yield '<p class="detail">The stored page is not at hand; this is the quote as the report carries it.</p>'
+        live = evidence.fragment_url or evidence.url
+        link = f"{_link(live, 'Open the live page')} · " if linkable(live) else ""
+        yield f'<p class="detail">{link}characters {evidence.start}–{evidence.end} of the stored text · '
+        yield f"{_text(evidence.snapshot_id)}</p>"
+        yield "</article>"
+
+
+def _part(part: Part) -> str:
+    inner = "".join(
+        f"<mark>{_block_text(piece.text)}</mark>" if piece.marked else _block_text(piece.text) for piece in part.pieces
+    )
+    if part.kind in _PREFORMATTED:
+        return f"<pre>{inner}</pre>"
+    name = ' class="heading"' if part.kind is BlockKind.HEADING else ""
+    bullet = "• " if part.kind is BlockKind.LIST_ITEM else ""
+    return f"<p{name}>{bullet}{inner}</p>"
+
+
+def _where(reference: Reference) -> str:
+    parts = (
+        site(reference.url) or reference.url,
+        reference.author,
+        f"published {day(reference.published_at)}" if reference.published_at else "",
+        f"accessed {day(reference.accessed_at)}",
+        reference.note,
+    )
+    return _text(" · ".join(part for part in parts if part))
+
+
+def _badge(verdict: VerdictStatus) -> str:
+    return f'<span class="badge {verdict}">{BADGES[verdict]}</span>'
+
+
+def _link(url: str, text: str) -> str:
+    label = _text(text or url)
+    if not linkable(url):
+        return label
+    return f'<a href="{_text(url)}" rel="noopener noreferrer nofollow">{label}</a>'
+
+
+def _text(text: str) -> str:
+    return html_escape(one_line(text))
+
+
+def _block_text(text: str) -> str:
+    return html_escape(without_controls(text))
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _digest(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"

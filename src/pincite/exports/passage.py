@@ -1,0 +1,86 @@
+"""The stored text around a quote, cut to what a reader wants to see, with the quote marked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pincite.domain.page import BlockKind, Document
+from pincite.domain.report import ReportEvidence
+
+CONTEXT_CHARS = 240
+"""How much is shown before and after a quote: about three lines each."""
+
+CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text, inside the quote (`marked`) or around it."""
+
+    text: str
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A block of the page, as far as it is shown."""
+
+    kind: BlockKind
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A quote in its surroundings and the headings above it.
+
+    `stored` is False when the document isn't at hand or says something else at this place: what is shown then is the
+    quote as the report carries it.
+    """
+
+    parts: tuple[Part, ...]
+    section: tuple[str, ...] = ()
+    stored: bool = True
+
+
+def passage(evidence: ReportEvidence, document: Document | None) -> Passage:
+    """The quote of `evidence` within the stored document, or within its own prefix and suffix without one."""
+    start, end = evidence.start, evidence.end
+    if document is None or not 0 <= start < end or document.text[start:end] != evidence.quote:
+        around = (Piece(evidence.prefix, False), Piece(evidence.quote, True), Piece(evidence.suffix, False))
+        shown = tuple(piece for piece in around if piece.text)
+        return Passage((Part(BlockKind.PARAGRAPH, shown),), stored=False)
+    section = document.section_path(start)
+    return Passage(tuple(_parts(document, start, end)), section)
+
+
+def _parts(document: Document, start: int, end: int) -> Iterator[Part]:
+    low, high = max(0, start - CONTEXT_CHARS), min(len(document.text), end + CONTEXT_CHARS)
+    for index in range(document.block_at(low), document.block_at(high) + 1):
+        block, at = document.blocks[index], document.starts[index]
+        block_end = at + len(block.text)
+        shown_from, shown_to = _word_start(block.text, low - at), _word_end(block.text, high - at)
+        if shown_from >= shown_to:
+            continue
+        pieces = [Piece(CUT, False)] if shown_from > 0 else []
+        borders = sorted({at + shown_from, at + shown_to, *(x for x in (start, end) if at < x < block_end)})
+        borders = [border for border in borders if at + shown_from <= border <= at + shown_to]
+        for one, other in pairwise(borders):
+            pieces.append(Piece(document.text[one:other], start <= one < end))
+        if at + shown_to < block_end:
+            pieces.append(Piece(CUT, False))
+        yield Part(block.kind, tuple(pieces))
+
+
+def _word_start(text: str, offset: int) -> int:
+    """The first word border at or after `offset`, so that no half word is shown."""
+    if offset <= 0:
+        return 0
+    space = text.find(" ", offset, offset + 40)
+    return offset if space < 0 else space + 1
+
+
+def _word_end(text: str, offset: int) -> int:
+    if offset >= len(text):
+        return len(text)
+    space = text.rfind(" ", max(0, offset - 40), max(0, offset))
+    return max(offset, 0) if space < 0 else space
