@@ -31,6 +31,11 @@ def claim_id(text: str, sub_question: str) -> str:
     return _short("claim_", _normal(text), _normal(sub_question))
 
 
+def report_id(run_id: str, version: int) -> str:
+    """`rep_` + 32 hex: one version of the report of one run."""
+    return _short("rep_", run_id, str(version))
+
+
 def topic_hash(question: str) -> str:
     """16 hex digits that group events of one question without revealing it."""
     return sha256_hex(_normal(question).encode())[:16]

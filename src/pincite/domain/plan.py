@@ -1,10 +1,12 @@
-"""What passes between the six roles of a run: plan, read pages, analysis, gaps."""
+"""What passes between the six roles of a run: plan, read pages, analysis, gaps, progress."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.page import Chunk, Document, Snapshot
-from pincite.domain.search import Constraints, Query
+from pincite.domain.report import Metrics
+from pincite.domain.search import Constraints, Query, SearchResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,8 @@ class Task:
 class SubQuestion:
     """One part of the question and the queries meant to answer it. `sub_question_id` is its number as text.
 
-    `depends_on` names the sub-question whose answer this one needs (multi-hop).
+    `answer_type` is the kind of answer wanted (`number`, `person`, `yes_no`, ...; empty when any will do).
+    `depends_on` names the sub-question whose answer this one needs (multi-hop). `heading` is a short title for it.
     """
 
     sub_question_id: str
@@ -29,6 +32,7 @@ class SubQuestion:
     queries: tuple[Query, ...] = ()
     answer_type: str = ""
     depends_on: str | None = None
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +63,23 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page a run has read: the capture, the document, its chunks; `duplicate_of` is the representative's id."""
+    """A page a run has read: the capture, the document, its chunks.
 
+    `url` is the page's canonical URL. `duplicate_of` is the URL of its representative when it is a near-copy of a
+    page that is kept. `undated` says that the run asked for a period and the page does not tell its date.
+    """
+
+    url: str
     snapshot: Snapshot = field(repr=False)
     document: Document = field(repr=False)
     chunks: tuple[Chunk, ...] = field(repr=False, default=())
     duplicate_of: str | None = None
+    undated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the reader made of a set of results."""
+    """What the reader made of a set of results: all pages of the run so far, and what could not be read now."""
 
     pages: tuple[ReadPage, ...] = ()
     leads: tuple[Lead, ...] = ()
@@ -77,10 +87,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Claims proposed for one sub-question, and what is missing."""
+    """Claims proposed for one sub-question, best first, and what is missing.
+
+    `best_url` and `best_score` tell how well the best passage covers the sub-question (0-1), claim or not.
+    """
 
     claims: tuple[Claim, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    best_score: float = 0.0
+    best_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +109,13 @@ class ConflictSide:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two or more claims about the same thing that can't all be true."""
+    """Two or more claims about the same thing that can't all be true.
+
+    `premise` is set when one side is what the question takes for granted: that side has no claim, only words.
+    """
 
     sides: tuple[ConflictSide, ...]
+    premise: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +126,35 @@ class Verification:
     conflicts: tuple[Conflict, ...] = ()
     gaps: tuple[Gap, ...] = ()
     follow_ups: tuple[Query, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a run knows at the start of a step. Each round makes a new one; roles only read it.
+
+    `asked` are the texts of the queries sent so far, `requested` the URL keys of pages asked for (read or not),
+    `capped_by` the name of the cap that ended the search for more, `seconds_left` the time until the deadline.
+    """
+
+    round_number: int = 0
+    plan: Plan = Plan(())
+    pages: tuple[ReadPage, ...] = field(repr=False, default=())
+    leads: tuple[Lead, ...] = ()
+    results: tuple[SearchResult, ...] = field(repr=False, default=())
+    claims: tuple[VerifiedClaim, ...] = field(repr=False, default=())
+    conflicts: tuple[Conflict, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    follow_ups: tuple[Query, ...] = ()
+    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
+    capped_by: str = ""
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imprint:
+    """What a report carries besides its content: which run made it, when, and its counts."""
+
+    run_id: str
+    created_at: datetime
+    metrics: Metrics

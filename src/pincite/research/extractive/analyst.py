@@ -1,0 +1,90 @@
+"""Sub-question and pages to claims: ranks statements, keeps the best that add something, says what is missing."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import anyio.to_thread
+
+from pincite.domain.evidence import Claim
+from pincite.domain.plan import Analysis, Gap, Progress, SubQuestion, Task
+from pincite.research.extractive.claims import make_claim
+from pincite.research.extractive.passages import is_repeated_furniture
+from pincite.research.extractive.questions import Ask, read_question
+from pincite.research.extractive.ranking import Scored
+from pincite.research.extractive.shelf import Shelf
+
+MIN_COVERAGE = 0.42
+"""Below this share of the question's weight the best passage is about something else (docs/research.md)."""
+_KEEP_OF_BEST = 0.6
+_SAME = 0.72
+_CLAIMS_ALONE = 24
+_CLAIMS_PER_PART = 8
+_PER_PASSAGE = 4
+
+
+class ExtractiveAnalyst:
+    """Whole sentences as claims, chosen by score with a penalty for repeating what is already chosen."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        """Claims best first; a gap when nothing read covers the sub-question."""
+        return await anyio.to_thread.run_sync(self._analyse, sub_question, progress)
+
+    def _analyse(self, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        ask = read_question(sub_question.text)
+        index = self._shelf.index(progress.pages)
+        queries = tuple(query.text for query in sub_question.queries)
+        if not progress.pages:
+            return Analysis(gaps=(Gap(sub_question.text, "no page could be read", queries),))
+        scored = index.statements(ask)
+        missing = self._missing(ask, progress)
+        if missing:
+            reason = f"not in these sources: no page read mentions {', '.join(missing)}"
+            return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=0.0)
+        if not scored or scored[0].coverage < MIN_COVERAGE:
+            reason = "not in these sources: no passage read is about this"
+            best = scored[0].coverage if scored else 0.0
+            return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
+        alone = len(progress.plan.sub_questions) == 1
+        claims = self._choose(scored, sub_question, progress, _CLAIMS_ALONE if alone else _CLAIMS_PER_PART)
+        return Analysis(claims=claims, best_score=scored[0].coverage, best_url=scored[0].passage.url)
+
+    def _missing(self, ask: Ask, progress: Progress) -> tuple[str, ...]:
+        """Identifiers of the question that no page read contains: then nothing read can be about them."""
+        return tuple(
+            word
+            for word in ask.identifiers
+            if not any(word.lower() in page.document.text.lower() for page in progress.pages)
+        )
+
+    def _choose(
+        self, scored: Sequence[Scored], sub_question: SubQuestion, progress: Progress, limit: int
+    ) -> tuple[Claim, ...]:
+        furniture = is_repeated_furniture([item.passage for item in scored])
+        floor = scored[0].score * _KEEP_OF_BEST
+        chosen: list[tuple[Scored, Claim]] = []
+        per_passage: Counter[int] = Counter()
+        for item in scored:
+            if len(chosen) >= limit or item.score < floor:
+                break
+            if item.passage.text(item.statement.span) in furniture or per_passage[id(item.passage)] >= _PER_PASSAGE:
+                continue
+            if any(_same(item, other) for other, _ in chosen):
+                continue
+            claim = make_claim(item, self._shelf.page(item.passage.url), sub_question.text)
+            if claim is None or any(claim.claim_id == other.claim_id for _, other in chosen):
+                continue
+            per_passage[id(item.passage)] += 1
+            chosen.append((item, claim))
+        return tuple(claim for _, claim in chosen)
+
+
+def _same(one: Scored, other: Scored) -> bool:
+    """Whether two statements say the same: nearly the same stems and no figure that differs."""
+    a, b = set(one.statement.terms), set(other.statement.terms)
+    if not a or not b:
+        return True
+    figures = {term for term in a ^ b if any(character.isdigit() for character in term)}
+    return len(a & b) / len(a | b) >= _SAME and not figures

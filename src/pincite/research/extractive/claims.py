@@ -1,0 +1,166 @@
+"""A ranked statement as a claim: a sentence that can be read alone, with the exact quotes it was made of."""
+
+import re
+from urllib.parse import quote as percent
+
+from pincite.domain.evidence import Claim, ClaimType, Evidence
+from pincite.domain.ids import claim_id
+from pincite.domain.page import BlockKind
+from pincite.domain.plan import ReadPage
+from pincite.research.extractive.passages import MAX_HEAD_CHARS, Passage, Span, heading_text
+from pincite.research.extractive.ranking import Scored
+
+MAX_CLAIM_CHARS = 520
+MIN_CLAIM_WORDS = 3
+_NEEDS_REFERENT = re.compile(
+    r"(?:it|its|this|that|these|those|they|their|he|his|she|her|such|here|there|both|either|neither|one|another|"
+    r"the\s+(?:former|latter|same|default|defaults|value|option|parameter|setting|argument|function|method|command|"
+    r"following|above|result|first|second|third|other|previous))\b",
+    re.I,
+)
+_CONTINUES = re.compile(
+    r"(?:however|therefore|thus|otherwise|in\s+this\s+case|in\s+that\s+case|in\s+addition|moreover|furthermore|hence|"
+    r"also|instead|then|similarly|likewise|consequently|nevertheless|for\s+(?:example|instance)|note\s+that|but|and|so)\b,?\s*",
+    re.I,
+)
+_BARE = re.compile(
+    r"(?:default|optional|required|must|can|may|should|if|when|by\s+default|defaults?\s+to|same\s+as|see)\b", re.I
+)
+_ESTIMATE = re.compile(
+    r"\b(?:about|approximately|roughly|around|estimated?|probably|likely|typically|nearly|almost|on\s+average)\b", re.I
+)
+_OPINION = re.compile(
+    r"\b(?:I|we)\s+(?:think|believe|feel|recommend|suggest)\b|\b(?:arguably|in\s+my\s+opinion|best|worst|better|should|"
+    r"recommended|unfortunately|fortunately)\b",
+    re.I,
+)
+_CONDITIONAL = re.compile(
+    r"\b(?:may|might|could|possibly|perhaps|can\s+be|sometimes|appears?\s+to|seems?\s+to)\b", re.I
+)
+_FRAGMENT_CHARS = 90
+
+
+def make_claim(scored: Scored, page: ReadPage, sub_question: str) -> Claim | None:
+    """The statement as a claim, or None when it can't be made to stand alone."""
+    spans = _spans(scored)
+    if spans is None:
+        return None
+    text = _join(scored.passage, spans)
+    if not len(text.split()) >= MIN_CLAIM_WORDS or len(text) > MAX_CLAIM_CHARS:
+        return None
+    return Claim(
+        claim_id=claim_id(text, sub_question),
+        text=text,
+        sub_question=sub_question,
+        type=claim_type(text),
+        confidence=confidence(scored, text),
+        evidence=tuple(_evidence(page, span) for span in spans),
+    )
+
+
+def claim_type(text: str) -> ClaimType:
+    """Opinion when the writer judges or advises, estimate when the figure is said to be approximate, else fact."""
+    if _OPINION.search(text):
+        return ClaimType.OPINION
+    return ClaimType.ESTIMATE if _ESTIMATE.search(text) and re.search(r"\d", text) else ClaimType.FACT
+
+
+def confidence(scored: Scored, text: str) -> float:
+    """0.25 + 0.55 × coverage + 0.2 × fit of the answer's form; a tenth less when the sentence itself hedges."""
+    value = 0.25 + 0.55 * min(scored.coverage, 1.0) + 0.2 * scored.fit
+    return round(min(value * (0.9 if _CONDITIONAL.search(text) else 1.0), 0.99), 2)
+
+
+def _spans(scored: Scored) -> list[Span] | None:
+    """What the claim is made of, in reading order: its referent where it needs one, then the statement."""
+    passage, statement = scored.passage, scored.statement
+    text = passage.text(statement.span)
+    if statement.kind is BlockKind.CODE and passage.head is None and "(" not in text and "=" not in text:
+        return None
+    if passage.head is not None and passage.head != statement.span:
+        if passage.head.end - passage.head.start <= MAX_HEAD_CHARS and not _names_head(passage, text):
+            return [passage.head, statement.span]
+        return [statement.span]
+    if statement.lead is not None and statement.lead != statement.span:
+        lead = passage.text(statement.lead)
+        if len(lead) + len(text) <= MAX_CLAIM_CHARS and not _stands_alone(text):
+            return [statement.lead, statement.span]
+    if _stands_alone(text) and statement.kind is not BlockKind.TABLE:
+        return [statement.span]
+    return _with_referent(scored, text)
+
+
+def _with_referent(scored: Scored, text: str) -> list[Span] | None:
+    """The sentence before it when that one stands alone, else the heading above."""
+    passage, index = scored.passage, scored.index
+    if index and scored.statement.kind not in (BlockKind.TABLE, BlockKind.CODE):
+        before = passage.statements[index - 1]
+        words = passage.text(before.span)
+        adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
+        if adjacent and len(words) + len(text) <= MAX_CLAIM_CHARS and _stands_alone(words):
+            return [before.span, scored.statement.span]
+    if passage.section and heading_text(passage).strip():
+        return [passage.section[-1], scored.statement.span]
+    return None
+
+
+def _stands_alone(text: str) -> bool:
+    return bool(text[:1].isupper() or text[:1].isdigit() or not text[:1].isalpha()) and not (
+        _NEEDS_REFERENT.match(text) or _CONTINUES.match(text) or _BARE.match(text) or len(text.split()) < 4
+    )
+
+
+def _names_head(passage: Passage, text: str) -> bool:
+    """Whether the sentence already says the name of the term it defines."""
+    assert passage.head is not None
+    name = re.split(r"[\s(=,:]", passage.text(passage.head).strip(), maxsplit=1)[0]
+    return len(name) > 2 and name.lower() in text.lower()
+
+
+def _join(passage: Passage, spans: list[Span]) -> str:
+    """The claim's words: the spans one after another, a term or heading with a colon after it."""
+    pieces = [" ".join(passage.text(span).split()) for span in spans]
+    pieces[-1] = _tidy(pieces[-1])
+    if len(pieces) == 1:
+        return pieces[0]
+    first = pieces[0].rstrip(" ¶")
+    glue = " " if first[-1:] in ".!?:;" else ": "
+    return first + glue + pieces[1]
+
+
+def _tidy(text: str) -> str:
+    """One line without list marks in front and with an end mark."""
+    cleaned = re.sub(r"^[\-–—•*·]\s+", "", text).strip(" |")
+    if cleaned[-1:].isalnum() or cleaned[-1:] in ")%]”\"'’":
+        return cleaned + "."
+    return cleaned[:-1].rstrip() + "." if cleaned[-1:] in ":;,—–" else cleaned
+
+
+def _evidence(page: ReadPage, span: Span) -> Evidence:
+    return Evidence(
+        quote=page.document.quote(span.start, span.end),
+        snapshot_id=page.snapshot.snapshot_id,
+        body_sha256=page.snapshot.body_sha256,
+        url=page.url,
+        fragment_url=fragment_url(page, span),
+    )
+
+
+def fragment_url(page: ReadPage, span: Span) -> str:
+    """A link that opens the page at the passage, or the empty text when that would be ambiguous.
+
+    Source: WICG, URL Fragment Text Directives.
+    """
+    text = page.document.text[span.start : span.end]
+    if not page.url.startswith(("http://", "https://")) or page.document.text.count(text) != 1:
+        return ""
+    if len(text) <= _FRAGMENT_CHARS and "\n" not in text:
+        return f"{page.url}#:~:text={_encode(text)}"
+    words = text.split()
+    if len(words) < 8:
+        return ""
+    return f"{page.url}#:~:text={_encode(' '.join(words[:4]))},{_encode(' '.join(words[-4:]))}"
+
+
+def _encode(text: str) -> str:
+    return percent(text, safe="").replace("-", "%2D")

@@ -1,0 +1,42 @@
+"""Pseudo-relevance feedback: words that the best passages share, as new queries. No list of synonyms."""
+
+from collections import defaultdict
+
+from pincite.research.extractive.questions import Ask, names_in
+from pincite.research.extractive.ranking import PassageIndex
+from pincite.research.extractive.words import key_terms
+
+_PASSAGES = 6
+_TERMS = 4
+_NAMES = 4
+
+
+def feedback_queries(index: PassageIndex, ask: Ask, *, limit: int) -> list[str]:
+    """At most `limit` queries made of the question's rarest terms and of what the first passages add to them."""
+    if limit <= 0 or not len(index):
+        return []
+    best = index.passages(ask.terms, limit=_PASSAGES)
+    if not best:
+        return []
+    weights: defaultdict[str, float] = defaultdict(float)
+    surfaces: dict[str, str] = {}
+    names: dict[str, float] = {}
+    top = best[0][1] or 1.0
+    for entry, score in best:
+        for statement in entry.passage.statements:
+            for name in names_in(entry.passage.text(statement.span)):
+                if not set(key_terms(name)) & set(ask.terms):
+                    names[name] = max(names.get(name, 0.0), score)
+        for term, count in entry.body.items():
+            if term in ask.terms or term.isdigit() or len(term) < 3:
+                continue
+            weights[term] += (score / top) * index.idf(term) * min(count, 3)
+        for term in entry.head:
+            surfaces.setdefault(term, term)
+    rare = sorted(ask.terms, key=lambda term: -index.idf(term))[:6]
+    added = sorted(weights, key=lambda term: (-weights[term], term))[:_TERMS]
+    queries = [" ".join([*rare, *added])]
+    heads = [entry.passage.text(entry.passage.head) for entry, _ in best if entry.passage.head][:1]
+    queries += [f"{' '.join(rare[:3])} {head[:80]}" for head in heads]
+    queries += sorted(names, key=lambda name: (-names[name], name))[:_NAMES]
+    return list(dict.fromkeys(queries))[:limit]

@@ -1,0 +1,185 @@
+"""Documents cut into passages and statements: what may be ranked, and what may be quoted.
+
+A passage is a run of neighbouring blocks under one heading or one term, short enough to be about one thing. A
+statement is a sentence, list item, table row or signature inside it, with the spans that say what it is about.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.research.extractive.words import key_terms
+from pincite.text.sentences import sentences
+
+MAX_PASSAGE_CHARS = 1_400
+MAX_STATEMENT_CHARS = 600
+MAX_HEAD_CHARS = 160
+_MAX_CODE_LINE_CHARS = 300
+_MAX_STATEMENTS = 20_000
+"""Statements taken from one document at most; what is behind is not ranked (a page of that size is data, not text)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open `[start, end)` in `Document.text`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One quotable unit. `terms` are its own stems; `lead` is the sentence that introduces a list it belongs to."""
+
+    span: Span
+    kind: BlockKind
+    terms: tuple[str, ...] = field(repr=False)
+    lead: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Statements about one thing. `head` is the term they define or None; `section` the headings above."""
+
+    url: str
+    document: Document = field(repr=False)
+    title: str
+    section: tuple[Span, ...]
+    head: Span | None
+    statements: tuple[Statement, ...] = field(repr=False)
+
+    def text(self, span: Span) -> str:
+        """The words of a span of this passage's document."""
+        return self.document.text[span.start : span.end]
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """One walk over the blocks of a document."""
+
+    url: str
+    document: Document
+    headings: list[tuple[int, Span]] = field(default_factory=list)
+    head: Span | None = None
+    head_open: bool = False
+    lead: Span | None = None
+    pending: list[Statement] = field(default_factory=list)
+    size: int = 0
+    count: int = 0
+    done: list[Passage] = field(default_factory=list)
+
+    def run(self) -> tuple[Passage, ...]:
+        for block, start in zip(self.document.blocks, self.document.starts, strict=True):
+            if self.count >= _MAX_STATEMENTS:
+                break
+            self._take(block, start)
+        self._close()
+        return tuple(self.done)
+
+    def _take(self, block: Block, start: int) -> None:
+        if block.kind is BlockKind.HEADING:
+            self._heading(block, start)
+        elif block.kind is BlockKind.TERM:
+            self._term(block, start)
+        else:
+            self._body(block, start)
+
+    def _heading(self, block: Block, start: int) -> None:
+        self._close()
+        self.head, self.head_open, self.lead = None, False, None
+        while self.headings and self.headings[-1][0] >= block.level:
+            self.headings.pop()
+        self.headings.append((block.level, Span(start, start + len(block.text))))
+
+    def _term(self, block: Block, start: int) -> None:
+        """A term opens a passage; further terms right after it name the same thing and are statements of it."""
+        if self.head is not None and self.head_open:
+            self._add(block, start)
+            return
+        self._close()
+        self.head, self.head_open, self.lead = Span(start, start + len(block.text)), True, None
+        self._add(block, start)
+
+    def _body(self, block: Block, start: int) -> None:
+        in_definition = block.kind is BlockKind.DEFINITION
+        if not in_definition and self.head is not None and block.kind is BlockKind.PARAGRAPH:
+            self._close()
+            self.head = None
+        self.head_open = False
+        if self.size + len(block.text) > MAX_PASSAGE_CHARS and self.pending:
+            self._close()
+        if block.kind is not BlockKind.LIST_ITEM and block.kind is not BlockKind.CODE:
+            self.lead = None
+        self._add(block, start)
+        if block.text.rstrip().endswith(":") and self.pending:
+            self.lead = self.pending[-1].span
+
+    def _add(self, block: Block, start: int) -> None:
+        for span in _statement_spans(block):
+            if self.size > MAX_PASSAGE_CHARS and self.pending:
+                self._close()
+            placed = Span(start + span.start, start + span.end)
+            text = self.document.text[placed.start : placed.end]
+            lead = self.lead if block.kind is BlockKind.LIST_ITEM else None
+            self.pending.append(Statement(placed, block.kind, key_terms(text), lead))
+            self.size += len(text)
+            self.count += 1
+
+    def _close(self) -> None:
+        if self.pending:
+            section = tuple(span for _, span in self.headings)
+            self.done.append(
+                Passage(self.url, self.document, self.document.title, section, self.head, tuple(self.pending))
+            )
+        self.pending, self.size = [], 0
+
+
+def cut(url: str, document: Document) -> tuple[Passage, ...]:
+    """The passages of a document in page order."""
+    return _Cutter(url, document).run()
+
+
+def _statement_spans(block: Block) -> Iterator[Span]:
+    """Sentences of prose, rows of tables, lines of code, a term as a whole. Over-long units are left out."""
+    if block.kind in (BlockKind.TABLE, BlockKind.CODE):
+        yield from _lines(block)
+        return
+    if block.kind is BlockKind.TERM:
+        if block.text.strip() and len(block.text) <= MAX_STATEMENT_CHARS:
+            yield Span(0, len(block.text))
+        return
+    for span in sentences(block.text):
+        if span.end - span.start <= MAX_STATEMENT_CHARS:
+            yield Span(span.start, span.end)
+
+
+def _lines(block: Block) -> Iterator[Span]:
+    position = 0
+    first = True
+    for line in block.text.split("\n"):
+        start = position + len(line) - len(line.lstrip())
+        end = position + len(line.rstrip())
+        header = first and block.kind is BlockKind.TABLE and block.has_header
+        if end > start and not header and end - start <= _MAX_CODE_LINE_CHARS * (2 if block.rows else 1):
+            yield Span(start, end)
+        first = first and not line.strip()
+        position += len(line) + 1
+
+
+def heading_text(passage: Passage) -> str:
+    """The nearest heading above a passage, or the page's title."""
+    return passage.text(passage.section[-1]) if passage.section else passage.title
+
+
+def section_terms(passage: Passage) -> tuple[str, ...]:
+    """Stems of the headings above the passage."""
+    return tuple(term for span in passage.section for term in key_terms(passage.text(span)))
+
+
+def is_repeated_furniture(passages: Sequence[Passage]) -> frozenset[str]:
+    """Statement texts that stand on three pages or more: navigation and licence lines, never an answer."""
+    seen: dict[str, set[str]] = {}
+    for passage in passages:
+        for statement in passage.statements:
+            seen.setdefault(passage.text(statement.span), set()).add(passage.url)
+    return frozenset(text for text, urls in seen.items() if len(urls) >= 3)

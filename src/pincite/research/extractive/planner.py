@@ -1,0 +1,111 @@
+"""Question to sub-questions and queries. Later rounds ask for what the best passages so far talk about."""
+
+import anyio.to_thread
+
+from pincite.domain.plan import Plan, Progress, SubQuestion, Task
+from pincite.domain.search import Constraints, Query
+from pincite.research.extractive.feedback import feedback_queries
+from pincite.research.extractive.questions import Ask, item_of, read_question, split_question
+from pincite.research.extractive.shelf import Shelf
+from pincite.text.normalise import fold
+from pincite.text.tokens import is_stop, words
+
+MIN_QUERIES = 3
+_MAX_QUERY_WORDS = 24
+_HEADING_CHARS = 90
+
+
+class ExtractivePlanner:
+    """Splits by form, words queries by dropping words; the second round learns words from the passages found."""
+
+    def __init__(self, shelf: Shelf, *, results_per_query: int = 5, follow_ups: int = 3) -> None:
+        self._shelf = shelf
+        self._results_per_query = results_per_query
+        self._follow_ups = follow_ups
+
+    async def plan(self, task: Task, progress: Progress) -> Plan:
+        """All sub-questions; the first round words at least three distinct queries, later rounds only what is open."""
+        if progress.round_number > 1:
+            return await anyio.to_thread.run_sync(self._follow_up, task, progress)
+        return self._first(task)
+
+    def _first(self, task: Task) -> Plan:
+        parts = split_question(task.question)
+        worded: list[tuple[str, list[str]]] = [(part, _wordings(part)) for part in parts]
+        distinct = {text for _, texts in worded for text in texts}
+        if len(distinct) < MIN_QUERIES:
+            part, texts = worded[0]
+            worded[0] = (part, _fill(part, texts))
+        return Plan(
+            tuple(
+                _sub_question(str(number), part, self._queries(texts, task.constraints))
+                for number, (part, texts) in enumerate(worded, start=1)
+            )
+        )
+
+    def _follow_up(self, task: Task, progress: Progress) -> Plan:
+        index = self._shelf.index(progress.pages)
+        asked = set(progress.asked)
+        parts = []
+        for part in progress.plan.sub_questions:
+            texts = [query.text for query in progress.follow_ups] if part.sub_question_id == "1" else []
+            texts += feedback_queries(index, read_question(part.text), limit=self._follow_ups)
+            fresh = [text for text in dict.fromkeys(texts) if text not in asked][: self._follow_ups]
+            asked.update(fresh)
+            parts.append(_sub_question(part.sub_question_id, part.text, self._queries(fresh, task.constraints)))
+        return Plan(tuple(parts))
+
+    def _queries(self, texts: list[str], constraints: Constraints) -> tuple[Query, ...]:
+        return tuple(Query(text, self._results_per_query, constraints, include_answer=False) for text in texts)
+
+
+def _sub_question(number: str, part: str, queries: tuple[Query, ...]) -> SubQuestion:
+    ask = read_question(part)
+    return SubQuestion(number, part, queries, answer_type=ask.answer_type, heading=_heading(part))
+
+
+def _heading(part: str) -> str:
+    """A short title: the item of an enumeration, else the question without its question mark."""
+    text = item_of(part).rstrip(" ?.!")
+    if len(text) > _HEADING_CHARS:
+        text = text[:_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
+    return text[:1].upper() + text[1:]
+
+
+def _wordings(part: str) -> list[str]:
+    """Distinct wordings of one part, most complete first: all content words, the item alone, without names."""
+    ask = read_question(part)
+    content = _content_words(ask.text)
+    wordings = [content]
+    item = item_of(part)
+    if item != part:
+        wordings.append([*ask.names, *_content_words(item)])
+        wordings.append(_content_words(item))
+    wordings.append(_without_names(content, ask))
+    if ask.identifiers:
+        wordings.append([*ask.identifiers, *ask.names])
+    texts = [" ".join(dict.fromkeys(words_)) for words_ in wordings if words_]
+    return list(dict.fromkeys(text for text in texts if text)) or [part[:200]]
+
+
+def _fill(part: str, texts: list[str]) -> list[str]:
+    """More wordings for a question of very few words, until there are three."""
+    content = _content_words(part) or part.split()[:_MAX_QUERY_WORDS]
+    more = [part[:300], f"{' '.join(content)} overview", f"what is {' '.join(content)}", *content]
+    for text in more:
+        if len(texts) >= MIN_QUERIES:
+            break
+        if text not in texts:
+            texts = [*texts, text]
+    return texts
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in words(fold(text).text) if not is_stop(word)][:_MAX_QUERY_WORDS]
+
+
+def _without_names(content: list[str], ask: Ask) -> list[str]:
+    """The words that are not proper names: on a site about one thing its name says nothing."""
+    names = {word.lower() for name in ask.names for word in words(name)}
+    kept = [word for word in content if word.lower().removesuffix("'s") not in names]
+    return kept if len(kept) >= 2 else []

@@ -1,0 +1,57 @@
+"""Terms as the extractive roles compare them: stems, with identifiers also split into their parts."""
+
+import re
+from functools import lru_cache
+
+from pincite.text.normalise import fold
+from pincite.text.tokens import is_stop, stem, words
+
+_HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NUMBER_WORDS = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+} | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90"}
+
+
+def key_terms(text: str) -> tuple[str, ...]:
+    """Stems in order without stop words; `max_connections`, `KeepAlive` and `sys.path` also give their parts."""
+    found: list[str] = []
+    for word in words(fold(text).text):
+        found.extend(_word_terms(word))
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _word_terms(word: str) -> tuple[str, ...]:
+    if is_stop(word):
+        return ()
+    number = _NUMBER_WORDS.get(word.lower())
+    if number is not None:
+        return (number,)
+    whole = stem(word)
+    if word.isalpha() and (word.islower() or word[1:].islower() or word.isupper()):
+        return (whole,)
+    parts = tuple(stem(part) for part in _HUMP.findall(word) if len(part) > 1 and not is_stop(part))
+    return (whole, *(part for part in parts if part != whole))
+
+
+def is_identifier(word: str) -> bool:
+    """Whether a word is a name of the machine's world: `io_method`, `--all`, `HTTP/2`, `keepAlive`, `zstd`.
+
+    Rules: an underscore, a digit next to letters, a capital after a small letter, leading hyphens, two or more
+    capitals, or no vowel at all in three letters or more.
+    """
+    bare = word.strip(".,;:!?()[]{}\"'`’‘“”")
+    letters = [character for character in bare if character.isalpha()]
+    if len(letters) < 2:
+        return False
+    if bare.startswith("--") or "_" in bare.strip("_"):
+        return True
+    if any(character.isdigit() for character in bare):
+        return True
+    if sum(character.isupper() for character in letters) >= 2:
+        return True
+    return len(letters) >= 3 and bare.isascii() and not set(bare.lower()) & set("aeiouy")

@@ -1,0 +1,215 @@
+"""Results to stored documents: fetches through the front door, marks near-copies, keeps what could not be read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.budget import Usage
+from pincite.domain.errors import BudgetExhausted, EmptyContent, PinciteError, PolicyRefusal, RemoteError
+from pincite.domain.events import EventType, Json
+from pincite.domain.page import Document, FetchRequest, Snapshot
+from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
+from pincite.domain.search import SearchResult
+from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, Outcome, SnapshotStore
+from pincite.research.records import ids_from_record, page_record
+from pincite.research.state import GIVEN, Limits, in_period, page_key
+from pincite.text.chunks import chunks
+from pincite.text.near_duplicates import cluster
+from pincite.urls import registrable_domain
+
+_LEAD_SNIPPET_CHARS = 300
+_ALL_CHARS = 50_000_000
+"""The window asked of the fetch door: research reads the whole document, the window is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    snapshot: Snapshot
+    document: Document
+
+
+class PageReader:
+    """Reads pages side by side; results are taken in the order asked, whatever order they arrive in."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        snapshots: SnapshotStore,
+        documents: DocumentStore,
+        ledger: Ledger,
+        events: EventSink,
+        *,
+        limits: Limits,
+        domain_quality: Mapping[str, float] | None = None,
+    ) -> None:
+        self._fetch = fetch
+        self._snapshots = snapshots
+        self._documents = documents
+        self._ledger = ledger
+        self._events = events
+        self._limits = limits
+        self._domain_quality = dict(domain_quality or {})
+
+    async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
+        """All pages of the run so far with near-copies marked, and a lead for each page that could not be read."""
+        slots: list[_Fetched | PinciteError | None] = [None] * len(results)
+        with anyio.move_on_after(progress.seconds_left):
+            async with anyio.create_task_group() as group:
+                limiter = anyio.CapacityLimiter(self._limits.concurrency)
+                for index, result in enumerate(results):
+                    group.start_soon(self._fetch_one, task, result, slots, index, limiter)
+        pages, leads = await self._collect(task, results, slots, progress)
+        marked = await anyio.to_thread.run_sync(mark_duplicates, pages, self._domain_quality)
+        await self._tell_duplicates(marked, progress)
+        return Reading(marked, tuple(leads))
+
+    async def _fetch_one(
+        self,
+        task: Task,
+        result: SearchResult,
+        slots: list[_Fetched | PinciteError | None],
+        index: int,
+        limiter: anyio.CapacityLimiter,
+    ) -> None:
+        async with limiter:
+            try:
+                slots[index] = await self._recorded(task, result.url)
+            except PinciteError as error:
+                if not isinstance(error, PolicyRefusal | RemoteError | BudgetExhausted):
+                    raise
+                slots[index] = error
+
+    async def _recorded(self, task: Task, url: str) -> _Fetched:
+        """The page from the front door, or from the record of an earlier execution of this run."""
+        fresh: list[_Fetched] = []
+
+        async def do() -> Outcome:
+            request = FetchRequest(
+                url=url,
+                max_chars=_ALL_CHARS,
+                include_domains=task.constraints.include_domains,
+                exclude_domains=task.constraints.exclude_domains,
+                deadline_s=self._limits.fetch_deadline_s,
+            )
+            page = await self._fetch.fetch(request)
+            fresh.append(_Fetched(page.snapshot, page.document))
+            on_wire = page.info.via != "archive"
+            return Outcome(
+                page_record(page), Usage(pages=1, web_requests=int(on_wire), size_bytes=page.info.size_bytes)
+            )
+
+        record = await self._ledger.call("fetch", {"url": url}, Usage(pages=1, web_requests=1), do)
+        if fresh:
+            return fresh[0]
+        snapshot_id, document_id = ids_from_record(record)
+        snapshot = await self._snapshots.get(snapshot_id)
+        document = await self._documents.get(document_id)
+        if snapshot is None or document is None:
+            raise EmptyContent(f"the stored copy of {url} is gone", reason="snapshot_missing")
+        return _Fetched(snapshot, document)
+
+    async def _collect(
+        self,
+        task: Task,
+        results: Sequence[SearchResult],
+        slots: Sequence[_Fetched | PinciteError | None],
+        progress: Progress,
+    ) -> tuple[tuple[ReadPage, ...], list[Lead]]:
+        pages = list(progress.pages)
+        known = {page_key(page.url) for page in pages}
+        leads: list[Lead] = []
+        for result, slot in zip(results, slots, strict=True):
+            if not isinstance(slot, _Fetched):
+                leads.append(await self._unread(result, slot))
+                continue
+            url = _page_url(slot)
+            if page_key(url) in known:
+                await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
+                continue
+            known.add(page_key(url))
+            published = slot.document.published_at or result.published_at
+            keep = self._limits.keep_undated or result.provider == GIVEN
+            if not in_period(published, task.constraints, keep_undated=keep):
+                leads.append(_lead(result, "outside_period"))
+                await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": "outside_period"})
+                continue
+            dated = task.constraints.since is not None or task.constraints.until is not None
+            page = ReadPage(url, slot.snapshot, slot.document, undated=dated and published is None)
+            pages.append(replace(page, chunks=await anyio.to_thread.run_sync(chunks, page.document)))
+            await self._tell_read(pages[-1])
+        return tuple(pages), leads
+
+    async def _unread(self, result: SearchResult, slot: _Fetched | PinciteError | None) -> Lead:
+        """The lead for a page that was not read, its event told. A cap or the deadline is not the page's fault."""
+        if isinstance(slot, PolicyRefusal):
+            await self._events.emit(
+                EventType.PAGE_REFUSED, {"url": result.url, "code": slot.code, "reason": slot.reason}
+            )
+            return _lead(result, slot.reason)
+        if isinstance(slot, PinciteError):
+            kind = EventType.BUDGET_EXHAUSTED if isinstance(slot, BudgetExhausted) else EventType.PAGE_FAILED
+            await self._events.emit(kind, {"url": result.url, "code": slot.code, "reason": slot.reason})
+            return _lead(result, slot.reason)
+        await self._events.emit(EventType.PAGE_FAILED, {"url": result.url, "code": "TIMEOUT", "reason": "deadline"})
+        return _lead(result, "deadline")
+
+    async def _tell_read(self, page: ReadPage) -> None:
+        data: dict[str, Json] = {
+            "url": page.url,
+            "title": page.document.title,
+            "snapshot_id": page.snapshot.snapshot_id,
+            "document_id": page.document.document_id,
+            "via": page.snapshot.via,
+            "size_bytes": len(page.snapshot.body),
+            "chars": len(page.document.text),
+        }
+        await self._events.emit(EventType.PAGE_FETCHED, data)
+        await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": len(page.chunks)})
+
+    async def _tell_duplicates(self, pages: Sequence[ReadPage], progress: Progress) -> None:
+        before = {page.url: page.duplicate_of for page in progress.pages}
+        for page in pages:
+            if page.duplicate_of is not None and before.get(page.url) != page.duplicate_of:
+                await self._events.emit(
+                    EventType.PAGE_DUPLICATE,
+                    {"url": page.url, "of": page.duplicate_of, "reason": "near_copy", "rule": REPRESENTATIVE_RULE},
+                )
+
+
+REPRESENTATIVE_RULE = "domain quality, then earliest published, then longest text, then canonical URL, then first met"
+"""How one page of a cluster of near-copies is chosen; printed in the trace and in docs/research.md."""
+
+
+def mark_duplicates(pages: Sequence[ReadPage], domain_quality: Mapping[str, float]) -> tuple[ReadPage, ...]:
+    """The pages with each near-copy pointing to its cluster's representative, chosen by `REPRESENTATIVE_RULE`."""
+    if len(pages) < 2:
+        return tuple(replace(page, duplicate_of=None) for page in pages)
+    clusters = cluster([page.document.text for page in pages])
+    best: dict[int, int] = {}
+    for index, first in enumerate(clusters):
+        if first not in best or _rank(pages[index], domain_quality) < _rank(pages[best[first]], domain_quality):
+            best[first] = index
+    return tuple(
+        replace(page, duplicate_of=None if best[first] == index else pages[best[first]].url)
+        for index, (page, first) in enumerate(zip(pages, clusters, strict=True))
+    )
+
+
+def _rank(page: ReadPage, domain_quality: Mapping[str, float]) -> tuple[float, datetime, int, bool]:
+    """Lower is better; equal pages keep the order in which they were met."""
+    quality = 0.0 if page.url.startswith("local:") else domain_quality.get(registrable_domain(page.url), 0.0)
+    published = page.document.published_at or datetime.max.replace(tzinfo=UTC)
+    canonical = page.snapshot.final_url in ("", page.url)
+    return (-quality, published, -len(page.document.text), not canonical)
+
+
+def _page_url(fetched: _Fetched) -> str:
+    return fetched.snapshot.canonical_url or fetched.snapshot.final_url or fetched.snapshot.url
+
+
+def _lead(result: SearchResult, reason: str) -> Lead:
+    snippet = " ".join(result.snippet.split())
+    return Lead(result.title or result.url, result.url, snippet[:_LEAD_SNIPPET_CHARS], reason)

@@ -1,0 +1,86 @@
+"""Plain JSON of what the ledger keeps for research: queries, results, pages read. Read back to equal values."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from pincite.domain.errors import SchemaMismatch
+from pincite.domain.events import Json
+from pincite.domain.page import FetchResult
+from pincite.domain.search import Query, SearchResponse, SearchResult
+
+
+def query_record(query: Query) -> dict[str, Json]:
+    """The identity of a search: what is asked, no provider, no time."""
+    constraints: dict[str, Json] = {}
+    for name, value in asdict(query.constraints).items():
+        if isinstance(value, tuple):
+            constraints[name] = list(value)
+        else:
+            constraints[name] = value.isoformat() if hasattr(value, "isoformat") else value
+    return {
+        "text": query.text,
+        "max_results": query.max_results,
+        "constraints": constraints,
+        "region": query.region,
+        "topic": str(query.topic),
+        "depth": None if query.depth is None else str(query.depth),
+    }
+
+
+def results_record(response: SearchResponse) -> Json:
+    """The results of a search as JSON. A provider's own answer is left out: it is never evidence."""
+    return [
+        {
+            "title": result.title,
+            "url": result.url,
+            "snippet": result.snippet,
+            "provider": result.provider,
+            "rank": result.rank,
+            "score": result.score,
+            "published_at": None if result.published_at is None else result.published_at.isoformat(),
+        }
+        for result in response.results
+    ]
+
+
+def results_from_record(record: Json) -> tuple[SearchResult, ...]:
+    """The results that `results_record` wrote.
+
+    Errors:
+        SchemaMismatch: the record is not of this shape.
+    """
+    if not isinstance(record, list):
+        raise SchemaMismatch("a recorded search is not a list of results")
+    return tuple(_result(entry) for entry in record)
+
+
+def _result(entry: Json) -> SearchResult:
+    if not isinstance(entry, dict):
+        raise SchemaMismatch("a recorded search result is not an object")
+    score, rank, published = entry.get("score"), entry.get("rank"), entry.get("published_at")
+    return SearchResult(
+        title=str(entry.get("title") or ""),
+        url=str(entry["url"]),
+        snippet=str(entry.get("snippet") or ""),
+        provider=str(entry.get("provider") or ""),
+        rank=rank if isinstance(rank, int) else 1,
+        score=float(score) if isinstance(score, int | float) else None,
+        published_at=datetime.fromisoformat(published) if isinstance(published, str) else None,
+    )
+
+
+def page_record(page: FetchResult) -> dict[str, Json]:
+    """Where the stored page is: ids only, the bytes are in the stores."""
+    return {"snapshot_id": page.snapshot.snapshot_id, "document_id": page.document.document_id}
+
+
+def ids_from_record(record: Json) -> tuple[str, str]:
+    """Snapshot id and document id that `page_record` wrote.
+
+    Errors:
+        SchemaMismatch: the record is not of this shape.
+    """
+    if not isinstance(record, Mapping):
+        raise SchemaMismatch("a recorded page is not an object")
+    return str(record["snapshot_id"]), str(record["document_id"])

@@ -1,0 +1,56 @@
+"""The six roles of a run: one method each. `service` calls them in this order; they never call each other."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pincite.domain.plan import Analysis, Imprint, Plan, Progress, Reading, SubQuestion, Task, Verification
+from pincite.domain.report import Report
+from pincite.domain.search import SearchResult
+
+
+class Planner(Protocol):
+    """Splits the question and words the queries."""
+
+    async def plan(self, task: Task, progress: Progress) -> Plan:
+        """All sub-questions; each one's queries are those to send in the coming round (none: nothing left to ask)."""
+        ...
+
+
+class Searcher(Protocol):
+    """Turns queries into pages worth reading."""
+
+    async def search(self, task: Task, progress: Progress) -> tuple[SearchResult, ...]:
+        """New results of the plan's queries in the order to read them: no page twice, domain rules applied."""
+        ...
+
+
+class Reader(Protocol):
+    """Turns results into stored documents."""
+
+    async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
+        """All pages of the run with near-copies marked, and leads for what could not be read."""
+        ...
+
+
+class Analyst(Protocol):
+    """Finds what answers a sub-question."""
+
+    async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        """Claims with quotes from the pages read, best first, and gaps."""
+        ...
+
+
+class Verifier(Protocol):
+    """Checks claims against their quotes and against each other."""
+
+    async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
+        """A verdict for each claim, conflicts, gaps that stay, and queries that might close them."""
+        ...
+
+
+class Writer(Protocol):
+    """Makes the report."""
+
+    async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
+        """A report that states verified claims only; `insufficient_evidence` when there are none."""
+        ...

@@ -1,0 +1,212 @@
+"""Queries to pages worth reading: asks the search front door, merges, removes, ranks, caps."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+import anyio
+
+from pincite.domain.budget import Usage
+from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, SearchProviderUnavailable
+from pincite.domain.events import EventType, Json
+from pincite.domain.plan import Progress, SubQuestion, Task
+from pincite.domain.search import Constraints, Query, SearchResult
+from pincite.ports import EventSink, Ledger, Outcome, Search
+from pincite.research.records import query_record, results_from_record, results_record
+from pincite.research.state import GIVEN, Limits, in_period, page_key
+from pincite.urls import registrable_domain
+
+_UNCAPPED = frozenset({GIVEN, "local"})
+_RANK_CONSTANT = 60
+"""Source: Cormack, Clarke and Büttcher 2009, reciprocal rank fusion."""
+
+
+class QuerySearcher:
+    """Asks all queries of a plan side by side; the order of answers never changes the outcome."""
+
+    def __init__(self, search: Search | None, ledger: Ledger, events: EventSink, *, limits: Limits) -> None:
+        self._search = search
+        self._ledger = ledger
+        self._events = events
+        self._limits = limits
+
+    async def search(self, task: Task, progress: Progress) -> tuple[SearchResult, ...]:
+        """New results in the order to read them.
+
+        Errors:
+            SearchProviderUnavailable and other provider errors: no query was answered and nothing has been read.
+        """
+        wanted = self._affordable(progress)
+        answers: list[tuple[SearchResult, ...] | PinciteError | None] = [None] * len(wanted)
+        with anyio.move_on_after(progress.seconds_left):
+            async with anyio.create_task_group() as group:
+                limiter = anyio.CapacityLimiter(self._limits.concurrency)
+                for index, query in enumerate(wanted):
+                    group.start_soon(self._ask, query, answers, index, limiter)
+        found = await self._report(wanted, answers)
+        given = _given(task) if progress.round_number <= 1 else ()
+        if not found and not given and not progress.pages:
+            _raise_first(answers)
+        per_sub_question = [
+            _fuse([found[query.text] for query in sub_question.queries if query.text in found])
+            for sub_question in progress.plan.sub_questions
+        ]
+        ranked = _prefer([*given, *_interleave(per_sub_question)], task.constraints)
+        return _admit(ranked, task.constraints, progress, self._limits)
+
+    def _affordable(self, progress: Progress) -> tuple[Query, ...]:
+        """The queries to send: new ones only, spread over the sub-questions, within the cap of the run.
+
+        Counted from the plan and not from the ledger, so that a resumed run asks the same again.
+        """
+        if self._search is None:
+            return ()
+        fresh = _spread(progress.plan.sub_questions, set(progress.asked))
+        cap = self._limits.budget.searches
+        return fresh if cap is None else fresh[: max(cap - len(progress.asked), 0)]
+
+    async def _ask(
+        self,
+        query: Query,
+        answers: list[tuple[SearchResult, ...] | PinciteError | None],
+        index: int,
+        limiter: anyio.CapacityLimiter,
+    ) -> None:
+        async with limiter:
+            try:
+                record = await self._ledger.call(
+                    "search", query_record(query), Usage(searches=1, web_requests=1), lambda: self._call(query)
+                )
+                answers[index] = tuple(result for result in results_from_record(record) if _is_page(result.url))
+            except PinciteError as error:
+                if not isinstance(error, ProviderError | BudgetExhausted):
+                    raise
+                answers[index] = error
+
+    async def _call(self, query: Query) -> Outcome:
+        assert self._search is not None
+        try:
+            with anyio.fail_after(self._limits.search_deadline_s):
+                response = await self._search.search(query)
+        except TimeoutError as error:
+            raise SearchProviderUnavailable("the search took too long", reason="timeout") from error
+        sent = [attempt for attempt in response.info.providers_tried if attempt.provider not in _UNCAPPED]
+        usage = Usage(searches=1, web_requests=len(sent), cost_usd=response.info.cost_usd)
+        return Outcome(results_record(response), usage)
+
+    async def _report(
+        self, wanted: Sequence[Query], answers: Sequence[tuple[SearchResult, ...] | PinciteError | None]
+    ) -> Mapping[str, tuple[SearchResult, ...]]:
+        """What each query found; tells the events in the order of the queries, whatever order they ended in."""
+        found: dict[str, tuple[SearchResult, ...]] = {}
+        for query, answer in zip(wanted, answers, strict=True):
+            data: dict[str, Json] = {"query": query.text}
+            if isinstance(answer, tuple):
+                found[query.text] = answer
+                await self._events.emit(EventType.SEARCH_COMPLETED, {**data, "results": len(answer)})
+            else:
+                code, reason = ("TIMEOUT", "deadline") if answer is None else (answer.code, answer.reason)
+                await self._events.emit(EventType.SEARCH_FAILED, {**data, "code": code, "reason": reason})
+        return found
+
+
+def _is_page(url: str) -> bool:
+    """Whether the URL names a page at all; what else an engine returns is dropped."""
+    try:
+        page_key(url)
+    except PinciteError:
+        return False
+    return True
+
+
+def _raise_first(answers: Iterable[tuple[SearchResult, ...] | PinciteError | None]) -> None:
+    """Raise what went wrong when no query was answered: an outage is not the same as "nothing found"."""
+    for answer in answers:
+        if isinstance(answer, ProviderError):
+            raise answer
+
+
+def _given(task: Task) -> tuple[SearchResult, ...]:
+    """The user's own URLs, first in the order to read."""
+    return tuple(
+        SearchResult(title="", url=url, snippet="", provider=GIVEN, rank=rank)
+        for rank, url in enumerate(task.urls, start=1)
+    )
+
+
+def _spread(sub_questions: Sequence[SubQuestion], asked: set[str]) -> tuple[Query, ...]:
+    """The first query of each sub-question, then the second of each, and so on; no text twice."""
+    fresh: dict[str, Query] = {}
+    for turn in range(max((len(s.queries) for s in sub_questions), default=0)):
+        for sub_question in sub_questions:
+            if turn < len(sub_question.queries) and sub_question.queries[turn].text not in asked:
+                fresh.setdefault(sub_question.queries[turn].text, sub_question.queries[turn])
+    return tuple(fresh.values())
+
+
+def _fuse(answers: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
+    """One ranking out of the rankings of several queries, by URL key."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    first: dict[str, SearchResult] = {}
+    for answer in answers:
+        for result in answer:
+            key = page_key(result.url)
+            scores[key] += 1 / (_RANK_CONSTANT + result.rank)
+            first.setdefault(key, result)
+    # Python's sort is stable: pages of equal score stay in the order in which they were first met.
+    return [first[key] for key in sorted(first, key=lambda key: -scores[key])]
+
+
+def _interleave(rankings: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
+    """The best of each sub-question, then the second of each: a cap hurts all of them alike."""
+    depth = max((len(ranking) for ranking in rankings), default=0)
+    return [ranking[turn] for turn in range(depth) for ranking in rankings if turn < len(ranking)]
+
+
+def _prefer(results: Sequence[SearchResult], constraints: Constraints) -> list[SearchResult]:
+    """Preferred domains first, otherwise the order given."""
+    return sorted(results, key=lambda result: not _within(result.url, constraints.prefer_domains))
+
+
+def _within(url: str, domains: Iterable[str]) -> bool:
+    """Whether the URL's host is one of the domains or below one."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    names = [domain.strip().strip(".").lower() for domain in domains]
+    return any(host == name or host.endswith("." + name) for name in names if name)
+
+
+def _admit(
+    results: Iterable[SearchResult], constraints: Constraints, progress: Progress, limits: Limits
+) -> tuple[SearchResult, ...]:
+    """Results that may be read now: new, allowed by the lists and dates, within the caps of domain, round and run."""
+    seen = set(progress.requested)
+    explicit = constraints.per_domain_cap
+    cap = explicit or limits.per_domain_cap
+    per_domain = Counter(registrable_domain(r.url) for r in progress.results if explicit or r.provider not in _UNCAPPED)
+    room = limits.pages_per_round
+    if limits.budget.pages is not None:
+        room = min(room, limits.budget.pages - len(progress.requested))
+    admitted: list[SearchResult] = []
+    for result in results:
+        if len(admitted) >= room:
+            break
+        key = page_key(result.url)
+        if key in seen or not _allowed(result, constraints, keep_undated=limits.keep_undated):
+            continue
+        seen.add(key)
+        if explicit or result.provider not in _UNCAPPED:
+            domain = registrable_domain(result.url)
+            if per_domain[domain] >= cap:
+                continue
+            per_domain[domain] += 1
+        admitted.append(result)
+    return tuple(admitted)
+
+
+def _allowed(result: SearchResult, constraints: Constraints, *, keep_undated: bool) -> bool:
+    """Whether domain lists and dates let the result through. An excluded domain is out even when also included."""
+    if _within(result.url, constraints.exclude_domains):
+        return False
+    if constraints.include_domains and not _within(result.url, constraints.include_domains):
+        return False
+    return in_period(result.published_at, constraints, keep_undated=keep_undated or result.provider == GIVEN)

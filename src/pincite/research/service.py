@@ -1,0 +1,201 @@
+"""The loop of a run: planner → searcher → reader → analyst → verifier, again while something is missing, → writer.
+
+Nothing is decided here but when to stop. Executing a run again with a filled ledger makes the same calls.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import anyio
+
+from pincite.domain.errors import InvalidTopic, PinciteError
+from pincite.domain.events import EventType, Json
+from pincite.domain.plan import Imprint, Progress, Task
+from pincite.domain.report import Metrics, Report
+from pincite.ports import Clock, EventSink, Ledger
+from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
+from pincite.research.state import Limits, with_reading, with_results, with_verification
+
+MAX_QUESTION_CHARS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """One implementation of each role."""
+
+    planner: Planner
+    searcher: Searcher
+    reader: Reader
+    analyst: Analyst
+    verifier: Verifier
+    writer: Writer
+
+
+class ResearchService:
+    """Runs one question to its report. Made once per run: roles, ledger and events belong to that run."""
+
+    def __init__(
+        self,
+        roles: Roles,
+        *,
+        ledger: Ledger,
+        events: EventSink,
+        clock: Clock,
+        limits: Limits,
+        run_id: str,
+        created_at: datetime | None = None,
+    ) -> None:
+        self._roles = roles
+        self._ledger = ledger
+        self._events = events
+        self._clock = clock
+        self._limits = limits
+        self._run_id = run_id
+        self._created_at = created_at or clock.now()
+
+    async def run(self, task: Task) -> Report:
+        """The report: complete, or smaller and saying so when a cap was reached.
+
+        Errors:
+            InvalidTopic: the question has no word in it or is too long.
+            SearchProviderUnavailable, ...: nothing could be searched at all.
+            StorageUnavailable, StorageFull, RunFenced: the record of the run can't be kept.
+        """
+        vet_question(task.question)
+        started_s = self._clock.monotonic_s()
+        await self._emit(EventType.RUN_STARTED, question=task.question, profile=task.profile, mode="extractive")
+        try:
+            progress = await self._gather(task, started_s)
+            metrics = await self._metrics(progress, started_s)
+            report = await self._roles.writer.write(task, progress, Imprint(self._run_id, self._created_at, metrics))
+            await self._tell_report(report)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._emit(EventType.RUN_CANCELLED, reason="cancelled")
+            raise
+        except PinciteError as error:
+            await self._emit(EventType.RUN_FAILED, code=error.code, reason=error.reason)
+            raise
+        return report
+
+    async def _gather(self, task: Task, started_s: float) -> Progress:
+        """Rounds of planning, searching, reading and checking until nothing new is to be had or a cap is met."""
+        progress = Progress()
+        for number in range(1, self._limits.rounds + 1):
+            progress = replace(progress, round_number=number, seconds_left=self._seconds_left(started_s))
+            if progress.seconds_left is not None and progress.seconds_left <= 0:
+                return await self._capped(progress, "deadline")
+            plan = await self._roles.planner.plan(task, progress)
+            progress = replace(progress, plan=plan)
+            await self._tell_plan(progress)
+            if number > 1 and not any(sub_question.queries for sub_question in plan.sub_questions):
+                break
+            cap = self._cap_met(progress)
+            if number > 1 and cap:
+                return await self._capped(progress, cap)
+            before = len(progress.pages)
+            progress = await self._round(task, progress, started_s)
+            if number > 1 and len(progress.pages) == before:
+                break
+        cap = self._cap_met(progress)
+        return await self._capped(progress, cap) if cap and progress.gaps else progress
+
+    async def _round(self, task: Task, progress: Progress, started_s: float) -> Progress:
+        roles = self._roles
+        results = await roles.searcher.search(task, progress)
+        asked = [query.text for part in progress.plan.sub_questions for query in part.queries]
+        progress = with_results(progress, results, asked)
+        progress = replace(progress, seconds_left=self._seconds_left(started_s))
+        progress = with_reading(progress, await roles.reader.read(task, results, progress))
+        analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]
+        checked = await roles.verifier.verify(task, analyses, progress)
+        before = progress
+        progress = with_verification(progress, analyses, checked)
+        await self._tell_round(before, progress)
+        return progress
+
+    def _seconds_left(self, started_s: float) -> float | None:
+        deadline_s = self._limits.budget.deadline_s
+        return None if deadline_s is None else max(deadline_s - (self._clock.monotonic_s() - started_s), 0.0)
+
+    def _cap_met(self, progress: Progress) -> str:
+        """The cap that makes another round pointless, by this execution's own count (see QuerySearcher)."""
+        budget = self._limits.budget
+        if budget.pages is not None and len(progress.requested) >= budget.pages:
+            return "pages"
+        if budget.searches is not None and len(progress.asked) >= budget.searches:
+            return "searches"
+        return ""
+
+    async def _capped(self, progress: Progress, cap: str) -> Progress:
+        await self._emit(EventType.BUDGET_EXHAUSTED, reason=cap)
+        return replace(progress, capped_by=cap)
+
+    async def _metrics(self, progress: Progress, started_s: float) -> Metrics:
+        spent = await self._ledger.spent()
+        reasons = [lead.reason for lead in progress.leads]
+        return Metrics(
+            duration_s=round(self._clock.monotonic_s() - started_s, 3),
+            searches=len(progress.asked),
+            pages_fetched=len(progress.pages),
+            pages_failed=len(progress.leads),
+            dead_links=reasons.count("dead_link"),
+            robots_disallowed=reasons.count("robots_disallowed"),
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            cost_usd=spent.cost_usd,
+        )
+
+    async def _tell_plan(self, progress: Progress) -> None:
+        parts: list[Json] = [
+            {"id": part.sub_question_id, "text": part.text, "queries": [query.text for query in part.queries]}
+            for part in progress.plan.sub_questions
+        ]
+        await self._emit(EventType.PLAN_CREATED, round=progress.round_number, sub_questions=parts)
+        await self._emit(EventType.ROUND_STARTED, round=progress.round_number)
+
+    async def _tell_round(self, before: Progress, after: Progress) -> None:
+        known = {item.claim.claim_id: item.verdict.status for item in before.claims}
+        for item in after.claims:
+            claim, status = item.claim, item.verdict.status
+            if known.get(claim.claim_id) == status:
+                continue
+            if claim.claim_id not in known:
+                await self._emit(
+                    EventType.CLAIM_PROPOSED, claim_id=claim.claim_id, text=claim.text, sub_question=claim.sub_question
+                )
+            kind = EventType.CLAIM_VERIFIED if item.printable else EventType.CLAIM_REJECTED
+            await self._emit(kind, claim_id=claim.claim_id, verdict=str(status), reasons=list(item.verdict.reasons))
+        for gap in after.gaps:
+            await self._emit(EventType.GAP_FOUND, sub_question=gap.sub_question, reason=gap.reason)
+        for conflict in after.conflicts:
+            await self._emit(EventType.CONFLICT_FOUND, sides=[side.statement for side in conflict.sides])
+
+    async def _tell_report(self, report: Report) -> None:
+        for section in report.sections:
+            await self._emit(EventType.SECTION_READY, heading=section.heading, sentences=len(section.sentences))
+        await self._emit(
+            EventType.REPORT_COMPLETED,
+            report_id=report.report_id,
+            status=str(report.status),
+            claims=len(report.claims),
+            references=len(report.references),
+        )
+        await self._emit(EventType.RUN_COMPLETED, status=str(report.status))
+
+    async def _emit(self, type_: EventType, **data: Json) -> None:
+        await self._events.emit(type_, data)
+
+
+def vet_question(question: str) -> str:
+    """The question without white space around it.
+
+    Errors:
+        InvalidTopic: empty, without a letter or digit, or above 20,000 characters.
+    """
+    text = question.strip()
+    if not any(character.isalnum() for character in text):
+        raise InvalidTopic("the question has no word in it", reason="empty_topic")
+    if len(text) > MAX_QUESTION_CHARS:
+        raise InvalidTopic(f"the question has {len(text)} characters", reason="topic_too_long")
+    return text

@@ -1,0 +1,88 @@
+"""Limits of a run and how its progress grows. Values only: no calls to the outside, no decisions of a role."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pincite.domain.budget import Budget
+from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, Verification
+from pincite.domain.search import Constraints, SearchResult
+from pincite.urls import url_key
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Caps of one run, per step and in all. `budget` holds the caps that the ledger enforces as well.
+
+    `per_domain_cap` counts results over the whole run; sources on this machine and URLs given by the user are
+    exempt unless the task itself sets a cap. `keep_undated` decides about pages without a date when a period is set.
+    """
+
+    budget: Budget = Budget(searches=30, pages=20, rounds=3, deadline_s=300.0)
+    results_per_query: int = 5
+    pages_per_round: int = 12
+    per_domain_cap: int = 3
+    keep_undated: bool = True
+    concurrency: int = 4
+    follow_ups_per_sub_question: int = 3
+    search_deadline_s: float = 15.0
+    fetch_deadline_s: float = 12.0
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of search and reading at most, at least one."""
+        return max(self.budget.rounds or 1, 1)
+
+
+GIVEN = "given"
+"""Provider name of results that are URLs of the user."""
+
+
+def page_key(url: str) -> str:
+    """The identity of a page: the URL key, or the name of a local page as it is."""
+    return url if url.startswith("local:") else url_key(url)
+
+
+def with_results(progress: Progress, results: Sequence[SearchResult], asked: Iterable[str]) -> Progress:
+    """Progress after a search: what was asked is remembered, new results wait to be read."""
+    return replace(
+        progress,
+        results=progress.results + tuple(results),
+        requested=progress.requested + tuple(page_key(result.url) for result in results),
+        asked=tuple(dict.fromkeys([*progress.asked, *asked])),
+    )
+
+
+def with_reading(progress: Progress, reading: Reading) -> Progress:
+    """Progress after reading: the pages of the run as they stand now."""
+    leads = {lead.url: lead for lead in (*progress.leads, *reading.leads)}
+    return replace(progress, pages=reading.pages, leads=tuple(leads.values()))
+
+
+def with_verification(progress: Progress, analyses: Sequence[Analysis], checked: Verification) -> Progress:
+    """Progress after a round: claims and gaps are those of all pages read so far, not added to older ones."""
+    gaps: dict[tuple[str, str], Gap] = {}
+    for gap in (*(gap for analysis in analyses for gap in analysis.gaps), *checked.gaps):
+        gaps.setdefault((gap.sub_question, gap.reason), gap)
+    conflicts: dict[tuple[str, ...], Conflict] = {}
+    for conflict in checked.conflicts:
+        conflicts.setdefault(tuple(side.claim_id or side.statement for side in conflict.sides), conflict)
+    return replace(
+        progress,
+        claims=checked.claims,
+        conflicts=tuple(conflicts.values()),
+        gaps=tuple(gaps.values()),
+        follow_ups=checked.follow_ups,
+    )
+
+
+def in_period(published_at: datetime | None, constraints: Constraints, *, keep_undated: bool) -> bool:
+    """Whether a page of this date may be used under `since` and `until` (inclusive days)."""
+    if constraints.since is None and constraints.until is None:
+        return True
+    if published_at is None:
+        return keep_undated
+    day = published_at.date()
+    return (constraints.since is None or day >= constraints.since) and (
+        constraints.until is None or day <= constraints.until
+    )

@@ -1,0 +1,78 @@
+"""Near-copies, the representative rule and pages that could not be read."""
+
+from datetime import UTC, datetime
+
+from pincite.domain.budget import Usage
+from pincite.domain.page import FetchRequest
+from pincite.domain.plan import Progress, ReadPage, Task
+from pincite.domain.search import Constraints, SearchResult
+from pincite.ports import Outcome
+from pincite.research.reader import PageReader, mark_duplicates
+from pincite.research.state import Limits
+from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb, document_of
+
+LONG = " ".join(f"word{number} follows the one before it and says nothing new." for number in range(40))
+
+
+async def pages_of(documents: dict[str, str], **dates: datetime) -> list[ReadPage]:
+    web = SmallWeb({url: document_of(text, published_at=dates.get(url[-1])) for url, text in documents.items()})
+    read = []
+    for url in documents:
+        page = await web.fetch(FetchRequest(url))
+        read.append(ReadPage(url, page.snapshot, page.document))
+    return read
+
+
+async def test_a_near_copy_points_to_its_representative() -> None:
+    pages = await pages_of(
+        {"https://a.test/1": LONG, "https://b.test/2": LONG + " The end.", "https://c.test/3": "No."}
+    )
+    marked = mark_duplicates(pages, {})
+    assert [page.duplicate_of for page in marked] == ["https://b.test/2", None, None]
+
+
+async def test_domain_quality_then_date_decide() -> None:
+    texts = {"https://a.test/1": LONG + " The end.", "https://b.test/2": LONG}
+    better = mark_duplicates(await pages_of(texts), {"b.test": 1.0})
+    assert [page.duplicate_of for page in better] == ["https://b.test/2", None]
+    dates = {"1": datetime(2025, 1, 1, tzinfo=UTC), "2": datetime(2020, 1, 1, tzinfo=UTC)}
+    older = mark_duplicates(await pages_of(texts, **dates), {})
+    assert [page.duplicate_of for page in older] == ["https://b.test/2", None]
+
+
+def reader(web: SmallWeb, ledger: ListLedger | None = None) -> PageReader:
+    stores = MemoryStores()
+    return PageReader(
+        web, stores.snapshots, stores.documents, ledger or ListLedger(), ListEvents(), limits=Limits(keep_undated=False)
+    )
+
+
+def results(*urls: str) -> list[SearchResult]:
+    return [SearchResult("", url, "seen in a search", "engine", n) for n, url in enumerate(urls, start=1)]
+
+
+async def test_what_is_not_read_is_a_lead_with_its_reason() -> None:
+    web = SmallWeb({"https://a.test/1": "Some text."})
+    reading = await reader(web).read(Task("q"), results("https://a.test/1", "https://a.test/gone"), Progress())
+    assert [page.url for page in reading.pages] == ["https://a.test/1"]
+    assert [(lead.url, lead.reason) for lead in reading.leads] == [("https://a.test/gone", "dead_link")]
+
+
+async def test_a_page_outside_the_period_is_not_used() -> None:
+    since = Constraints(since=datetime(2026, 1, 1, tzinfo=UTC).date())
+    web = SmallWeb({"https://a.test/1": document_of("Old.", published_at=datetime(2020, 1, 1, tzinfo=UTC))})
+    reading = await reader(web).read(Task("q", since), results("https://a.test/1"), Progress())
+    assert not reading.pages
+    assert reading.leads[0].reason == "outside_period"
+
+
+async def test_a_recorded_page_that_is_gone_from_the_store_is_a_lead() -> None:
+    web, ledger = SmallWeb({"https://a.test/1": "Some text."}), ListLedger()
+
+    async def recorded() -> Outcome:
+        return Outcome({"snapshot_id": "snap_0", "document_id": "doc_0"}, Usage(pages=1))
+
+    await ledger.call("fetch", {"url": "https://a.test/1"}, Usage(pages=1), recorded)
+    reading = await reader(web, ledger).read(Task("q"), results("https://a.test/1"), Progress())
+    assert [lead.reason for lead in reading.leads] == ["snapshot_missing"]
+    assert not web.fetched

@@ -1,0 +1,169 @@
+"""The loop: a whole run over a small web, replay, caps, cancellation."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from pincite.domain.budget import Budget
+from pincite.domain.errors import InvalidTopic, SearchProviderUnavailable
+from pincite.domain.events import EventType
+from pincite.domain.plan import Task
+from pincite.domain.report import Metrics, ReportStatus, broken_rules
+from pincite.domain.search import Query, SearchResponse
+from pincite.research.service import vet_question
+from pincite.research.state import Limits
+
+QUESTION = "How long does the database wait on a lock before it checks for a deadlock?"
+
+
+async def test_a_run_answers_with_cited_sentences(bench: Any) -> None:
+    made = bench()
+    report = await made.service().run(Task(QUESTION))
+    assert report.status is ReportStatus.COMPLETE
+    assert "one second" in " ".join(sentence.text for sentence in report.summary.sentences)
+    assert not list(broken_rules(report))
+    assert report.references[0].url == "https://db.test/locks.html"
+    assert all(sentence.references for sentence in report.sentences())
+    assert report.markdown.startswith("# How long")
+
+
+async def test_every_quote_is_a_slice_of_the_stored_document(bench: Any) -> None:
+    made = bench()
+    report = await made.service().run(Task("What does VACUUM do, and which rows does a transaction see?"))
+    for claim in report.claims:
+        for evidence in claim.evidence:
+            document = await made.stores.documents.get(evidence.document_id)
+            assert document is not None
+            assert document.text[evidence.start : evidence.end] == evidence.quote
+
+
+async def test_a_definition_carries_its_term(bench: Any) -> None:
+    report = await bench().service().run(Task(QUESTION))
+    texts = [claim.text for claim in report.claims]
+    assert any(text.startswith("deadlock_timeout (integer): ") for text in texts)
+
+
+async def test_the_same_inputs_give_the_same_report(bench: Any) -> None:
+    reports = [await bench().service().run(Task(QUESTION)) for _ in range(2)]
+    assert reports[0] == reports[1]
+
+
+async def test_a_second_execution_replays_the_same_calls_without_asking_again(bench: Any) -> None:
+    made = bench()
+    first = await made.service().run(Task(QUESTION))
+    searched, fetched, calls = list(made.web.searched), list(made.web.fetched), list(made.ledger.calls)
+    made.ledger.calls.clear()
+    again = await made.service().run(Task(QUESTION))
+    assert (made.web.searched, made.web.fetched) == (searched, fetched)
+    assert sorted(made.ledger.calls) == sorted(calls)
+    assert replace(again, metrics=Metrics()) == replace(first, metrics=Metrics())
+
+
+async def test_at_least_three_distinct_queries(bench: Any) -> None:
+    made = bench()
+    await made.service().run(Task("VACUUM"))
+    assert len(set(made.web.searched)) >= 3
+
+
+async def test_nothing_found_is_said_with_what_was_searched(bench: Any) -> None:
+    report = await bench().service().run(Task("What does the zstd_level option of the frobnicator accept?"))
+    assert report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+    assert not report.claims
+    assert not report.references
+    assert report.gaps[0].queries
+    assert "zstd_level" in report.gaps[0].reason
+
+
+async def test_a_part_without_evidence_makes_the_report_partial(bench: Any) -> None:
+    made = bench()
+    question = "Which defaults hold: the deadlock lock timeout, the io_method setting, and the shared lock table room?"
+    report = await made.service().run(Task(question))
+    assert report.status is ReportStatus.PARTIAL
+    assert any("io_method" in gap.reason for gap in report.gaps)
+
+
+async def test_dead_pages_are_leads_and_never_references(bench: Any) -> None:
+    report = await bench(dead=("https://db.test/gone.html",)).service().run(Task(QUESTION))
+    assert [lead.url for lead in report.leads] == ["https://db.test/gone.html"]
+    assert report.leads[0].reason == "dead_link"
+    assert all(reference.url != "https://db.test/gone.html" for reference in report.references)
+    assert report.metrics.dead_links == 1
+
+
+async def test_a_cap_on_pages_gives_a_smaller_report_that_says_so(bench: Any) -> None:
+    limits = Limits(budget=Budget(searches=30, pages=1, rounds=3))
+    made = bench(limits=limits)
+    report = await made.service().run(
+        Task("Which defaults hold: the deadlock lock timeout, the days until mail is returned to the sender?")
+    )
+    assert len(made.web.fetched) == 1
+    assert report.status is ReportStatus.PARTIAL
+    assert any("cap on pages" in gap.reason for gap in report.gaps)
+
+
+async def test_a_ledger_that_refuses_ends_the_reading_and_not_the_run(bench: Any) -> None:
+    limits = Limits(budget=Budget(searches=30, web_requests=6, rounds=1))
+    made = bench(limits=limits)
+    report = await made.service().run(Task(QUESTION))
+    assert made.ledger.usage.web_requests <= 6
+    assert report.status in set(ReportStatus)
+
+
+async def test_an_outage_of_search_is_not_an_empty_answer(bench: Any) -> None:
+    made = bench(failing=SearchProviderUnavailable("down"))
+    with pytest.raises(SearchProviderUnavailable):
+        await made.service().run(Task(QUESTION))
+    assert made.events.of(EventType.RUN_FAILED)
+
+
+async def test_urls_of_the_user_are_read_without_any_search_result(bench: Any) -> None:
+    made = bench(failing=SearchProviderUnavailable("down"))
+    report = await made.service().run(Task(QUESTION, urls=("https://db.test/locks.html",)))
+    assert [reference.url for reference in report.references] == ["https://db.test/locks.html"]
+
+
+async def test_cancelling_tells_and_a_second_execution_finishes(bench: Any) -> None:
+    made = bench()
+    service = made.service()
+    with anyio.CancelScope() as scope:
+        search = made.web.search
+
+        async def stop(query: Query) -> SearchResponse:
+            answer: SearchResponse = await search(query)
+            scope.cancel()
+            return answer
+
+        made.web.search = stop
+        await service.run(Task(QUESTION))
+    assert made.events.of(EventType.RUN_CANCELLED)
+    made.web.search = search
+    report = await made.service().run(Task(QUESTION))
+    assert report.status is ReportStatus.COMPLETE
+
+
+@pytest.mark.parametrize("question", ["", "   ", "?!", "x" * 20_001])
+def test_a_question_without_words_or_too_long_is_refused(question: str) -> None:
+    with pytest.raises(InvalidTopic):
+        vet_question(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "VACUUM",
+        "deadlock " * 1_000 + "timeout?",
+        "¿Cuánto tiempo espera la base de datos antes de comprobar un bloqueo mutuo?",
+        "データベースはどのくらい待ちますか",
+        "How lnog does the databse wait on a lcok?",
+        "How long is the deadlock wait? And what removes dead rows?",
+        "See https://db.test/locks.html: how long is the wait?",
+        "Write a poem about locks.",
+    ],
+)
+async def test_odd_questions_give_a_sound_report(bench: Any, question: str) -> None:
+    report = await bench().service().run(Task(question))
+    assert not list(broken_rules(report))
+    assert re.search(r"^# ", report.markdown)
