@@ -1,0 +1,215 @@
+"""From an engine's rows to our results: clean text, canonical URLs, dates, and counts of what was dropped.
+
+Also the error constructors that all adapters share, so that the same cause reads the same from every engine.
+"""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from pincite.domain.errors import InvalidInput, InvalidUrl, PolicyRefusal, ProviderAuth, ProviderQuota, RateLimited
+from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
+from pincite.urls import DEFAULT, UrlPolicy, vet_url
+
+SNIPPET_CHARS = 400
+_TITLE_CHARS = 300
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--.{0,500}?-->", re.DOTALL)
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
+_AGO = re.compile(r"(\d+)\s*(minute|min|hour|hr|day|week|month|year)s?\s+ago", re.IGNORECASE)
+_UNIT_DAYS = {"minute": 1 / 1440, "min": 1 / 1440, "hour": 1 / 24, "hr": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.0,
+              "year": 365.0}  # fmt: skip
+_DATE_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%m/%d/%Y")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What an adapter read for one hit; of any type, since engines break their own contracts."""
+
+    title: Any
+    url: Any
+    snippet: Any
+    score: Any = None
+    published: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What came besides the hits."""
+
+    answer: Any = None
+    follow_up_questions: Any = ()
+    cost_usd: Decimal = Decimal(0)
+    reason: str = ""
+
+
+def build_response(
+    provider: str, query: Query, rows: Iterable[Row], now: datetime, extras: Extras = Extras(),
+    *, policy: UrlPolicy = DEFAULT,
+) -> SearchResponse:  # fmt: skip
+    """The response of one engine in its own order; unusable rows are dropped and counted by reason."""
+    dropped: Counter[str] = Counter()
+    results: list[SearchResult] = []
+    for row in rows:
+        url, why = _usable_url(row.url, policy)
+        if url is None:
+            dropped[why] += 1
+            continue
+        results.append(
+            SearchResult(
+                title=clean(row.title, _TITLE_CHARS) or url,
+                url=url,
+                snippet=clean(row.snippet, SNIPPET_CHARS),
+                provider=provider,
+                rank=len(results) + 1,
+                score=_number(row.score),
+                published_at=parse_date(row.published, now),
+            )
+        )
+    follow_ups = extras.follow_up_questions if isinstance(extras.follow_up_questions, list | tuple) else ()
+    info = SearchInfo(cost_usd=extras.cost_usd, fetched_at=now, dropped=dict(dropped), reason=extras.reason)
+    return SearchResponse(
+        query=query.text,
+        results=tuple(results[: query.max_results]),
+        answer=clean(extras.answer, 4_000) or None,
+        follow_up_questions=tuple(filter(None, (clean(text, 300) for text in follow_ups[:20]))),
+        info=info,
+    )
+
+
+def clean(value: Any, max_chars: int) -> str:
+    """`value` as one line of text without markup and invisible characters, cut at a word; not-text gives nothing."""
+    if not isinstance(value, str):
+        return ""
+    text = value[: max_chars * 20]
+    text = _TAG.sub(" ", html.unescape(_TAG.sub(" ", text)))
+    text = " ".join(_INVISIBLE.sub("", text).encode("utf-8", "ignore").decode().split())
+    if len(text) <= max_chars:
+        return text
+    cut = text[: max_chars - 1]
+    head = cut.rsplit(" ", 1)[0]
+    return (head if len(head) > max_chars * 0.6 else cut).rstrip(" ,;:-") + "…"
+
+
+def parse_date(value: Any, now: datetime) -> datetime | None:
+    """The moment an engine means by an ISO, RFC 2822, written-out or relative date; None when it can't be read."""
+    if not isinstance(value, str) or not (text := value.strip()[:80]):
+        return None
+    ago = _AGO.search(text)
+    if ago:
+        moment: datetime | None = now - timedelta(days=int(ago[1][:6]) * _UNIT_DAYS[ago[2].lower()])
+    elif text.lower() in {"yesterday", "today"}:
+        moment = now - timedelta(days=text.lower() == "yesterday")
+    else:
+        moment = _absolute_date(text)
+    if moment is None or not 1990 <= moment.year <= now.year + 1:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _absolute_date(text: str) -> datetime | None:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return read(text)
+        except (ValueError, IndexError, TypeError, OverflowError):
+            continue
+    for form in _DATE_FORMATS:
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+def _usable_url(value: Any, policy: UrlPolicy) -> tuple[str | None, str]:
+    if not isinstance(value, str) or not value.strip():
+        return None, "no_url"
+    try:
+        return vet_url(value.strip(), policy=policy), ""
+    except (InvalidUrl, PolicyRefusal) as error:
+        return None, error.reason
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    return float(value)
+
+
+def rows_in(provider: str, value: Any, what: str) -> list[Mapping[str, Any]]:
+    """The objects of a list; a missing list is empty, another type breaks the contract. Errors: ProviderBadReply."""
+    from pincite.search.api import wrong_shape
+
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise wrong_shape(provider, f"{what} is not a list")
+    return [item for item in value if isinstance(item, Mapping)]
+
+
+def money(value: Any) -> Decimal | None:
+    """A reported amount in US dollars, or None when it isn't a plain non-negative number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and 0 <= amount < 1000 else None
+
+
+# ---- errors in the same words from every engine -----------------------------------------------------------
+
+
+def bad_key(provider: str, setting: str) -> ProviderAuth:
+    """The key is missing or refused; names the setting."""
+    return ProviderAuth(
+        f"{provider} refused the key", reason="bad_key", hint=f"Check {setting}.", context={"provider": provider}
+    )
+
+
+def missing_key(provider: str, setting: str) -> ProviderAuth:
+    """No key is set; names the setting."""
+    return ProviderAuth(
+        f"{provider} needs a key", reason="missing_key", hint=f"Set {setting}.", context={"provider": provider}
+    )
+
+
+def out_of_credit(provider: str) -> ProviderQuota:
+    """The account has nothing left."""
+    return ProviderQuota(
+        f"{provider} is out of credit", reason="out_of_credit", hint=f"Top up or change the plan of {provider}.",
+        context={"provider": provider},
+    )  # fmt: skip
+
+
+def rate_limited(provider: str, wait_s: float | None) -> RateLimited:
+    """Too many calls; the wait is what the engine asked for, if it did."""
+    return RateLimited(f"{provider} is limiting the rate", retry_after_s=wait_s, context={"provider": provider})
+
+
+def bad_request(provider: str, detail: Any) -> InvalidInput:
+    """The engine refuses the request itself; asking again won't help."""
+    return InvalidInput(
+        f"{provider} refused the request: {clean(detail, 200) or 'no reason given'}", reason="provider_bad_request",
+        context={"provider": provider},
+    )  # fmt: skip
+
+
+def retry_after_s(value: str | None, now: datetime) -> float | None:
+    """Seconds of a Retry-After header: a number or an HTTP date. Source: RFC 9110 §10.2.3."""
+    if not value:
+        return None
+    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value.strip()):
+        return min(float(value), 86_400.0)
+    try:
+        moment = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError):
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return min(max((aware - now).total_seconds(), 0.0), 86_400.0)

@@ -1,0 +1,249 @@
+"""The HTTP client of the provider APIs: an operator's origin, trusted exactly. Pages never go through it.
+
+No redirect is followed, nothing is read from proxies of the environment, the answer is bounded in bytes and time,
+and no URL, header or body is ever logged (httpx2 writes URLs with their query at INFO).
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import anyio
+
+from pincite.domain.errors import InvalidSetting, NetworkError, PinciteError, ProviderBadReply, Timeout, TlsError
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+MAX_ANSWER_BYTES = 4 * 2**20
+CALL_DEADLINE_S = 10.0
+USER_AGENT = "Pincite/0.1 (+https://pincite.example/bot)"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """What the operator states for one provider. The key shows in no `repr`."""
+
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+    deadline_s: float = CALL_DEADLINE_S
+    user_agent: str = USER_AGENT
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, headers (lower-case names) and body of one API call."""
+
+    provider: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:  # parsed JSON of any shape; the caller checks it
+        """The body as JSON. Errors: ProviderBadReply (`not_json`, with what came instead)."""
+        try:
+            return json.loads(self.text())
+        except (ValueError, RecursionError):
+            looks = "HTML" if self.body.lstrip()[:1] == b"<" else "cut or damaged JSON"
+            raise ProviderBadReply(
+                f"{self.provider} answered {self.status} with {looks if self.body.strip() else 'an empty body'}",
+                reason="not_json",
+                context={"provider": self.provider, "status": self.status},
+            ) from None
+
+    def object(self) -> dict[str, Any]:
+        """The body as a JSON object. Errors: ProviderBadReply (`not_json`, `wrong_shape`)."""
+        value = self.json()
+        if not isinstance(value, dict):
+            raise wrong_shape(self.provider, "the answer is not an object")
+        return value
+
+    def quiet_object(self) -> dict[str, Any]:
+        """The body as an object, or an empty one: for reading error texts."""
+        try:
+            value = json.loads(self.text())
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def text(self) -> str:
+        """The body as text: UTF-8, else the declared charset, else with replacement marks."""
+        try:
+            return self.body.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            declared = self.headers.get("content-type", "").partition("charset=")[2].split(";")[0].strip("\"' ")
+            try:
+                return self.body.decode(declared or "cp1252", errors="replace")
+            except LookupError:
+                return self.body.decode("utf-8", errors="replace")
+
+
+def wrong_shape(provider: str, what: str) -> ProviderBadReply:
+    """The error for an answer that breaks the provider's contract."""
+    return ProviderBadReply(f"{provider}: {what}", reason="wrong_shape", context={"provider": provider})
+
+
+class ApiClient:
+    """Calls to one provider's origin. Opened on first use, closed by whoever made it.
+
+    Args:
+        provider: name for messages.
+        settings: base URL, deadline, user agent; the key goes into `headers` by the adapter.
+        headers: sent with every call.
+        transport: takes the place of the network in benchmarks and tests.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        settings: ProviderSettings,
+        headers: Mapping[str, str] | None = None,
+        *,
+        transport: "httpx2.AsyncBaseTransport | None" = None,
+    ) -> None:
+        parts = urlsplit(settings.base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
+            raise InvalidSetting(
+                f"the base URL of {provider} must be http(s)://host[:port][/path]",
+                hint=f"Set PINCITE_{provider.upper()}_BASE_URL.",
+            )
+        self._provider = provider
+        self._base = settings.base_url.rstrip("/")
+        self._deadline_s = settings.deadline_s
+        self._headers = {"User-Agent": settings.user_agent, "Accept-Encoding": "gzip, deflate", **(headers or {})}
+        self._transport = transport
+        self._client: httpx2.AsyncClient | None = None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def url(self, path: str) -> str:
+        """The address of `path` below the base URL; a base that already ends with the path is used as it is."""
+        return self._base if path and self._base.endswith(path) else self._base + path
+
+    async def get(self, path: str, params: Mapping[str, str]) -> Answer:
+        """The answer to GET. Errors: NetworkError, Timeout, TlsError, ProviderBadReply."""
+        return await self._call("GET", path, params=params)
+
+    async def post_json(self, path: str, body: object) -> Answer:
+        """The answer to POST with a JSON body. Errors: as `get`."""
+        return await self._call("POST", path, content=json.dumps(body, ensure_ascii=False).encode())
+
+    async def post_form(self, path: str, form: Mapping[str, str]) -> Answer:
+        """The answer to POST with a form. Errors: as `get`."""
+        return await self._call("POST", path, data=form)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        data: Mapping[str, str] | None = None,
+    ) -> Answer:
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        async with _mapped(self._provider, self._deadline_s):
+            client = self._client or self._open()
+            async with client.stream(
+                method, self.url(path), params=params, content=content, data=data, headers=headers
+            ) as reply:
+                if 300 <= reply.status_code < 400 and reply.status_code != 304:
+                    raise ProviderBadReply(
+                        f"{self._provider} answered with a redirect, which is not followed",
+                        reason="redirected",
+                        hint="Set the base URL to the address it redirects to, if you trust it.",
+                        context={"provider": self._provider, "status": reply.status_code},
+                    )
+                body = await _bounded_body(reply, self._provider)
+                lowered = {name.lower(): value for name, value in reply.headers.items()}
+                return Answer(self._provider, reply.status_code, lowered, body)
+
+    def _open(self) -> "httpx2.AsyncClient":
+        import httpx2
+
+        logging.getLogger("httpx2").addFilter(_quiet)
+        self._client = httpx2.AsyncClient(
+            headers=self._headers,
+            follow_redirects=False,
+            trust_env=False,
+            verify=_tls(self._base.startswith("https:")),
+            timeout=httpx2.Timeout(self._deadline_s, connect=min(self._deadline_s, 5.0)),
+            limits=httpx2.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=30),
+            transport=self._transport,
+        )
+        return self._client
+
+
+@cache
+def _tls(with_authorities: bool) -> "ssl.SSLContext":
+    """One context for all clients; loading the authorities takes a tenth of a second, and plain http needs none."""
+    import ssl
+
+    return ssl.create_default_context() if with_authorities else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _quiet(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
+
+
+async def _bounded_body(reply: "httpx2.Response", provider: str) -> bytes:
+    body = bytearray()
+    async for piece in reply.aiter_bytes():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise ProviderBadReply(
+                f"{provider} answered with more than {MAX_ANSWER_BYTES // 2**20} MiB", reason="answer_too_large"
+            )
+    return bytes(body)
+
+
+@asynccontextmanager
+async def _mapped(provider: str, deadline_s: float) -> AsyncIterator[None]:
+    """Keep the deadline and turn the client library's errors into ours."""
+    import httpx2
+
+    try:
+        with anyio.fail_after(deadline_s):
+            yield
+    except TimeoutError:
+        raise Timeout(f"{provider} did not answer within {deadline_s:g} s", reason="search_call") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+        raise translate(provider, error) from None
+
+
+def translate(provider: str, error: Exception) -> PinciteError:
+    """Our error for one of httpx2's. The texts name the provider only: an exception of httpx2 may hold the URL."""
+    import ssl
+
+    import httpx2
+
+    if isinstance(error, httpx2.TimeoutException):
+        stage = "connect" if isinstance(error, httpx2.ConnectTimeout) else "answer"
+        return Timeout(f"{provider} did not answer in time ({stage})", reason=f"search_{stage}")
+    if isinstance(error, httpx2.DecodingError | httpx2.RemoteProtocolError | httpx2.SSEError | httpx2.StreamError):
+        return ProviderBadReply(f"{provider} broke off or garbled its answer", reason="broken_answer")
+    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError | httpx2.InvalidURL):
+        return InvalidSetting(f"{provider} can't be called with these settings", hint="Check its base URL and key.")
+    if isinstance(_root(error), ssl.SSLError):
+        return TlsError(f"the certificate or handshake of {provider} is bad")
+    return NetworkError(f"{provider} can't be reached", reason="connect")
+
+
+def _root(error: BaseException) -> BaseException:
+    for _ in range(10):
+        inner = error.__cause__ or error.__context__
+        if inner is None:
+            break
+        error = inner
+    return error

@@ -1,0 +1,289 @@
+"""One call to one engine under its limits, and several engines one after the other or side by side."""
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TypeVar
+
+import anyio
+
+from pincite.domain.errors import (
+    BudgetExhausted,
+    InvalidInput,
+    InvalidSetting,
+    NetworkError,
+    PinciteError,
+    ProviderBadReply,
+    RateLimited,
+    SearchProviderUnavailable,
+    Timeout,
+    TlsError,
+)
+from pincite.domain.search import ProviderAttempt, Query, SearchResponse
+from pincite.ports import Breaker, Clock, Limiter
+from pincite.search.router import Engine, Route, Router
+from pincite.search.spending import Spending, call_estimate, without_price
+
+T = TypeVar("T")
+RETRY_PAUSES_S = (0.5, 1.0, 2.0)
+_DEFAULT_PUSH_BACK_S = 5.0
+_SHORT_WAIT_S = 2.0
+_BREAKING = (NetworkError, Timeout, TlsError, ProviderBadReply, SearchProviderUnavailable)
+Judge = Callable[[SearchResponse], bool]
+
+
+@dataclass(slots=True)
+class Trail:
+    """What was tried for one query, in order."""
+
+    attempts: list[ProviderAttempt] = field(default_factory=list)
+    causes: dict[str, PinciteError] = field(default_factory=dict)
+    cost_usd: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How a query may be served: the lane, the purse, and when all must be over."""
+
+    priority: int
+    spending: Spending | None
+    deadline_s: float
+    hedge_after_s: float | None
+
+
+class Caller:
+    """Calls engines; keeps limits, breakers and budgets, and tells the router how it went."""
+
+    def __init__(
+        self, clock: Clock, limiter: Limiter, breaker: Breaker, router: Router, *, call_deadline_s: float
+    ) -> None:
+        self._clock = clock
+        self._limiter = limiter
+        self._breaker = breaker
+        self._router = router
+        self._call_deadline_s = call_deadline_s
+
+    async def ask(
+        self, route: Route, query: Query, conditions: Conditions, trail: Trail, max_wait_s: float
+    ) -> SearchResponse:
+        """The answer of one engine. Errors: what a provider may raise, BudgetExhausted, RateLimited (`own_limit`)."""
+        sent = replace(query, depth=route.depth)
+        return await self.guarded(
+            route, conditions, trail, max_wait_s, lambda: route.engine.provider.search(sent), _cost_of
+        )
+
+    async def guarded(
+        self,
+        route: Route,
+        conditions: Conditions,
+        trail: Trail,
+        max_wait_s: float,
+        do: Callable[[], Awaitable[T]],
+        cost_of: Callable[[T], tuple[Decimal, str]],
+    ) -> T:
+        """What `do` gives, called within the limits of the engine and noted in the trail."""
+        engine, start = route.engine, self._clock.monotonic_s()
+        try:
+            value = await self._call(route, conditions, max_wait_s, do, cost_of)
+        except PinciteError as error:
+            await self._heed(engine, error)
+            self._note(trail, engine, error.code.lower(), start, Decimal(0), f"{error.reason}: {error.message}")
+            trail.causes[engine.label] = error
+            raise
+        except anyio.get_cancelled_exc_class():
+            # Cut off, mostly because another engine was faster; it may have been charged all the same.
+            charged = route.cost_usd or Decimal(0)
+            self._note(trail, engine, "cancelled", start, charged, "another engine was faster")
+            self._router.tell(engine, error=None, cost_usd=charged)
+            raise
+        cost, outcome = cost_of(value)
+        self._note(trail, engine, outcome, start, cost, route.why)
+        await self._breaker.record(engine.key, ok=True)
+        self._router.tell(engine, error=None, cost_usd=cost)
+        return value
+
+    async def _call(
+        self, route: Route, conditions: Conditions, max_wait_s: float, do: Callable[[], Awaitable[T]],
+        cost_of: Callable[[T], tuple[Decimal, str]],
+    ) -> T:  # fmt: skip
+        engine = route.engine
+        resting = self._router.resting(engine)
+        if resting is not None:
+            raise resting
+        if not await self._breaker.allow(engine.key):
+            raise SearchProviderUnavailable(
+                f"{engine.provider.name} failed repeatedly and is rested", reason="breaker_open"
+            )
+        estimate = call_estimate(route.cost_usd, conditions.spending, engine.provider.name)
+        place = await self._limiter.reserve(engine.key, 1, conditions.priority, max_wait_s)
+        if place is None:
+            raise RateLimited(f"the limit of {engine.provider.name} is used up for now", reason="own_limit")
+        if conditions.spending is not None:
+            try:
+                await conditions.spending.reserve(estimate)
+            except BudgetExhausted:
+                await self._limiter.release(place)
+                raise
+        # A call that is cut off may have been charged all the same: the estimate stands then.
+        actual = estimate
+        try:
+            await self._clock.sleep(place.wait_s) if place.wait_s > 0 else None
+            with anyio.fail_after(self._call_deadline_s):
+                value = await do()
+            actual = replace(estimate, cost_usd=cost_of(value)[0])
+            return value
+        except TimeoutError:
+            message = f"{engine.provider.name} did not answer within {self._call_deadline_s:g} s"
+            raise Timeout(message, reason="search_call") from None
+        except PinciteError:
+            actual = without_price(estimate)
+            raise
+        finally:
+            if conditions.spending is not None:
+                await conditions.spending.settle(estimate, actual)
+
+    async def _heed(self, engine: Engine, error: PinciteError) -> None:
+        if isinstance(error, RateLimited):
+            if error.reason != "own_limit":
+                wait = error.retry_after_s
+                await self._limiter.push_back(engine.key, _DEFAULT_PUSH_BACK_S if wait is None else wait)
+            return
+        if error.reason == "breaker_open" or isinstance(error, BudgetExhausted | InvalidInput):
+            return
+        if isinstance(error, _BREAKING):
+            await self._breaker.record(engine.key, ok=False)
+        self._router.tell(engine, error=error, cost_usd=Decimal(0))
+
+    def _note(
+        self, trail: Trail, engine: Engine, outcome: str, start: float, cost_usd: Decimal, detail: str
+    ) -> None:  # fmt: skip
+        latency_ms = round((self._clock.monotonic_s() - start) * 1000, 1)
+        trail.attempts.append(ProviderAttempt(engine.provider.name, outcome, latency_ms, cost_usd, detail))
+        trail.cost_usd += cost_usd
+
+    # ---- several engines -----------------------------------------------------------------------------------
+
+    async def first_good(
+        self, routes: Sequence[Route], query: Query, conditions: Conditions, trail: Trail, is_good: Judge
+    ) -> list[SearchResponse]:
+        """The answers up to the first good one; an answer that is not good comes along with the next.
+
+        Every engine gets its turn; those with a passing failure get up to three more rounds inside the deadline.
+        Errors:
+            BudgetExhausted: no engine could be paid.
+            SearchProviderUnavailable: every engine failed; `causes` says how.
+        """
+        end = self._clock.monotonic_s() + conditions.deadline_s
+        answers = await self._race(routes, query, conditions, trail, is_good, patient=len(routes) == 1)
+        for pause_s in RETRY_PAUSES_S:
+            again = [route for route in routes if _may_retry(trail.causes.get(route.engine.label))]
+            if answers or not again:
+                break
+            told = [trail.causes[route.engine.label].retry_after_s or 0.0 for route in again]
+            wait_s = max(pause_s, min(told))
+            if self._clock.monotonic_s() + wait_s >= end:
+                break
+            await self._clock.sleep(wait_s)
+            answers = await self._race(again, query, conditions, trail, is_good, patient=True)
+        if answers:
+            return answers
+        raise all_failed(trail)
+
+    async def _race(
+        self,
+        routes: Sequence[Route],
+        query: Query,
+        conditions: Conditions,
+        trail: Trail,
+        is_good: Judge,
+        *,
+        patient: bool,
+    ) -> list[SearchResponse]:
+        """One engine after the other; a second one starts beside the first when that is slow (hedging)."""
+        answers: list[SearchResponse] = []
+        waiting = list(routes)
+        hedges = 1 if conditions.hedge_after_s is not None else 0
+        send, receive = anyio.create_memory_object_stream[SearchResponse | None](max_buffer_size=len(routes) or 1)
+
+        async def run(route: Route, max_wait_s: float) -> None:
+            try:
+                send.send_nowait(await self.ask(route, query, conditions, trail, max_wait_s))
+            except PinciteError:
+                send.send_nowait(None)
+
+        with send, receive:
+            async with anyio.create_task_group() as tasks:
+                running = 0
+                while waiting or running:
+                    if not running:
+                        route = waiting.pop(0)
+                        # Waiting long for a limit is worth it only where there is nobody else to ask.
+                        max_wait_s = 0.0 if not patient else _SHORT_WAIT_S if waiting else conditions.deadline_s
+                        tasks.start_soon(run, route, max_wait_s)
+                        running = 1
+                    limit = conditions.hedge_after_s if hedges and waiting and conditions.hedge_after_s else math.inf
+                    with anyio.move_on_after(limit) as patience:
+                        answer = await receive.receive()
+                    if patience.cancelled_caught:
+                        hedges = 0
+                        tasks.start_soon(run, waiting.pop(0), 0.0)
+                        running += 1
+                        continue
+                    running -= 1
+                    if answer is not None:
+                        answers.append(answer)
+                        if is_good(answer) or len(answers) >= 2:
+                            tasks.cancel_scope.cancel()
+                            break
+        return answers
+
+    async def all_of(
+        self, routes: Sequence[Route], query: Query, conditions: Conditions, trail: Trail
+    ) -> list[SearchResponse]:  # fmt: skip
+        """The answers of all engines that gave one, asked side by side. Errors: as `first_good`, when none did."""
+        answers: dict[int, SearchResponse] = {}
+
+        async def run(index: int, route: Route) -> None:
+            try:
+                answers[index] = await self.ask(route, query, conditions, trail, conditions.deadline_s)
+            except PinciteError:
+                return  # kept in the trail
+
+        async with anyio.create_task_group() as tasks:
+            for index, route in enumerate(routes):
+                tasks.start_soon(run, index, route)
+        if not answers:
+            raise all_failed(trail)
+        return [answers[index] for index in sorted(answers)]
+
+
+def _cost_of(response: SearchResponse) -> tuple[Decimal, str]:
+    return response.info.cost_usd, "ok" if response.results else "empty"
+
+
+def _may_retry(error: PinciteError | None) -> bool:
+    return error is not None and error.retryable and error.reason != "breaker_open"
+
+
+def all_failed(trail: Trail) -> PinciteError:
+    """The error for a query that no engine answered: of the budget when that was the only reason, else of all."""
+    causes = trail.causes
+    budget = [error for error in causes.values() if isinstance(error, BudgetExhausted)]
+    if budget and len(budget) == len(causes):
+        return budget[0]
+    if len(causes) == 1:
+        only = next(iter(causes.values()))
+        if isinstance(only, InvalidInput | InvalidSetting):
+            return only
+    said = "; ".join(f"{name}: {error.message} ({error.reason})" for name, error in causes.items())
+    hints = [error.hint for error in causes.values() if error.hint]
+    waits = [error.retry_after_s for error in causes.values() if error.retry_after_s is not None]
+    return SearchProviderUnavailable(
+        f"no search provider could answer: {said}" if said else "there is no search provider to ask",
+        causes=causes,
+        reason=next(iter(causes.values())).reason if len(causes) == 1 else None,
+        hint=hints[0] if hints else "Set a key of a provider, or use --source local:PATH.",
+        retryable=any(error.retryable for error in causes.values()),
+        retry_after_s=min(waits, default=None),
+    )

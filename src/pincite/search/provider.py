@@ -1,0 +1,84 @@
+"""What the adapters of provider APIs have in common: their client, clock, URL policy, and the record of raw answers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pincite.domain.errors import PinciteError, SearchProviderUnavailable
+from pincite.domain.search import Query, SearchResponse
+from pincite.ports import Clock
+from pincite.search.answers import bad_request, clean
+from pincite.search.api import Answer, ApiClient, ProviderSettings
+from pincite.urls import DEFAULT, UrlPolicy
+
+if TYPE_CHECKING:
+    import httpx2
+
+KeepAnswer = Callable[[str, Query, bytes], Awaitable[None]]
+SlowDown = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every adapter is given besides its settings.
+
+    `keep` stores the raw answer for audit, `slow_down` tells the limiter what a rate header said.
+    """
+
+    clock: Clock
+    policy: UrlPolicy = DEFAULT
+    keep: KeepAnswer | None = None
+    slow_down: SlowDown | None = None
+    transport: "httpx2.AsyncBaseTransport | None" = None
+
+
+class ApiProvider:
+    """Base of the adapters over HTTP APIs; each implements `ports.SearchProvider`."""
+
+    name: ClassVar[str]
+
+    def __init__(self, settings: ProviderSettings, around: Surroundings, headers: Mapping[str, str]) -> None:
+        self.settings = settings
+        self.around = around
+        self.api = ApiClient(self.name, settings, headers, transport=around.transport)
+
+    async def search(self, query: Query) -> SearchResponse:
+        """Results in the engine's order. Errors: those of the adapter's table."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.api.aclose()
+
+    async def kept(self, answer: Answer, query: Query) -> Answer:
+        """The answer, after its raw form was kept for audit where terms allow."""
+        if self.around.keep is not None:
+            await self.around.keep(self.name, query, answer.body)
+        return answer
+
+
+def outage(provider: str, status: int) -> SearchProviderUnavailable:
+    """The engine itself is down."""
+    return SearchProviderUnavailable(
+        f"{provider} answered {status}", reason="provider_outage", context={"provider": provider, "status": status}
+    )
+
+
+def other_status(answer: Answer, detail: Any) -> PinciteError:
+    """What a status outside an adapter's own table means: 5xx an outage, the rest a refused request."""
+    if answer.status >= 500:
+        return outage(answer.provider, answer.status)
+    return bad_request(answer.provider, f"{answer.status} {clean(detail, 160)}".strip())
+
+
+def error_text(body: Mapping[str, Any]) -> str:
+    """The human text of an error body in the shapes in use: detail.error, detail, error.message, error, message."""
+    value: Any = body
+    for _ in range(3):
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if isinstance(value, Mapping):
+            value = next(
+                (value[key] for key in ("detail", "error", "errors", "message", "msg", "code") if value.get(key)), None
+            )
+    return clean(value, 300)

@@ -1,0 +1,108 @@
+"""Brave Search: GET /web/search and /news/search. 429 may mean a second's limit or the month's quota."""
+
+from typing import Any
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.search import Query, SearchResponse, Topic
+from pincite.search.answers import (
+    Extras,
+    Row,
+    bad_key,
+    bad_request,
+    build_response,
+    missing_key,
+    out_of_credit,
+    rate_limited,
+    retry_after_s,
+    rows_in,
+)
+from pincite.search.api import Answer, ProviderSettings
+from pincite.search.catalogue import CATALOGUE
+from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.request import with_site_operators
+
+_CARD = CATALOGUE["brave"]
+_VERSION_PATH = "/res/v1"
+
+
+class Brave(ApiProvider):
+    """Implements `ports.SearchProvider`."""
+
+    name = "brave"
+
+    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+        if not settings.api_key:
+            raise missing_key(self.name, _CARD.key_variable)
+        headers = {"X-Subscription-Token": settings.api_key, "Accept": "application/json"}
+        super().__init__(settings, around, headers)
+        # Gateways are configured without the version path, the engine's own base URL has it.
+        self._prefix = "" if settings.base_url.rstrip("/").endswith(_VERSION_PATH) else _VERSION_PATH
+
+    async def search(self, query: Query) -> SearchResponse:
+        """One page of web or news results."""
+        now = self.around.clock.now()
+        news = query.topic is Topic.NEWS
+        path = f"{self._prefix}/{'news' if news else 'web'}/search"
+        answer = await self.kept(await self.api.get(path, request_params(query, now.date().isoformat())), query)
+        if answer.status != 200:
+            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
+        await self._heed_headers(answer)
+        body = answer.object()
+        web = body if news else body.get("web") or {}
+        found = web.get("results") if isinstance(web, dict) else web
+        rows = [
+            Row(row.get("title"), row.get("url"), row.get("description"), None, row.get("page_age") or row.get("age"))
+            for row in rows_in(self.name, found, "results")
+        ]
+        extras = Extras(cost_usd=_CARD.price.of(query.depth)) if _CARD.price else Extras()
+        return build_response(self.name, query, rows, now, extras, policy=self.around.policy)
+
+    async def _heed_headers(self, answer: Answer) -> None:
+        left, reset = _windows(answer, "remaining"), _windows(answer, "reset")
+        if self.around.slow_down is not None and left and reset and left[0] == 0:
+            await self.around.slow_down(float(reset[0]))
+
+
+def request_params(query: Query, today: str) -> dict[str, str]:
+    """The parameters; highlighting marks in the snippets are switched off."""
+    constraints = query.constraints
+    params = {
+        "q": " ".join(with_site_operators(query, _CARD.query_chars).split()[:50]),
+        "count": str(min(query.max_results, _CARD.max_results)),
+        "text_decorations": "false",
+    }
+    if query.topic is not Topic.NEWS:
+        params["result_filter"] = "web"
+    if constraints.since or constraints.until:
+        since = constraints.since.isoformat() if constraints.since else "1990-01-01"
+        params["freshness"] = f"{since}to{constraints.until.isoformat() if constraints.until else today}"
+    if constraints.language:
+        params["search_lang"] = constraints.language[:2].lower()
+    if query.region:
+        params["country"] = query.region[-2:].upper()
+    return params
+
+
+def _windows(answer: Answer, name: str) -> list[int]:
+    parts = answer.headers.get(f"x-ratelimit-{name}", "").split(",")
+    return [int(part) for part in map(str.strip, parts) if part.isdigit()]
+
+
+def _error(answer: Answer, wait_s: float | None) -> PinciteError:
+    body = answer.quiet_object()
+    error: Any = body.get("error") or body.get("errors") or {}
+    error = error[0] if isinstance(error, list) and error else error
+    error = error if isinstance(error, dict) else {}
+    meta = error.get("meta")
+    code, component = str(error.get("code", "")), str(meta.get("component", "")) if isinstance(meta, dict) else ""
+    if answer.status in {401, 403} or component == "authentication" or code.startswith("SUBSCRIPTION_TOKEN"):
+        return bad_key("brave", _CARD.key_variable)
+    if answer.status == 429:
+        left, limit, reset = (_windows(answer, name) for name in ("remaining", "limit", "reset"))
+        month_is_used_up = len(left) > 1 and len(limit) > 1 and left[1] == 0 and limit[1] > 0
+        if code == "QUOTA_LIMITED" or month_is_used_up:
+            return out_of_credit("brave")
+        return rate_limited("brave", wait_s if wait_s is not None else float(reset[0]) if reset else 1.0)
+    if answer.status in {400, 404, 422}:
+        return bad_request("brave", error.get("detail") or code)
+    return other_status(answer, error.get("detail") or error_text(body))

@@ -1,0 +1,97 @@
+"""SearXNG on the operator's own instance. 403 is a setting there; no results with silent engines is an outage."""
+
+from typing import Any
+
+from pincite.domain.errors import InvalidSetting, PinciteError, SearchProviderUnavailable
+from pincite.domain.search import Query, SearchResponse, Topic
+from pincite.search.answers import (
+    Extras,
+    Row,
+    bad_request,
+    build_response,
+    clean,
+    rate_limited,
+    retry_after_s,
+    rows_in,
+)
+from pincite.search.api import Answer, ProviderSettings
+from pincite.search.catalogue import CATALOGUE
+from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.request import time_range, with_site_operators
+
+_CARD = CATALOGUE["searxng"]
+_CATEGORY = {Topic.GENERAL: "general", Topic.NEWS: "news", Topic.RESEARCH: "science", Topic.CODE: "it"}
+_JSON_FIX = "In the instance's settings.yml set  search: formats: [html, json]  and restart it."
+
+
+class SearXng(ApiProvider):
+    """Implements `ports.SearchProvider`."""
+
+    name = "searxng"
+
+    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+        # The instance's limiter wants these headers in this form, or it answers 429.
+        headers = {"Accept": "text/html,application/json;q=0.9", "Accept-Language": "en,*;q=0.5"}
+        super().__init__(settings, around, headers)
+
+    async def search(self, query: Query) -> SearchResponse:
+        """The instance's first page of merged results."""
+        now = self.around.clock.now()
+        params = {
+            "q": _without_bangs(with_site_operators(query, _CARD.query_chars)),
+            "format": "json",
+            "categories": _CATEGORY[query.topic],
+        }
+        if query.constraints.language:
+            params["language"] = query.constraints.language
+        if span := time_range(query.constraints.since, query.constraints.until, now.date()):
+            params["time_range"] = span
+        answer = await self.kept(await self.api.get("/search", params), query)
+        if answer.status != 200:
+            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
+        if "html" in answer.headers.get("content-type", ""):
+            raise InvalidSetting("searxng answered with HTML", reason="json_disabled", hint=_JSON_FIX)
+        body = answer.object()
+        found = rows_in(self.name, body.get("results"), "results")
+        if not found and body.get("unresponsive_engines"):
+            raise SearchProviderUnavailable(
+                f"searxng: none of its engines answered ({_engines(body)})", reason="engines_unresponsive"
+            )
+        rows = [
+            Row(row.get("title"), row.get("url"), row.get("content"), row.get("score"),
+                row.get("publishedDate") or row.get("pubdate"))
+            for row in found
+        ]  # fmt: skip
+        said = _answer(body) if query.include_answer else None
+        return build_response(
+            self.name, query, rows, now, Extras(said, body.get("suggestions")), policy=self.around.policy
+        )
+
+
+def _without_bangs(text: str) -> str:
+    """The text without the marks by which a query could pick engines or leave the instance (`!g`, `:fr`)."""
+    return " ".join(filter(None, (word.lstrip("!:?") if word[0] in "!:?" else word for word in text.split())))
+
+
+def _answer(body: dict[str, Any]) -> Any:
+    answers = body.get("answers")
+    first = answers[0] if isinstance(answers, list) and answers else None
+    return first.get("answer") if isinstance(first, dict) else first
+
+
+def _engines(body: dict[str, Any]) -> str:
+    entries = body["unresponsive_engines"]
+    if not isinstance(entries, list):
+        return "unknown"
+    texts = (": ".join(str(part) for part in entry) if isinstance(entry, list) else str(entry) for entry in entries[:6])
+    return clean("; ".join(texts), 200)
+
+
+def _error(answer: Answer, wait_s: float | None) -> PinciteError:
+    if answer.status == 403:
+        return InvalidSetting("this SearXNG does not give out JSON", reason="json_disabled", hint=_JSON_FIX)
+    if answer.status == 429:
+        return rate_limited("searxng", 60.0 if wait_s is None else wait_s)
+    if answer.status in {400, 422}:
+        return bad_request("searxng", error_text(answer.quiet_object()))
+    return other_status(answer, error_text(answer.quiet_object()))

@@ -1,0 +1,114 @@
+"""Serper: POST /search and /news. A bad key is 403; an empty account is 400 with "Not enough credits"."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.search import Query, SearchResponse, Topic
+from pincite.search.answers import (
+    Extras,
+    Row,
+    bad_key,
+    bad_request,
+    build_response,
+    missing_key,
+    out_of_credit,
+    rate_limited,
+    retry_after_s,
+    rows_in,
+)
+from pincite.search.api import Answer, ProviderSettings, wrong_shape
+from pincite.search.catalogue import CATALOGUE
+from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.request import google_tbs, with_site_operators
+
+_CARD = CATALOGUE["serper"]
+_USD_PER_CREDIT = Decimal("0.001")
+_BATCH = 100
+
+
+class Serper(ApiProvider):
+    """Implements `ports.BatchSearchProvider`."""
+
+    name = "serper"
+    batch_size = _BATCH
+
+    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+        if not settings.api_key:
+            raise missing_key(self.name, _CARD.key_variable)
+        super().__init__(settings, around, {"X-API-KEY": settings.api_key})
+
+    async def search(self, query: Query) -> SearchResponse:
+        """One page of web or news results."""
+        path = "/news" if query.topic is Topic.NEWS else "/search"
+        body = request_body(query, self.around.clock.now().date())
+        answer = await self.kept(await self.api.post_json(path, body), query)
+        self._check(answer)
+        return self._response(answer.object(), query)
+
+    async def search_many(self, queries: Sequence[Query]) -> Sequence[SearchResponse]:
+        """The answers to several queries of one kind (all news or none), by one call. Errors: as `search`."""
+        today = self.around.clock.now().date()
+        path = "/news" if queries[0].topic is Topic.NEWS else "/search"
+        answer = await self.kept(
+            await self.api.post_json(path, [request_body(query, today) for query in queries]), queries[0]
+        )
+        self._check(answer)
+        bodies = answer.json()
+        if not isinstance(bodies, list) or len(bodies) != len(queries):
+            raise wrong_shape(self.name, "a batch of another length came back")
+        return tuple(
+            self._response(body if isinstance(body, dict) else {}, query)
+            for body, query in zip(bodies, queries, strict=True)
+        )
+
+    def _check(self, answer: Answer) -> None:
+        if answer.status != 200:
+            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), self.around.clock.now()))
+
+    def _response(self, body: Mapping[str, Any], query: Query) -> SearchResponse:
+        found = body.get("news") if query.topic is Topic.NEWS else body.get("organic")
+        rows = [
+            Row(row.get("title"), row.get("link"), row.get("snippet"), None, row.get("date"))
+            for row in rows_in(self.name, found, "organic")
+        ]
+        asked = [row.get("question") for row in rows_in(self.name, body.get("peopleAlsoAsk"), "peopleAlsoAsk")]
+        related = [row.get("query") for row in rows_in(self.name, body.get("relatedSearches"), "relatedSearches")]
+        box = body.get("answerBox")
+        said = (box.get("answer") or box.get("snippet")) if isinstance(box, Mapping) and query.include_answer else None
+        extras = Extras(said, [*asked, *related], _cost(body, query))
+        return build_response(self.name, query, rows, self.around.clock.now(), extras, policy=self.around.policy)
+
+
+def request_body(query: Query, today: date) -> dict[str, Any]:
+    """The body; more than ten results would cost two credits and are asked for only when the caller did."""
+    body: dict[str, Any] = {"q": with_site_operators(query, _CARD.query_chars), "num": min(query.max_results, 100)}
+    if query.region:
+        body["gl"] = query.region[-2:].lower()
+    if query.constraints.language:
+        body["hl"] = query.constraints.language[:2].lower()
+    if tbs := google_tbs(query.constraints.since, query.constraints.until, today):
+        body["tbs"] = tbs
+    return body
+
+
+def _cost(body: Mapping[str, Any], query: Query) -> Decimal:
+    used = body.get("credits")
+    if isinstance(used, int) and not isinstance(used, bool) and 0 <= used < 1000:
+        return used * _USD_PER_CREDIT
+    return _USD_PER_CREDIT * (2 if query.max_results > 10 else 1)
+
+
+def _error(answer: Answer, wait_s: float | None) -> PinciteError:
+    text = error_text(answer.quiet_object())
+    if answer.status in {401, 403}:
+        return bad_key("serper", _CARD.key_variable)
+    if "credit" in text.lower() and answer.status in {400, 402, 429}:
+        return out_of_credit("serper")
+    if answer.status == 429:
+        return rate_limited("serper", wait_s)
+    if answer.status in {400, 422}:
+        return bad_request("serper", text)
+    return other_status(answer, text)

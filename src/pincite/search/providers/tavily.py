@@ -1,0 +1,101 @@
+"""Tavily: POST /search with a bearer key. Quota is 432 and 433, not 402."""
+
+from decimal import Decimal
+from typing import Any
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.search import Query, SearchResponse, Topic
+from pincite.search.answers import (
+    Extras,
+    Row,
+    bad_key,
+    bad_request,
+    build_response,
+    missing_key,
+    out_of_credit,
+    rate_limited,
+    retry_after_s,
+    rows_in,
+)
+from pincite.search.api import Answer, ProviderSettings
+from pincite.search.catalogue import CATALOGUE
+from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.regions import country_name
+from pincite.search.request import is_advanced, shortened
+
+_USD_PER_CREDIT = Decimal("0.008")
+_CARD = CATALOGUE["tavily"]
+
+
+class Tavily(ApiProvider):
+    """Implements `ports.SearchProvider`."""
+
+    name = "tavily"
+
+    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+        if not settings.api_key:
+            raise missing_key(self.name, _CARD.key_variable)
+        super().__init__(settings, around, {"Authorization": f"Bearer {settings.api_key}"})
+
+    async def search(self, query: Query) -> SearchResponse:
+        """One search, basic (1 credit) or advanced (2)."""
+        answer = await self.kept(await self.api.post_json("/search", request_body(query)), query)
+        now = self.around.clock.now()
+        if answer.status != 200:
+            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
+        body = answer.object()
+        rows = [
+            Row(row.get("title"), row.get("url"), row.get("content"), row.get("score"), row.get("published_date"))
+            for row in rows_in(self.name, body.get("results"), "results")
+        ]
+        extras = Extras(body.get("answer"), body.get("follow_up_questions"), _cost(body, query))
+        return build_response(self.name, query, rows, now, extras, policy=self.around.policy)
+
+
+def request_body(query: Query) -> dict[str, Any]:
+    """The body: no raw content and no images are ever asked for."""
+    constraints = query.constraints
+    body: dict[str, Any] = {
+        "query": shortened(query.text, _CARD.query_chars),
+        "max_results": min(query.max_results, _CARD.max_results),
+        "search_depth": "advanced" if is_advanced(query) else "basic",
+        "topic": "news" if query.topic is Topic.NEWS else "general",
+        "include_answer": query.include_answer,
+        "include_raw_content": False,
+        "include_images": False,
+        "include_usage": True,
+    }
+    if constraints.include_domains:
+        body["include_domains"] = list(constraints.include_domains[:300])
+    if constraints.exclude_domains:
+        body["exclude_domains"] = list(constraints.exclude_domains[:150])
+    if constraints.since:
+        body["start_date"] = constraints.since.isoformat()
+    if constraints.until:
+        body["end_date"] = constraints.until.isoformat()
+    if (country := country_name(query.region)) and body["topic"] == "general":
+        body["country"] = country
+    return body
+
+
+def _cost(body: dict[str, Any], query: Query) -> Decimal:
+    usage = body.get("usage")
+    used = usage.get("credits") if isinstance(usage, dict) else None
+    if isinstance(used, int) and 0 <= used < 1000:
+        return used * _USD_PER_CREDIT
+    return _CARD.cost(query.depth) or Decimal(0)
+
+
+def _error(answer: Answer, wait_s: float | None) -> PinciteError:
+    body = answer.quiet_object()
+    if answer.status in {401, 403}:
+        return bad_key("tavily", _CARD.key_variable)
+    if answer.status in {432, 433}:
+        return out_of_credit("tavily")
+    if answer.status == 429:
+        error = body.get("error")
+        told = error.get("retry_after_seconds") if isinstance(error, dict) else None
+        return rate_limited("tavily", wait_s if wait_s is not None else float(told) if isinstance(told, int) else None)
+    if answer.status in {400, 422}:
+        return bad_request("tavily", error_text(body))
+    return other_status(answer, error_text(body))

@@ -1,0 +1,190 @@
+"""A query made fit to send: checked, put into the operators an engine understands, and named by cache keys."""
+
+import json
+import re
+import unicodedata
+from dataclasses import replace
+from datetime import date
+
+from pincite.domain.codec import to_json
+from pincite.domain.errors import InvalidInput, InvalidTopic
+from pincite.domain.ids import sha256_hex
+from pincite.domain.search import Constraints, Depth, Query, Topic
+from pincite.search.intent import KIND_WORDS
+from pincite.text.tokens import is_stop, stem, words
+
+MAX_QUERY_CHARS = 2_000
+MAX_RESULTS = 10
+KEY_VERSION = 2
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff]")
+_DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#.]+|localhost")
+_CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})?", re.IGNORECASE)
+_DIRECTION = re.compile(
+    r"\b(?:from|into|before|after|than|versus|vs|without|not|no|never|except|between|by)\b|(?<!how )\bto\b"
+)
+
+
+def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
+    """The query with control characters, double spaces and list noise removed.
+
+    Errors:
+        InvalidTopic: `query_empty`, `query_too_long`.
+        InvalidInput: `max_results`, `dates_contradict`, `domains_contradict`, `domain_syntax`, `language`, `region`.
+    """
+    text = " ".join(_CONTROL.sub(" ", unicodedata.normalize("NFC", query.text)).split())
+    if not any(character.isalnum() for character in text):
+        raise InvalidTopic("the query has no word in it", reason="query_empty", hint="Give at least one word.")
+    if len(text) > MAX_QUERY_CHARS:
+        raise InvalidTopic(
+            f"the query has {len(text)} characters, {MAX_QUERY_CHARS} are the most", reason="query_too_long",
+            hint="Ask in a sentence or two; for a long text use research.",
+        )  # fmt: skip
+    if not 1 <= query.max_results <= max_results:
+        raise InvalidInput(f"max_results must be 1 to {max_results}, not {query.max_results}", reason="max_results")
+    for name, value in (("language", query.constraints.language), ("region", query.region)):
+        if value is not None and not _CODE.fullmatch(value):
+            raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)
+    return replace(query, text=text, constraints=_checked_constraints(query.constraints))
+
+
+def _checked_constraints(constraints: Constraints) -> Constraints:
+    if constraints.since and constraints.until and constraints.since > constraints.until:
+        raise InvalidInput("since is later than until", reason="dates_contradict")
+    include, exclude, prefer = (
+        tuple(dict.fromkeys(_domain(entry) for entry in entries if entry.strip()))
+        for entries in (constraints.include_domains, constraints.exclude_domains, constraints.prefer_domains)
+    )
+    both = sorted(set(include) & set(exclude))
+    if both:
+        raise InvalidInput(f"{', '.join(both)} is both included and excluded", reason="domains_contradict")
+    return replace(constraints, include_domains=include, exclude_domains=exclude, prefer_domains=prefer)
+
+
+def _domain(entry: str) -> str:
+    name = re.sub(r"^(?:https?://)?(?:\*\.)?", "", entry.strip().lower()).rstrip("/.").partition("/")[0]
+    if not _DOMAIN.fullmatch(name.partition(":")[0]):
+        raise InvalidInput(f"{entry[:60]!r} is not a domain", reason="domain_syntax", hint="Write it as example.org.")
+    return name
+
+
+def with_site_operators(query: Query, max_chars: int) -> str:
+    """The text with the domain lists as `site:` operators, as many as fit; all are re-checked on the results."""
+    include, exclude = query.constraints.include_domains, query.constraints.exclude_domains
+    text = shortened(query.text, max_chars)
+    if include:
+        sites: list[str] = []
+        for domain in include:
+            if len(text) + len(" OR ".join([*sites, f"site:{domain}"])) + 5 > max_chars:
+                break
+            sites.append(f"site:{domain}")
+        if sites:
+            text = f"{text} {sites[0]}" if len(sites) == 1 else f"{text} ({' OR '.join(sites)})"
+    for domain in exclude:
+        if len(text) + len(domain) + 7 > max_chars:
+            break
+        text = f"{text} -site:{domain}"
+    return text
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """The text cut at a word when it is longer than the engine takes."""
+    if len(text) <= max_chars:
+        return text
+    return text[:max_chars].rsplit(" ", 1)[0] or text[:max_chars]
+
+
+def time_range(since: date | None, until: date | None, today: date) -> str | None:
+    """The smallest of day, week, month, year back from today that holds all of `since`; None when none fits."""
+    if since is None or (until is not None and until < today):
+        return None
+    days = (today - since).days
+    for name, length in (("day", 1), ("week", 7), ("month", 31), ("year", 366)):
+        if days <= length:
+            return name
+    return None
+
+
+def google_tbs(since: date | None, until: date | None, today: date) -> str | None:
+    """A date range in the words of engines that speak Google's `tbs`."""
+    if since is None and until is None:
+        return None
+    parts = ["cdr:1"]
+    if since:
+        parts.append(f"cd_min:{since:%m/%d/%Y}")
+    parts.append(f"cd_max:{until or today:%m/%d/%Y}")
+    return ",".join(parts)
+
+
+# ---- cache keys -------------------------------------------------------------------------------------------
+
+
+def exact_key(query: Query, sources: tuple[str, ...]) -> str:
+    """Hash of all that decides an answer; case, spacing and final punctuation of the text do not."""
+    return _hash("exact", folded_text(query.text), query, sources)
+
+
+def near_key(query: Query, sources: tuple[str, ...]) -> str | None:
+    """Hash that wordings of the same need share: same subject words and same filters. None when it isn't safe.
+
+    Left out are stop words and words for the kind of page. Words that carry a direction or a negation, quotes and
+    search operators keep their order or rule the level out; numbers and codes always count.
+    """
+    text = folded_text(query.text)
+    if any(mark in query.text for mark in ('"', "site:", "intitle:", " -", " OR ")):
+        return None
+    subject = [word if not word.isalpha() else stem(word) for word in _subject_words(text)]
+    if len(subject) < 3:
+        return None
+    ordered = subject if _DIRECTION.search(text) else sorted(set(subject))
+    negated = [
+        word for word in words(text) if word in {"not", "no", "never", "without", "except"} or word.endswith("n't")
+    ]
+    return _hash("near", " ".join([*ordered, *negated]), query, sources)
+
+
+def _subject_words(text: str) -> list[str]:
+    return [
+        word
+        for word in words(text)
+        if not is_stop(word) and word not in KIND_WORDS and (len(word) > 1 or word.isdigit())
+    ]
+
+
+def similarity(one: str, other: str) -> float:
+    """Share of subject words two texts have in common, 0 to 1."""
+    first, second = ({stem(word) for word in _subject_words(folded_text(text))} for text in (one, other))
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+def folded_text(text: str) -> str:
+    """The text as keys see it: NFKC, case folded, spacing evened out, closing punctuation dropped."""
+    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return re.sub(r"[\s?!.,;:…]+$", "", folded)
+
+
+def _hash(level: str, text: str, query: Query, sources: tuple[str, ...]) -> str:
+    constraints = query.constraints
+    defaults = replace(
+        constraints,
+        include_domains=tuple(sorted(constraints.include_domains)),
+        exclude_domains=tuple(sorted(constraints.exclude_domains)),
+        prefer_domains=tuple(sorted(constraints.prefer_domains)),
+        language=(constraints.language or "").lower() or None,
+    )
+    shape = {
+        "level": level, "version": KEY_VERSION, "text": text, "sources": list(sources),
+        "constraints": to_json(defaults), "region": (query.region or "").lower(), "topic": query.topic.value,
+        "depth": query.depth.value if query.depth else "", "max_results": query.max_results,
+        "answer": query.include_answer,
+    }  # fmt: skip
+    return sha256_hex(json.dumps(shape, sort_keys=True, ensure_ascii=False).encode())
+
+
+def wants(query: Query, topic: Topic) -> bool:
+    """Whether the caller set this topic."""
+    return query.topic is topic
+
+
+def is_advanced(query: Query) -> bool:
+    """Whether the deeper, dearer search is asked for."""
+    return query.depth is Depth.ADVANCED

@@ -1,0 +1,372 @@
+"""The search front door: gate, cache, routing, failover, fusion and filters around the engines."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from types import TracebackType
+
+import anyio
+from anyio.abc import TaskGroup
+
+from pincite.domain.errors import InvalidInput, PinciteError, SearchProviderUnavailable, Timeout
+from pincite.domain.search import Query, SearchInfo, SearchResponse
+from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
+from pincite.runtime.breaker import MemoryBreaker
+from pincite.runtime.clock import SystemClock
+from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter
+from pincite.runtime.single_flight import SingleFlight
+from pincite.search.calls import Caller, Conditions, Trail
+from pincite.search.catalogue import Terms, card_of
+from pincite.search.filters import QualityRules, apply_filters, cap_and_rank, coverage, drop_irrelevant, subject_terms
+from pincite.search.fusion import fuse
+from pincite.search.gate import GateRules, RetrievalContext, gate
+from pincite.search.intent import Intent, intent_of
+from pincite.search.request import MAX_RESULTS, checked, exact_key
+from pincite.search.router import Engine, Pace, Router, engine_of
+from pincite.search.spending import Spending
+from pincite.search.store import AnswerStore, CacheCounts, Found, Scopes
+
+AUTO = ("auto",)
+SEARCH_DEADLINE_S = 60.0
+CALL_DEADLINE_S = 10.0
+_MISS_COVERAGE = 0.34
+_OTHER_PROCESS_WAIT_S = 2.0
+_POLL_S = 0.1
+_MANY_AT_ONCE = 8
+_MOST_LEASES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The settings of the front door. `terms` are the operator's own contracts, by engine name."""
+
+    scopes: Scopes = Scopes()
+    max_results: int = MAX_RESULTS
+    deadline_s: float = SEARCH_DEADLINE_S
+    call_deadline_s: float = CALL_DEADLINE_S
+    hedge_after_s: float | None = 4.0
+    pace_usd_per_month: Decimal | None = Decimal(45)
+    near_duplicates: bool = True
+    quality: QualityRules = QualityRules()
+    gate: GateRules = GateRules()
+    terms: dict[str, Terms] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One query on its way."""
+
+    query: Query
+    intent: Intent
+    sources: tuple[str, ...]
+    scopes: Scopes
+    conditions: Conditions
+
+
+class SearchService:
+    """Implements `ports.Search` over any number of engines.
+
+    Entered as a context manager it refreshes answers that are just past their time behind the caller's back, and
+    closes the engines at the end; without that it works the same, but refreshes in front of the caller.
+    """
+
+    def __init__(
+        self,
+        providers: Sequence[SearchProvider | Engine],
+        *,
+        clock: Clock | None = None,
+        limiter: Limiter | None = None,
+        breaker: Breaker | None = None,
+        cache: Cache | None = None,
+        options: SearchOptions = SearchOptions(),
+    ) -> None:
+        self._engines = tuple(engine_of(provider) for provider in providers)
+        self._clock: Clock = clock or SystemClock()
+        rates = {engine.key: engine.card.rates for engine in self._engines}
+        self._limiter = limiter or MemoryLimiter(self._clock, rates)
+        self._options = options
+        pace = options.pace_usd_per_month
+        self._router = Router(self._clock, None if pace is None else Pace(self._clock, pace))
+        self._caller = Caller(
+            self._clock,
+            self._limiter,
+            breaker or MemoryBreaker(self._clock),
+            self._router,
+            call_deadline_s=options.call_deadline_s,
+        )
+        self._store = None
+        if cache is not None:
+            self._store = AnswerStore(cache, self._clock, near_duplicates=options.near_duplicates)
+        self._flights: SingleFlight[SearchResponse] = SingleFlight()
+        self._own_leases: OrderedDict[str, float] = OrderedDict()
+        self._behind: TaskGroup | None = None
+        self._stack = AsyncExitStack()
+        self._counts = CacheCounts()
+
+    async def __aenter__(self) -> "SearchService":
+        for engine in self._engines:
+            close: Callable[[], object] | None = getattr(engine.provider, "aclose", None)
+            if close is not None:
+                self._stack.push_async_callback(close)  # type: ignore[arg-type]  # every aclose is async
+        self._behind = await self._stack.enter_async_context(anyio.create_task_group())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._behind is not None:
+            self._behind.cancel_scope.cancel()
+            self._behind = None
+        await self._stack.__aexit__(kind, error, trace)
+
+    @property
+    def counts(self) -> CacheCounts:
+        """How cache lookups ended so far."""
+        return self._store.counts if self._store is not None else self._counts
+
+    async def search(
+        self,
+        query: Query,
+        *,
+        sources: tuple[str, ...] = AUTO,
+        priority: int = INTERACTIVE,
+        spending: Spending | None = None,
+        context: RetrievalContext | None = None,
+        scopes: Scopes | None = None,
+    ) -> SearchResponse:
+        """Results of the best engine, or of several named ones fused.
+
+        Args:
+            query: what to look for.
+            sources: `auto`, or names of engines; more than one name fuses their results.
+            priority: lane of the limits (`runtime.limiter`: CRITICAL, INTERACTIVE, BATCH).
+            spending: caps of the caller; None means none besides the settings.
+            context: what the caller's own retrieval came to; the gate may then spare the web.
+            scopes: whose cache; the settings decide when None.
+
+        Errors:
+            InvalidTopic, InvalidInput, InvalidSetting: the request.
+            BudgetExhausted: nothing may be spent.
+            SearchProviderUnavailable: every engine failed and nothing is cached.
+            Timeout: `search_total`.
+        """
+        start = self._clock.monotonic_s()
+        job = self._job(query, sources, priority, spending, scopes)
+        if context is not None:
+            verdict = gate(job.query, context, self._options.gate)
+            if not verdict.needs_web:
+                return await self._without_web(job, verdict.reason)
+        response = await self._answer(job)
+        latency_ms = round((self._clock.monotonic_s() - start) * 1000, 1)
+        return replace(response, info=replace(response.info, latency_ms=latency_ms))
+
+    def _job(
+        self, query: Query, sources: tuple[str, ...], priority: int, spending: Spending | None, scopes: Scopes | None
+    ) -> _Job:
+        options = self._options
+        clean = checked(query, max_results=options.max_results)
+        hedge = options.hedge_after_s if priority <= INTERACTIVE else None
+        conditions = Conditions(priority, spending, options.deadline_s, hedge)
+        self._chosen(sources)
+        return _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
+
+    def explain(self, query: Query, sources: tuple[str, ...] = AUTO) -> tuple[str, ...]:
+        """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""
+        clean = checked(query, max_results=self._options.max_results)
+        intent = intent_of(clean)
+        lines = [f"intent: {intent.value}"]
+        for n, route in enumerate(self._router.order(clean, intent, self._chosen(sources), peek=True), start=1):
+            price = "price unknown" if route.cost_usd is None else f"${route.cost_usd}"
+            resting = self._router.resting(route.engine)
+            rest = f"; resting: {resting.reason}" if resting else ""
+            lines.append(f"{n}. {route.engine.provider.name} ({route.depth.value}, {price}): {route.why}{rest}")
+        return tuple(lines)
+
+    # ---- cache ---------------------------------------------------------------------------------------------
+
+    async def _without_web(self, job: _Job, reason: str) -> SearchResponse:
+        found = await self._store.find(job.query, job.sources, job.scopes) if self._store else None
+        if found is None:
+            return SearchResponse(job.query.text, info=SearchInfo(cache="off", reason=f"no web needed: {reason}"))
+        response = _from_cache(found)
+        return replace(response, info=replace(response.info, reason=f"no web needed: {reason}"))
+
+    async def _answer(self, job: _Job) -> SearchResponse:
+        if self._store is None:
+            return await self._fresh(job)
+        counts = self._store.counts
+        found = await self._store.find(job.query, job.sources, job.scopes)
+        if found is not None and found.fresh:
+            counts.hit += 1
+            counts.near += found.level == "near"
+            return _from_cache(found)
+        if found is not None and found.revalidate and self._behind is not None:
+            counts.stale += 1
+            self._behind.start_soon(self._refresh, job)
+            return _from_cache(found)
+        try:
+            response, coalesced = await self._flights.run(self._flight_key(job), partial(self._fetch, job))
+        except PinciteError as error:
+            if found is None or isinstance(error, InvalidInput):
+                raise
+            counts.stale += 1
+            return _after_failure(found, error)
+        counts.coalesced += coalesced
+        counts.miss += not coalesced
+        if not coalesced:
+            return response
+        info = replace(response.info, cache="coalesced", cost_usd=Decimal(0))
+        return replace(response, query=job.query.text, info=info)
+
+    def _flight_key(self, job: _Job) -> str:
+        return f"{job.scopes.private}\x1f{job.scopes.shared}\x1f{exact_key(job.query, job.sources)}"
+
+    async def _refresh(self, job: _Job) -> None:
+        try:
+            await self._flights.run(self._flight_key(job), partial(self._fetch, job))
+        except PinciteError:
+            return  # the stale answer was given already; the next caller tries again
+
+    async def _fetch(self, job: _Job) -> SearchResponse:
+        """Ask the engines and store the answer, unless another process is doing just that."""
+        if self._store is None:
+            return await self._fresh(job)
+        elsewhere = await self._await_other_process(self._store, job)
+        if elsewhere is not None:
+            return _from_cache(elsewhere)
+        response = await self._fresh(job)
+        await self._store.keep(job.query, job.sources, job.scopes, response, job.intent, self._terms(response))
+        return response
+
+    async def _await_other_process(self, store: AnswerStore, job: _Job) -> Found | None:
+        key, now = self._flight_key(job), self._clock.monotonic_s()
+        if await store.lease(job.query, job.sources, job.scopes, self._options.call_deadline_s):
+            self._own_leases[key] = now + self._options.call_deadline_s
+            while len(self._own_leases) > _MOST_LEASES:
+                self._own_leases.popitem(last=False)
+            return None
+        if self._own_leases.get(key, 0.0) > now:
+            return None  # our own call of a moment ago, which failed
+        end = self._clock.monotonic_s() + _OTHER_PROCESS_WAIT_S
+        while self._clock.monotonic_s() < end:
+            await self._clock.sleep(_POLL_S)
+            found = await store.find(job.query, job.sources, job.scopes)
+            if found is not None and found.fresh:
+                return found
+        return None
+
+    def _terms(self, response: SearchResponse) -> Terms:
+        """The strictest terms of the engines whose answers are in the response."""
+        names = dict.fromkeys(attempt.provider for attempt in response.info.providers_tried if attempt.outcome == "ok")
+        terms = [self._options.terms.get(name, card_of(name).terms) for name in names]
+        combined = terms[0] if terms else Terms()
+        for other in terms[1:]:
+            combined = combined.strictest(other)
+        return combined
+
+    # ---- engines -------------------------------------------------------------------------------------------
+
+    def _chosen(self, sources: tuple[str, ...]) -> tuple[Engine, ...]:
+        """The engines that `sources` names. Errors: InvalidSetting, InvalidInput (`unknown_provider`)."""
+        if sources == AUTO:
+            chosen = tuple(engine for engine in self._engines if engine.provider.name != "local") or self._engines
+        else:
+            for name in sources:
+                card_of(name)  # a retired one says so
+            chosen = tuple(engine for engine in self._engines if engine.provider.name in sources)
+            known = {engine.provider.name for engine in self._engines}
+            missing = [name for name in sources if name not in known]
+            if missing:
+                raise self._not_there(missing[0])
+        return chosen
+
+    def _not_there(self, name: str) -> InvalidInput:
+        variable = card_of(name).key_variable
+        there = ", ".join(dict.fromkeys(engine.provider.name for engine in self._engines)) or "none"
+        return InvalidInput(
+            f"there is no search provider {name!r} here; set up: {there}",
+            reason="unknown_provider",
+            hint=f"Set {variable} to use {name}." if variable else f"Use one of: {there}.",
+        )
+
+    async def _fresh(self, job: _Job) -> SearchResponse:
+        trail = Trail()
+        engines = self._chosen(job.sources)
+        if not engines:
+            raise SearchProviderUnavailable(
+                "no search provider is set up", hint="Set a key, or use --source local:PATH."
+            )
+        routes = self._router.order(job.query, job.intent, engines)
+        several = job.sources != AUTO and len({engine.provider.name for engine in engines}) > 1
+        dropped: Counter[str] = Counter()
+        try:
+            with anyio.fail_after(job.conditions.deadline_s):
+                if several:
+                    answers = await self._caller.all_of(routes, job.query, job.conditions, trail)
+                else:
+                    good = partial(self._is_good, job)
+                    answers = await self._caller.first_good(routes, job.query, job.conditions, trail, good)
+        except TimeoutError:
+            raise Timeout(
+                f"the search took longer than {job.conditions.deadline_s:g} s in all", reason="search_total"
+            ) from None
+        return self._assembled(job, answers, trail, dropped)
+
+    def _is_good(self, job: _Job, response: SearchResponse) -> bool:
+        """Whether the answer has a hit that holds enough of what the query is about."""
+        kept = apply_filters(job.query, response.results, self._options.quality, Counter())
+        wanted = subject_terms(job.query.text)
+        return any(coverage(wanted, hit) >= _MISS_COVERAGE for hit in kept)
+
+    def _assembled(
+        self, job: _Job, answers: Sequence[SearchResponse], trail: Trail, dropped: Counter[str]
+    ) -> SearchResponse:
+        quality = self._options.quality
+        for answer in answers:
+            dropped.update(answer.info.dropped)
+        filtered = [
+            replace(answer, results=apply_filters(job.query, answer.results, quality, dropped)) for answer in answers
+        ]
+        if len(filtered) == 1:
+            ranked = filtered[0].results
+        else:
+            pages = fuse(job.query, filtered, job.intent, self._clock.now())
+            dropped["duplicate"] += sum(len(answer.results) for answer in filtered) - len(pages)
+            ranked = tuple(page.result for page in pages)
+        relevant = drop_irrelevant(job.query, ranked, quality, dropped)
+        notes = list(dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason))
+        info = SearchInfo(
+            providers_tried=tuple(trail.attempts),
+            cache="miss" if self._store is not None else "off",
+            fetched_at=self._clock.now(),
+            cost_usd=trail.cost_usd,
+            dropped={name: count for name, count in dropped.items() if count},
+            reason="; ".join(notes),
+        )
+        return SearchResponse(
+            query=job.query.text,
+            results=cap_and_rank(job.query, relevant, dropped),
+            answer=next((answer.answer for answer in answers if answer.answer), None)
+            if job.query.include_answer
+            else None,
+            follow_up_questions=tuple(dict.fromkeys(text for answer in answers for text in answer.follow_up_questions)),
+            info=info,
+        )
+
+
+def _from_cache(found: Found) -> SearchResponse:
+    label = found.level if found.fresh else "stale"
+    info = replace(found.response.info, cache=label, stale=not found.fresh, cost_usd=Decimal(0))
+    return replace(found.response, info=info)
+
+
+def _after_failure(found: Found, error: PinciteError) -> SearchResponse:
+    causes = error.causes if isinstance(error, SearchProviderUnavailable) else {}
+    said = "; ".join(f"{name}: {cause.reason}" for name, cause in causes.items()) or error.reason
+    response = _from_cache(found)
+    return replace(
+        response, info=replace(response.info, reason=f"kept from before, since every provider failed ({said})")
+    )

@@ -1,0 +1,62 @@
+"""Caps on the calls and dollars of searches, reserved before the call and settled after."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Protocol
+
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.errors import BudgetExhausted
+
+
+class Spending(Protocol):
+    """What a caller lets a search spend. A run's ledger can stand behind it."""
+
+    async def reserve(self, estimate: Usage) -> None:
+        """Set the estimate aside. Errors: BudgetExhausted (nothing may be called)."""
+        ...
+
+    async def settle(self, estimate: Usage, actual: Usage) -> None:
+        """Replace the estimate by what it came to."""
+        ...
+
+    def caps_money(self) -> bool:
+        """Whether there is a cap on dollars, so that a call of unknown price must be refused."""
+        ...
+
+
+class Purse:
+    """Implements `Spending` over a budget in memory, for one request or one process."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.used = Usage()
+
+    async def reserve(self, estimate: Usage) -> None:
+        """Set the estimate aside. Errors: BudgetExhausted with the name of the cap."""
+        cap = self._budget.first_exceeded(self.used + estimate)
+        if cap is not None:
+            raise BudgetExhausted(f"the cap on {cap} does not allow this search", reason=cap)
+        self.used = self.used + estimate
+
+    async def settle(self, estimate: Usage, actual: Usage) -> None:
+        """Replace the estimate by what it came to."""
+        self.used = self.used - estimate + actual
+
+    def caps_money(self) -> bool:
+        """Whether dollars are capped."""
+        return self._budget.cost_usd is not None
+
+
+def call_estimate(cost_usd: Decimal | None, spending: Spending | None, provider: str) -> Usage:
+    """What one call is expected to use. Errors: BudgetExhausted (`price_unknown`) under a cap on dollars."""
+    if cost_usd is None and spending is not None and spending.caps_money():
+        raise BudgetExhausted(
+            f"the price of {provider} is not known and dollars are capped", reason="price_unknown",
+            hint="Leave this provider out, or take the cap on dollars away.",
+        )  # fmt: skip
+    return Usage(searches=1, web_requests=1, cost_usd=cost_usd or Decimal(0))
+
+
+def without_price(usage: Usage) -> Usage:
+    """The same calls for free: what an engine that failed took."""
+    return replace(usage, cost_usd=Decimal(0))

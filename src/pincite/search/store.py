@@ -1,0 +1,187 @@
+"""The use of the cache by search: keys, lifetimes by kind and by the engines' terms, private and shared scopes."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import ParseError
+from pincite.domain.events import Json
+from pincite.domain.ids import sha256_hex
+from pincite.domain.search import Query, SearchResponse
+from pincite.ports import Cache, Clock, Entry
+from pincite.search.catalogue import Terms
+from pincite.search.intent import Intent
+from pincite.search.request import exact_key, near_key, similarity
+
+_HOUR_S, _DAY_S = 3_600.0, 86_400.0
+TTL_S = {
+    Intent.CURRENT_EVENT: _HOUR_S,
+    Intent.DOCUMENTATION: 7 * _DAY_S,
+    Intent.RESEARCH: 7 * _DAY_S,
+    Intent.ERROR: _DAY_S,
+    Intent.CODE: _DAY_S,
+    Intent.LOCAL: _DAY_S,
+    Intent.GENERAL: _DAY_S,
+}
+EMPTY_TTL_S = 600.0
+STALE_S = 7 * _DAY_S
+REVALIDATE_SHARE = 0.1
+NEAR_SIMILARITY = 0.8
+_NO_VALIDATORS: dict[str, str] = {}
+
+
+@dataclass(slots=True)
+class CacheCounts:
+    """How lookups ended; `hit` includes near ones."""
+
+    hit: int = 0
+    near: int = 0
+    miss: int = 0
+    stale: int = 0
+    coalesced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cached answer: `level` is `hit` or `near`; `revalidate` says that it is only just past its time."""
+
+    response: SearchResponse
+    level: str
+    fresh: bool
+    revalidate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Whose answers these are. Answers go to `shared` only where the terms of the engine allow it."""
+
+    private: str = "local"
+    shared: str | None = None
+
+
+class AnswerStore:
+    """Search answers in a `ports.Cache`."""
+
+    def __init__(self, cache: Cache, clock: Clock, *, near_duplicates: bool = True) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._near_duplicates = near_duplicates
+        self.counts = CacheCounts()
+
+    async def find(self, query: Query, sources: tuple[str, ...], scopes: Scopes) -> Found | None:
+        """The best cached answer of these scopes: fresh before stale, exact before near."""
+        stale: Found | None = None
+        for namespace in _namespaces(scopes):
+            for level, key in self._keys(query, sources):
+                found = await self._read(namespace, key, level, query)
+                if found is not None and found.fresh:
+                    return found
+                stale = stale or found
+        return stale
+
+    async def keep(
+        self,
+        query: Query,
+        sources: tuple[str, ...],
+        scopes: Scopes,
+        response: SearchResponse,
+        intent: Intent,
+        terms: Terms,
+    ) -> None:
+        """Store the answer as long as its kind and the terms allow."""
+        now = self._clock.now()
+        ttl_s = min(TTL_S[intent] if response.results else EMPTY_TTL_S, terms.cap_s())
+        stale_s = min(ttl_s + (STALE_S if response.results else 0.0), terms.cap_s())
+        if ttl_s <= 0:
+            return
+        namespace = _shared(scopes.shared) if scopes.shared and terms.may_share() else _private(scopes.private)
+        entry = Entry(
+            value=json.dumps({"text": query.text, "response": to_json(response)}, ensure_ascii=False).encode(),
+            fresh_until=now + timedelta(seconds=ttl_s),
+            stale_until=now + timedelta(seconds=stale_s),
+            stored_at=now,
+            validators=_NO_VALIDATORS,
+        )
+        keys = self._keys(query, sources)
+        await self._cache.put(namespace, keys[0][1], entry)
+        if len(keys) > 1 and response.results:
+            pointer = json.dumps({"text": query.text, "see": keys[0][1]}, ensure_ascii=False).encode()
+            await self._cache.put(namespace, keys[1][1], replace(entry, value=pointer))
+
+    async def lease(self, query: Query, sources: tuple[str, ...], scopes: Scopes, ttl_s: float) -> bool:
+        """Whether this process may ask for it now."""
+        return await self._cache.lease(_private(scopes.private), exact_key(query, sources), ttl_s)
+
+    def _keys(self, query: Query, sources: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        exact = ("hit", exact_key(query, sources))
+        near = near_key(query, sources) if self._near_duplicates else None
+        return (exact,) if near is None else (exact, ("near", near))
+
+    async def _read(self, namespace: str, key: str, level: str, query: Query) -> Found | None:
+        entry = await self._cache.get(namespace, key)
+        if entry is None:
+            return None
+        stored = _parsed(entry.value)
+        if "see" in stored:
+            if similarity(query.text, str(stored.get("text", ""))) < NEAR_SIMILARITY:
+                return None
+            entry = await self._cache.get(namespace, str(stored["see"]))
+            if entry is None:
+                return None
+            stored = _parsed(entry.value)
+        try:
+            response = from_json(SearchResponse, stored.get("response"))
+        except ParseError:
+            return None
+        now = self._clock.now()
+        if now > entry.stale_until:
+            return None
+        grace = (entry.fresh_until - entry.stored_at) * REVALIDATE_SHARE
+        return Found(
+            replace(response, query=query.text), level, now <= entry.fresh_until, _past(entry.fresh_until, now) <= grace
+        )
+
+
+def _past(moment: datetime, now: datetime) -> timedelta:
+    return max(now - moment, timedelta(0))
+
+
+def _parsed(value: bytes) -> dict[str, Json]:
+    try:
+        stored = json.loads(value)
+    except ValueError:
+        return {}
+    return stored if isinstance(stored, dict) else {}
+
+
+def _private(scope: str) -> str:
+    return f"search/private/{scope}"
+
+
+def _shared(scope: str) -> str:
+    return f"search/shared/{scope}"
+
+
+def _namespaces(scopes: Scopes) -> tuple[str, ...]:
+    return (_private(scopes.private), *((_shared(scopes.shared),) if scopes.shared else ()))
+
+
+class RawAnswers:
+    """Keeps the engines' raw answers for audit, where their terms (or the operator's contract) allow it."""
+
+    def __init__(self, cache: Cache, clock: Clock, scope: str, terms: dict[str, Terms]) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._namespace = f"search/raw/{scope}"
+        self._terms = terms
+
+    async def keep(self, provider: str, query: Query, body: bytes) -> None:
+        """Store the answer, or nothing when the terms are unknown or forbid it."""
+        terms = self._terms.get(provider, Terms())
+        if not terms.may_keep_raw():
+            return
+        now = self._clock.now()
+        until = now + timedelta(seconds=terms.cap_s())
+        key = sha256_hex(f"{provider}\x1f{query.text}\x1f{now.isoformat()}".encode())
+        await self._cache.put(self._namespace, key, Entry(body, until, until, now, _NO_VALIDATORS))
