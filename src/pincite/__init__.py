@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from pincite.domain import errors as errors
     from pincite.fetch.extractors import extract as extract
+    from pincite.fetch.robots import robots_verdict as robots_verdict
     from pincite.urls.keys import url_key as url_key
     from pincite.urls.policy import vet_url as vet_url
     from pincite.verification.checker import check_claim as check_claim
@@ -18,6 +19,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "check_claim": ("pincite.verification.checker", "check_claim"),
     "errors": ("pincite.domain.errors", None),
     "extract": ("pincite.fetch.extractors", "extract"),
+    "robots_verdict": ("pincite.fetch.robots", "robots_verdict"),
     "url_key": ("pincite.urls.keys", "url_key"),
     "vet_url": ("pincite.urls.policy", "vet_url"),
 }

@@ -234,7 +234,10 @@ class Render(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds."""
+    """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
+
+    `validators` are conditional headers (`If-None-Match`, ...) of a stored capture; the service sets them.
+    """
 
     url: str
     mode: str = "auto"
@@ -251,6 +254,7 @@ class FetchRequest:
     include_domains: tuple[str, ...] = ()
     exclude_domains: tuple[str, ...] = ()
     deadline_s: float = 12.0
+    validators: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

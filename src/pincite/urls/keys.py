@@ -37,6 +37,15 @@ def url_key(url: str) -> str:
     return work_of(parsed) or _normalised(parsed)
 
 
+def page_key(url: str) -> str:
+    """As `url_key`, without works: the abstract and the PDF of one paper are two pages. For caches.
+
+    Errors: those of `url_key`.
+    """
+    text = url.strip(" ")
+    return text.split("#", 1)[0] if text.startswith(LOCAL_SCHEME) else _normalised(_page(text))
+
+
 def _is_work(text: str) -> bool:
     return text.startswith(("doi:", "arxiv:", "pmid:", "pmcid:", "rfc:"))
 

@@ -115,7 +115,7 @@ def check_addresses(host: str, answers: Sequence[str], policy: UrlPolicy) -> Non
     if is_internal_name(host) and policy.addresses.allow_networks:
         allowed = policy.addresses.opened  # a local name may only lead into a network that was opened for it
     if not answers or not all(allowed(answer) for answer in answers):
-        raise BlockedAddress(f"{host} does not lead to a public address", reason="address_not_public")
+        raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
 
 
 def is_internal_name(host: str) -> bool:
@@ -173,7 +173,7 @@ def _decodes(label: str) -> bool:
 def _check_host_name(host: str, policy: UrlPolicy) -> None:
     name = host.rstrip(".").lower()
     if name in METADATA_NAMES or (is_internal_name(name) and not policy.addresses.allow_networks):
-        raise BlockedAddress(f"{name} is a name of local meaning", reason="host_denied")
+        raise BlockedAddress("the host name has only local meaning", reason="host_denied")
 
 
 _LATIN_WITH = (

@@ -1,0 +1,115 @@
+"""A document as Markdown, rendered from the same blocks as its text."""
+
+import re
+from collections.abc import Iterator
+
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+
+_SPECIAL = re.compile(r"[\\`*]|<(?=[a-zA-Z/!?])|(?<=\])\((?=\S)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_LINE_START = re.compile(
+    r"^(\s*\d{0,9})((?<!\d)#{1,6}(?=\s)|(?<!\d)[-+>](?=\s|$)|(?<=\d)[.)](?=\s)|=+$|-+$)", re.MULTILINE
+)
+_FENCE = re.compile(r"`{3,}")
+_LISTS = frozenset({BlockKind.LIST_ITEM, BlockKind.TERM, BlockKind.DEFINITION})
+
+
+def document_markdown(document: Document) -> str:
+    """The blocks as CommonMark with pipe tables; page numbers of a PDF stand as HTML comments before their page."""
+    pieces: list[str] = []
+    previous: Block | None = None
+    for block in document.blocks:
+        if previous is not None:
+            tight = block.kind in _LISTS and previous.kind in _LISTS and block.kind is not BlockKind.TERM
+            pieces.append("\n" if tight else "\n\n")
+        if block.page is not None and (previous is None or previous.page != block.page):
+            pieces.append(f"<!-- page {block.page} -->\n\n")
+        pieces.append(block_markdown(block))
+        previous = block
+    return "".join(pieces)
+
+
+def block_markdown(block: Block) -> str:
+    """One block as Markdown."""
+    match block.kind:
+        case BlockKind.HEADING:
+            return f"{'#' * min(max(block.level, 1), 6)} {_inline(block, one_line=True)}"
+        case BlockKind.LIST_ITEM:
+            marker = f"{block.number or 1}." if block.ordered else "-"
+            indent = "  " * block.level + " " * (block.level if block.ordered else 0)
+            return f"{indent}{marker} {_inline(block)}".replace("\n", f"\n{indent}  ")
+        case BlockKind.TERM:
+            return f"**{_inline(block, one_line=True, plain=True)}**"
+        case BlockKind.DEFINITION:
+            return f": {_inline(block)}".replace("\n", "\n  ")
+        case BlockKind.CODE:
+            longest = max((len(run) for run in _FENCE.findall(block.text)), default=2)
+            fence = "`" * (longest + 1)
+            return f"{fence}{block.language}\n{block.text}\n{fence}"
+        case BlockKind.TABLE if block.rows:
+            return "\n".join(_table(block))
+        case BlockKind.QUOTATION:
+            return "> " + _inline(block).replace("\n", "\n> ")
+        case BlockKind.CAPTION:
+            return f"*{_inline(block, one_line=True, plain=True)}*"
+        case _:
+            return _inline(block)
+
+
+def _table(block: Block) -> Iterator[str]:
+    width = max(len(row) for row in block.rows)
+    rows = [tuple(_cell(cell) for cell in row) + ("",) * (width - len(row)) for row in block.rows]
+    header, body = (rows[0], rows[1:]) if block.has_header else (("",) * width, rows)
+    yield f"| {' | '.join(header)} |"
+    yield f"|{' --- |' * width}"
+    for row in body:
+        yield f"| {' | '.join(row)} |"
+
+
+def _cell(text: str) -> str:
+    return _escaped(" ".join(text.split())).replace("|", "\\|")
+
+
+def _inline(block: Block, *, one_line: bool = False, plain: bool = False) -> str:
+    marks = () if plain else tuple(mark for mark in block.marks if 0 <= mark.start < mark.end <= len(block.text))
+    text = _marked(block.text, 0, len(block.text), tuple(sorted(marks, key=lambda mark: (mark.start, -mark.end))))
+    text = _LINE_START.sub(r"\1\\\2", text)
+    return " ".join(text.split()) if one_line else text
+
+
+def _marked(text: str, start: int, end: int, marks: tuple[Mark, ...]) -> str:
+    """The slice with its marks, outermost first; a mark that crosses another's border is left out."""
+    pieces: list[str] = []
+    at = start
+    for index, mark in enumerate(marks):
+        if mark.start < at or mark.end > end:
+            continue
+        inner = tuple(other for other in marks[index + 1 :] if other.start >= mark.start and other.end <= mark.end)
+        pieces.append(_escaped(text[at : mark.start]))
+        pieces.append(_wrapped(text, mark, inner))
+        at = mark.end
+    pieces.append(_escaped(text[at:end]))
+    return "".join(pieces)
+
+
+def _wrapped(text: str, mark: Mark, inner: tuple[Mark, ...]) -> str:
+    content = text[mark.start : mark.end]
+    if mark.kind is MarkKind.CODE:
+        ticks = "`" * (max((len(run) for run in re.findall("`+", content)), default=0) + 1)
+        pad = " " if content.startswith("`") or content.endswith("`") else ""
+        return f"{ticks}{pad}{content}{pad}{ticks}"
+    body = _marked(text, mark.start, mark.end, inner)
+    if not body.strip():
+        return body
+    lead, trail = body[: len(body) - len(body.lstrip())], body[len(body.rstrip()) :]
+    match mark.kind:
+        case MarkKind.STRONG:
+            return f"{lead}**{body.strip()}**{trail}"
+        case MarkKind.EMPHASIS:
+            return f"{lead}*{body.strip()}*{trail}"
+        case _:
+            target = mark.href.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
+            return f"{lead}[{body.strip()}]({target}){trail}" if target else body
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda match: "\\" + match[0], text)

@@ -1,0 +1,126 @@
+"""The page straight from its host, with the whole policy at every hop."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import anyio
+
+from pincite.domain.errors import Timeout
+from pincite.domain.page import FetchRequest, Snapshot
+from pincite.fetch.captures import capture
+from pincite.fetch.client import GuardedClient
+from pincite.fetch.hops import Visit, visit
+from pincite.fetch.limits import PRODUCT_TOKEN, FetchLimits
+from pincite.fetch.page_failures import failure_of
+from pincite.fetch.politeness import HostTurns
+from pincite.fetch.retrying import retried
+from pincite.fetch.robots_gate import Admission, RobotsGate
+from pincite.fetch.signals import page_signals
+from pincite.ports import Clock
+from pincite.urls.parse import ParsedUrl
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Job:
+    """One fetch: until when it may run, and what it met on the way."""
+
+    request: FetchRequest
+    left_s: float
+    admissions: list[Admission] = field(default_factory=list)
+
+    async def timed(self, do: Callable[[], Awaitable[T]]) -> T:
+        """What `do` gives, within the time left. Errors: Timeout `deadline_total`."""
+        started = anyio.current_time()
+        try:
+            with anyio.fail_after(self.left_s):
+                return await do()
+        except TimeoutError:
+            raise Timeout("the page took longer than its deadline", reason="deadline_total", retryable=False) from None
+        finally:
+            self.left_s = max(self.left_s - (anyio.current_time() - started), 0.001)
+
+
+class DirectBackend:
+    """Implements `ports.FetchBackend` over a `GuardedClient`."""
+
+    name = "direct"
+
+    def __init__(
+        self,
+        client: GuardedClient,
+        gate: RobotsGate,
+        turns: HostTurns,
+        clock: Clock,
+        *,
+        limits: FetchLimits | None = None,
+    ) -> None:
+        self._client = client
+        self._gate = gate
+        self._turns = turns
+        self._clock = clock
+        self._limits = limits or FetchLimits()
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        """The page at the end of the redirects; failures that may pass were tried again.
+
+        The deadline covers DNS, robots.txt, redirects, retries and the body, not the wait for the host's turn.
+
+        Errors: the policy errors of `RobotsGate.admit` for any hop, the remote errors of `GuardedClient.get` and
+            `hops.visit`, those of `failure_of` for answers that aren't the page, and Timeout `deadline_total`.
+        """
+        job = _Job(request, self._limits.deadline(request.deadline_s))
+        url = await job.timed(lambda: self._admit(job, request.url))
+        async with self._turns.turn(url.host, job.admissions[-1].delay_s):
+            ends_at = anyio.current_time() + job.left_s
+            return await job.timed(lambda: retried(lambda: self._once(job), lambda: ends_at - anyio.current_time()))
+
+    async def _admit(self, job: _Job, url: str) -> ParsedUrl:
+        request = job.request
+        admission = await self._gate.admit(url, include=request.include_domains, exclude=request.exclude_domains)
+        if job.admissions and job.admissions[-1].url.host != admission.url.host:
+            await self._turns.wait(admission.url.host, admission.delay_s)
+        job.admissions.append(admission)
+        return admission.url
+
+    async def _once(self, job: _Job) -> Snapshot:
+        request = job.request
+        del job.admissions[1:]
+        seen = await visit(
+            self._client,
+            request.url,
+            lambda url: self._admit(job, url),
+            redirects_max=self._limits.redirects_max if request.allow_redirects else 0,
+            headers=_headers(request),
+        )
+        snapshot = self._captured(job, seen)
+        failure = failure_of(snapshot)
+        if failure is not None:
+            raise failure
+        return snapshot
+
+    def _captured(self, job: _Job, seen: Visit) -> Snapshot:
+        headers = seen.exchange.headers
+        now = self._clock.now()
+        admission = job.admissions[-1]
+        return capture(
+            url=job.request.url,
+            final_url=seen.final.sent,
+            status=seen.exchange.status,
+            headers=headers,
+            body=seen.exchange.body,
+            fetched_at=now,
+            via=self.name,
+            robots=admission.robots,
+            usage_signals=tuple(dict.fromkeys((*admission.signals, *page_signals(headers, PRODUCT_TOKEN, now=now)))),
+            redirects=seen.redirects,
+        )
+
+
+def _headers(request: FetchRequest) -> dict[str, str]:
+    headers = dict(request.validators)
+    if request.prefer_language:
+        headers["Accept-Language"] = request.prefer_language
+    return headers

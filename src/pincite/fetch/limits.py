@@ -1,0 +1,85 @@
+"""Numbers of the fetch front door: defaults, and ceilings that no setting and no request may pass."""
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from pincite.domain.errors import InvalidSetting
+
+PRODUCT_TOKEN = "Pincite"  # noqa: S105  # the name in robots.txt; letters only, since the RFC's grammar has no digits
+USER_AGENT = f"{PRODUCT_TOKEN}/0.1 (+https://pincite.example/docs)"
+
+INTERIM_RESPONSES_MAX = 8
+HEADER_FIELDS_MAX = 128
+HEADER_BYTES_MAX = 65_536
+HEADER_LINE_BYTES_MAX = 32_768
+ZSTD_WINDOW_BYTES_MAX = 8_388_608
+ROBOTS_BYTES_MAX = 512_000
+DNS_ANSWERS_MAX = 6
+DNS_CACHE_S = 60.0
+HAPPY_EYEBALLS_DELAY_S = 0.25
+CRAWL_DELAY_MAX_S = 30.0
+RETRY_AFTER_MAX_S = 600.0
+
+
+class BodyKind(StrEnum):
+    """What a body is for the purpose of its size limit."""
+
+    HTML = "html"
+    PDF = "pdf"
+    DOCUMENT = "document"
+
+
+CEILINGS: dict[str, float] = {
+    "html_max_bytes": 8_388_608,
+    "pdf_max_bytes": 33_554_432,
+    "document_max_bytes": 50_000_000,
+    "total_s": 40.0,
+    "render_total_s": 30.0,
+    "dns_s": 3.0,
+    "connect_s": 5.0,
+    "idle_s": 10.0,
+    "redirects_max": 5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """Limits of one front door. Sizes are decoded bytes, times seconds.
+
+    Errors:
+        InvalidSetting: a value above its ceiling, or not positive.
+    """
+
+    html_max_bytes: int = 2_000_000
+    pdf_max_bytes: int = 33_554_432
+    document_max_bytes: int = 50_000_000
+    total_s: float = 12.0
+    render_total_s: float = 30.0
+    dns_s: float = 3.0
+    connect_s: float = 5.0
+    idle_s: float = 10.0
+    min_bytes_per_s: int = 1_024
+    min_speed_over_s: float = 10.0
+    redirects_max: int = 5
+    per_host_concurrency: int = 2
+    requests_per_s_per_host: float = 1.0
+    queue_max_s: float = 60.0
+    concurrency: int = 100
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            ceiling = CEILINGS.get(field.name)
+            if value <= 0 and field.name != "redirects_max":
+                raise InvalidSetting(f"{field.name} must be more than 0", reason="out_of_range")
+            if ceiling is not None and value > ceiling:
+                raise InvalidSetting(f"{field.name} may be at most {ceiling:g}", reason="above_ceiling")
+
+    def max_bytes(self, kind: BodyKind) -> int:
+        """How many decoded bytes a body of this kind may have."""
+        sizes = {BodyKind.HTML: self.html_max_bytes, BodyKind.PDF: self.pdf_max_bytes}
+        return sizes.get(kind, self.document_max_bytes)
+
+    def deadline(self, wanted_s: float) -> float:
+        """The total deadline of a request that asked for `wanted_s`: its own, within the ceiling."""
+        return max(min(wanted_s, CEILINGS["total_s"]), 0.05)

@@ -1,0 +1,123 @@
+"""The page cache: which stored capture answers a URL, and for how long. Bodies stay in the snapshot store."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pincite.domain.errors import PinciteError, leaves
+from pincite.domain.ids import sha256_hex
+from pincite.domain.page import Document, FetchRequest, Snapshot
+from pincite.fetch.freshness import NEGATIVE, STALE_IF_ERROR, may_be_kept, time_to_live
+from pincite.ports import Cache, Clock, DocumentStore, Entry, SnapshotStore
+from pincite.urls.keys import page_key
+
+_PAGES, _FAILURES = "pages", "page_failures"
+_FORMAT = "1"
+# Failures that stay true for a while; the others may pass with the next call.
+_KEPT_FAILURES = frozenset(
+    {"DEAD_LINK", "PAGE_BLOCKED", "LOGIN_REQUIRED", "UNSUPPORTED_CONTENT_TYPE", "TOO_LARGE", "PARSE_ERROR"}
+    | {"EMPTY_CONTENT", "TOO_MANY_REDIRECTS"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPage:
+    """A capture that answers a request, with its reading and how fresh it is."""
+
+    snapshot: Snapshot
+    document: Document
+    is_fresh: bool
+    is_usable_while_checking: bool
+    validators: tuple[tuple[str, str], ...]
+
+
+class PageCache:
+    """Pages of one scope, by URL key, request settings and extraction profile.
+
+    Args:
+        cache: where entries live; its adapter keeps scopes apart.
+        snapshots: the captures.
+        documents: the readings.
+        clock: the time.
+        profile: extractor and version; another one misses.
+    """
+
+    def __init__(
+        self, cache: Cache, snapshots: SnapshotStore, documents: DocumentStore, clock: Clock, *, profile: str
+    ) -> None:
+        self._cache = cache
+        self._snapshots = snapshots
+        self._documents = documents
+        self._clock = clock
+        self._profile = profile
+
+    def key(self, request: FetchRequest) -> str:
+        """The identity of what `request` would read: not of the window it wants to see."""
+        parts = (
+            _FORMAT,
+            self._profile,
+            page_key(request.url),
+            request.mode,
+            request.render.value,
+            request.prefer_language or "",
+            str(request.allow_redirects),
+        )
+        return sha256_hex("\x1f".join(parts).encode())
+
+    async def find(self, key: str) -> CachedPage | None:
+        """The stored page for `key`, fresh or stale, or None."""
+        entry = await self._cache.get(_PAGES, key)
+        if entry is None:
+            return None
+        stored = json.loads(entry.value)
+        snapshot = await self._snapshots.get(stored["snapshot_id"])
+        document = await self._documents.get(stored["document_id"])
+        if snapshot is None or document is None:
+            return None
+        now = self._clock.now()
+        lived = entry.fresh_until - entry.stored_at
+        return CachedPage(
+            snapshot,
+            document,
+            is_fresh=now < entry.fresh_until,
+            is_usable_while_checking=now < entry.fresh_until + lived,
+            validators=_conditional(entry),
+        )
+
+    async def keep(self, key: str, snapshot: Snapshot, document: Document) -> None:
+        """Remember that this capture answers `key`."""
+        if not may_be_kept(snapshot):
+            return
+        value = json.dumps({"snapshot_id": snapshot.snapshot_id, "document_id": document.document_id}).encode()
+        headers = dict(snapshot.headers)
+        validators = {name: headers[name] for name in ("etag", "last-modified") if headers.get(name)}
+        await self._put(_PAGES, key, value, time_to_live(snapshot, document), validators)
+        await self._cache.delete(_FAILURES, key)
+
+    async def failure(self, key: str) -> PinciteError | None:
+        """The failure that was met a moment ago, or None."""
+        entry = await self._cache.get(_FAILURES, key)
+        if entry is None or self._clock.now() >= entry.fresh_until:
+            return None
+        stored = json.loads(entry.value)
+        leaf = next((leaf for leaf in leaves() if leaf.code == stored["code"]), None)
+        if leaf is None:
+            return None
+        return leaf(stored["message"], reason=stored["reason"], hint=stored["hint"], context={"cached": True})
+
+    async def keep_failure(self, key: str, error: PinciteError) -> None:
+        """Remember a failure for ten minutes, when it is of a kind that stays."""
+        if error.code in _KEPT_FAILURES and not error.retryable:
+            await self._put(_FAILURES, key, json.dumps(error.as_dict()).encode(), NEGATIVE, {})
+
+    async def _put(self, namespace: str, key: str, value: bytes, lives: timedelta, validators: dict[str, str]) -> None:
+        now: datetime = self._clock.now()
+        kept = STALE_IF_ERROR if namespace == _PAGES else timedelta()
+        entry = Entry(value, now + lives, now + lives + kept, now, validators)
+        await self._cache.put(namespace, key, entry)
+
+
+def _conditional(entry: Entry) -> tuple[tuple[str, str], ...]:
+    """Source: RFC 9110 §13.1.2 and §13.1.3."""
+    names = (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
+    return tuple((header, entry.validators[name]) for name, header in names if name in entry.validators)

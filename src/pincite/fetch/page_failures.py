@@ -1,0 +1,110 @@
+"""Answers that aren't the page: gone, refused, a bot challenge, a login wall, an error page that says 200."""
+
+import re
+
+from pincite.domain.errors import DeadLink, LoginRequired, NetworkError, PageBlocked, PinciteError
+from pincite.domain.page import Snapshot
+from pincite.fetch.retry_after import retry_after_s
+from pincite.urls.parse import parse_url
+
+_HEAD_BYTES = 65_536
+_SMALL_BYTES = 60_000
+_CHALLENGE_MARKS = (
+    b"/cdn-cgi/challenge-platform/",
+    b"cf-browser-verification",
+    b"cf_chl_opt",
+    b"captcha-delivery.com",
+    b"px-captcha",
+    b"_incapsula_resource",
+    b"sec-if-cpt-container",
+    b"g-recaptcha-response",
+    b"h-captcha-response",
+    b"awswafintegration",
+)
+_CHALLENGE_TITLE = re.compile(
+    rb"<title[^>]*>\s*(?:just a moment|attention required|access denied|are you (?:a )?(?:human|robot)"
+    rb"|verify(?:ing)? you are (?:a )?human|robot check|security check|pardon our interruption|bot verification)",
+    re.IGNORECASE,
+)
+_GONE_TITLE = re.compile(
+    rb"<title[^>]*>\s*(?:(?:error\s*)?404\b|(?:page|site|file|document|article)\s+(?:not\s+found|does\s+not\s+exist))"
+    rb"|<title[^>]*>[^<]{0,60}\b(?:404\s+(?:error|not\s+found)|page\s+not\s+found)\b",
+    re.IGNORECASE,
+)
+_LOGIN_PATH = re.compile(
+    r"/(?:log-?in|sign-?in|sso|auth/login|accounts/login|account/login|session/new)(?:[/.?]|$)", re.I
+)
+_PASSWORD_FIELD = re.compile(rb"<input[^>]{0,300}type\s*=\s*[\"']?password", re.IGNORECASE)
+
+
+def failure_of(snapshot: Snapshot) -> PinciteError | None:
+    """The error that this answer is, or None when it is the page. 3xx answers are handed back as they are."""
+    host = parse_url(snapshot.final_url).host if "://" in snapshot.final_url else "the library"
+    status = snapshot.status
+    if 300 <= status < 400:
+        return None
+    if status >= 400 and (error := _by_status(snapshot, host)) is not None:
+        return error
+    return _by_body(snapshot, host)
+
+
+def _by_status(snapshot: Snapshot, host: str) -> PinciteError | None:
+    status = snapshot.status
+    headers = dict(snapshot.headers)
+    context = {"status": status}
+    wait = retry_after_s(headers.get("retry-after", ""), snapshot.fetched_at)
+    if status in {404, 410}:
+        return DeadLink(f"{host} says the page is gone ({status})", reason=f"http_{status}", context=context)
+    if status == 429:
+        return PageBlocked(
+            f"{host} asks to come back later (429)",
+            reason="http_429",
+            retryable=True,
+            retry_after_s=wait,
+            context=context,
+        )
+    if _is_challenge(snapshot, headers):
+        return _challenge(host)
+    if status in {401, 402, 407}:
+        return LoginRequired(f"{host} wants a login or a payment ({status})", reason=f"http_{status}", context=context)
+    if status >= 500:
+        again = status in {500, 502, 503, 504} or status >= 520
+        return NetworkError(
+            f"{host} failed to answer ({status})",
+            reason=f"http_{status}",
+            retryable=again,
+            retry_after_s=wait,
+            context=context,
+        )
+    return PageBlocked(f"{host} refused the page ({status})", reason=f"http_{status}", context=context)
+
+
+def _by_body(snapshot: Snapshot, host: str) -> PinciteError | None:
+    if "html" not in snapshot.content_type and not snapshot.body[:64].lstrip().lower().startswith(b"<"):
+        return None
+    if _is_challenge(snapshot, dict(snapshot.headers)):
+        return _challenge(host)
+    if len(snapshot.body) > _SMALL_BYTES:
+        return None
+    head = snapshot.body[:_HEAD_BYTES]
+    if _GONE_TITLE.search(head):
+        return DeadLink(f"{host} shows an error page instead of the page", reason="soft_404")
+    if snapshot.redirects and _LOGIN_PATH.search(parse_url(snapshot.final_url).path) and _PASSWORD_FIELD.search(head):
+        return LoginRequired(f"{host} leads to its login page", reason="login_page")
+    return None
+
+
+def _is_challenge(snapshot: Snapshot, headers: dict[str, str]) -> bool:
+    if headers.get("cf-mitigated", "").lower() == "challenge" or headers.get("x-amzn-waf-action", "") == "challenge":
+        return True
+    head = snapshot.body[:_HEAD_BYTES].lower()
+    marked = any(mark in head for mark in _CHALLENGE_MARKS)
+    titled = _CHALLENGE_TITLE.search(head) is not None
+    if snapshot.status >= 400:
+        return marked or titled
+    # Real pages carry captchas in forms too: a challenge is small, and says what it is.
+    return titled and len(snapshot.body) <= _SMALL_BYTES and (marked or b"<noscript" in head)
+
+
+def _challenge(host: str) -> PinciteError:
+    return PageBlocked(f"{host} answers with a bot challenge; Pincite does not get around those", reason="challenge")

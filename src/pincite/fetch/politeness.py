@@ -1,0 +1,89 @@
+"""Turns at a host: at most two connections, one page a second, slower where asked, none while it keeps failing."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from pincite.domain.errors import NetworkError, PinciteError, Timeout
+from pincite.fetch.limits import RETRY_AFTER_MAX_S, FetchLimits
+from pincite.ports import Breaker, Limiter
+from pincite.runtime.recovery import recovery_of
+
+INTERACTIVE = 1
+
+
+@dataclass(slots=True)
+class _Seats:
+    seats: anyio.Semaphore
+    users: int = field(default=0)
+
+
+class HostTurns:
+    """Hands out turns. One instance for all tasks of a process; across processes the limiter's adapter decides."""
+
+    def __init__(self, limiter: Limiter, breaker: Breaker, limits: FetchLimits) -> None:
+        self._limiter = limiter
+        self._breaker = breaker
+        self._limits = limits
+        self._hosts: dict[str, _Seats] = {}
+
+    @asynccontextmanager
+    async def turn(
+        self, host: str, delay_s: float | None = None, *, priority: int = INTERACTIVE
+    ) -> AsyncIterator[None]:
+        """Hold a place at `host`; how the block ends is told to the breaker.
+
+        Args:
+            host: lower-case host name.
+            delay_s: the site's own crawl delay.
+            priority: lower goes first.
+
+        Errors:
+            NetworkError: `breaker_open`.
+            Timeout: `host_queue`, more visitors than the host can take in the queue's longest wait.
+        """
+        key = f"host:{host}"
+        if not await self._breaker.allow(key):
+            raise NetworkError(f"{host} keeps failing and is left alone for a while", reason="breaker_open")
+        async with self._seat(host):
+            await self.wait(host, delay_s, priority=priority)
+            try:
+                yield
+            except PinciteError as error:
+                await self.told(host, error)
+                raise
+            await self._breaker.record(key, ok=True)
+
+    async def wait(self, host: str, delay_s: float | None = None, *, priority: int = INTERACTIVE) -> None:
+        """Return when the next request to `host` may go out.
+
+        Errors:
+            Timeout: `host_queue`.
+        """
+        key = f"host:{host}"
+        if await self._limiter.reserve(key, 1.0, priority, self._limits.queue_max_s) is None:
+            raise Timeout(f"too many pages of {host} are waiting", reason="host_queue")
+        if delay_s is not None and delay_s > 1.0 / self._limits.requests_per_s_per_host:
+            await self._limiter.push_back(key, delay_s)
+
+    async def told(self, host: str, error: PinciteError) -> None:
+        """Take note of how a call failed: the breaker counts it, and a Retry-After holds everybody back."""
+        key = f"host:{host}"
+        if error.retry_after_s is not None:
+            await self._limiter.push_back(key, min(error.retry_after_s, RETRY_AFTER_MAX_S))
+        if recovery_of(error).counts:
+            await self._breaker.record(key, ok=False)
+
+    @asynccontextmanager
+    async def _seat(self, host: str) -> AsyncIterator[None]:
+        row = self._hosts.setdefault(host, _Seats(anyio.Semaphore(self._limits.per_host_concurrency)))
+        row.users += 1
+        try:
+            async with row.seats:
+                yield
+        finally:
+            row.users -= 1
+            if not row.users:
+                del self._hosts[host]

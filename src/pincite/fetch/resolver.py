@@ -1,0 +1,123 @@
+"""DNS answers, vetted before anything connects; and the operator's fixed addresses."""
+
+import ipaddress
+import socket
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+import anyio
+from anyio import to_thread
+
+from pincite.domain.errors import DeadLink, DnsError, InvalidSetting
+from pincite.fetch.limits import DNS_ANSWERS_MAX, DNS_CACHE_S
+from pincite.ports import Clock, Resolver
+from pincite.runtime.single_flight import SingleFlight
+from pincite.urls.policy import UrlPolicy, check_addresses
+
+_CACHED_HOSTS_MAX = 10_000
+_THREADS = 16
+
+
+class SystemResolver:
+    """Implements `ports.Resolver` with the system's own lookup, in a bounded number of threads."""
+
+    def __init__(self, *, timeout_s: float = 3.0) -> None:
+        self._timeout_s = timeout_s
+        self._threads: anyio.CapacityLimiter | None = None
+
+    async def resolve(self, host: str) -> Sequence[str]:
+        """All addresses of `host`, unvetted. Errors: DnsError, DeadLink."""
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(_THREADS)
+        try:
+            with anyio.fail_after(self._timeout_s):
+                return await to_thread.run_sync(_lookup, host, limiter=self._threads, abandon_on_cancel=True)
+        except TimeoutError:
+            raise DnsError(f"the name server did not answer for {host}", reason="dns_timeout") from None
+
+
+def _lookup(host: str) -> Sequence[str]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_NONAME:
+            raise DeadLink(f"there is no host {host}", reason="dns_failed") from None
+        raise DnsError(f"the name {host} can't be looked up", reason="dns_failed") from None
+    except UnicodeError:
+        raise DnsError(f"the name {host} can't be looked up", reason="dns_failed", retryable=False) from None
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def parse_resolve(texts: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]]:
+    """`HOST:PORT:ADDRESS[,ADDRESS]` entries as a table, as curl's `--resolve` reads them.
+
+    Errors:
+        InvalidSetting: an entry of another form.
+    """
+    table: dict[tuple[str, int], tuple[str, ...]] = {}
+    for text in texts:
+        host, _, rest = text.partition(":")
+        port, _, addresses = rest.partition(":")
+        plain = tuple(address.strip().strip("[]") for address in addresses.split(","))
+        if not host or not port.isdecimal() or not all(_is_address(address) for address in plain):
+            raise InvalidSetting(f"{text!r} is not HOST:PORT:ADDRESS", reason="resolve")
+        table[host.lower().rstrip("."), int(port)] = plain
+    return table
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+class VettedResolver:
+    """Addresses that may be connected to. Fixed entries replace DNS, not the policy.
+
+    Answers are kept at most a minute; one lookup serves everyone who asks meanwhile.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        policy: UrlPolicy,
+        clock: Clock,
+        fixed: Mapping[tuple[str, int], tuple[str, ...]] | None = None,
+    ) -> None:
+        self._resolver = resolver
+        self._policy = policy
+        self._clock = clock
+        self._fixed = dict(fixed or {})
+        self._answers: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
+        self._flights: SingleFlight[tuple[str, ...]] = SingleFlight()
+
+    async def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """At most six addresses of `host`, all of them allowed.
+
+        Errors:
+            BlockedAddress: `address_not_public`; one bad answer refuses the host.
+            DeadLink, DnsError: `dns_failed`, `dns_timeout`.
+        """
+        name = host.rstrip(".").lower()
+        answers = self._fixed.get((name, port)) or self._cached(name)
+        if answers is None:
+            answers, _ = await self._flights.run(name, lambda: self._ask(name))
+        check_addresses(name, answers, self._policy)
+        return answers[:DNS_ANSWERS_MAX]
+
+    def _cached(self, name: str) -> tuple[str, ...] | None:
+        until, answers = self._answers.get(name, (0.0, ()))
+        return answers if answers and self._clock.monotonic_s() < until else None
+
+    async def _ask(self, name: str) -> tuple[str, ...]:
+        answers = tuple(await self._resolver.resolve(name))
+        if not answers:
+            raise DnsError(f"the name {name} has no address", reason="dns_failed", retryable=False)
+        check_addresses(name, answers, self._policy)  # a refusal isn't kept: it is final for this fetch only
+        self._answers[name] = (self._clock.monotonic_s() + DNS_CACHE_S, answers)
+        self._answers.move_to_end(name)
+        if len(self._answers) > _CACHED_HOSTS_MAX:
+            self._answers.popitem(last=False)
+        return answers

@@ -1,0 +1,43 @@
+"""Calls tried again by the recovery table, inside the time that is left."""
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from pincite.domain.errors import Internal, PinciteError
+from pincite.runtime.recovery import recovery_of
+
+T = TypeVar("T")
+_JITTER_S = 0.25
+
+
+async def retried(do: Callable[[], Awaitable[T]], left_s: Callable[[], float]) -> T:
+    """What `do` gives, after as many further attempts as the error's row allows and the time left is good for.
+
+    Errors: the last one of `do`.
+    """
+    import stamina  # its start-up cost is only paid where something is fetched
+
+    async for attempt in stamina.retry_context(on=_Backoff(left_s), attempts=None, timeout=None):
+        with attempt:
+            return await do()
+    raise Internal("a retry loop ended without an outcome")
+
+
+class _Backoff:
+    """The pause before the next attempt, or False when there is none."""
+
+    def __init__(self, left_s: Callable[[], float]) -> None:
+        self._left_s = left_s
+        self._tries = 0
+
+    def __call__(self, error: Exception) -> bool | float:
+        if not isinstance(error, PinciteError):
+            return False
+        delays = recovery_of(error).delays_s
+        if self._tries >= len(delays):
+            return False
+        wait = delays[self._tries] + random.uniform(0, _JITTER_S)  # noqa: S311  # spread, not secrecy
+        wait = max(wait, error.retry_after_s or 0.0)
+        self._tries += 1
+        return wait if wait < self._left_s() else False

@@ -1,0 +1,233 @@
+"""Asks each site for its robots.txt once, keeps the answer, and says whether a page may be fetched."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pincite.domain.errors import (
+    BlockedAddress,
+    DomainDenied,
+    InvalidUrl,
+    PinciteError,
+    RobotsDisallowed,
+    TooManyRedirects,
+)
+from pincite.fetch.client import GuardedClient
+from pincite.fetch.hops import Visit, visit, within_deadline
+from pincite.fetch.limits import PRODUCT_TOKEN, RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
+from pincite.fetch.retry_after import retry_after_s
+from pincite.fetch.robots import Robots, parse_robots
+from pincite.ports import Clock
+from pincite.runtime.single_flight import SingleFlight
+from pincite.urls.parse import ParsedUrl, parse_url
+from pincite.urls.policy import UrlPolicy, vet_parsed
+
+_KEEP_S = 86_400.0
+_KEEP_UNCLEAR_S = 3_600.0
+_RETRY_S = 600.0
+_MIN_KEEP_S = 60.0
+_SITES_MAX = 20_000
+_DEADLINE_S = 10.0
+_REDIRECTS_MAX = 5
+
+
+class RobotsMode(StrEnum):
+    """How robots.txt is treated. `OFF` is for an operator who owns the sites."""
+
+    OBEY = "obey"
+    USER_TRIGGERED = "user_triggered"
+    OFF = "off"
+
+
+class Decision(StrEnum):
+    """What a site's answer for robots.txt came to."""
+
+    APPLY_RULES = "apply_rules"
+    APPLY_FIRST_500KIB = "apply_first_500KiB"
+    APPLY_STALE = "apply_stale"
+    ALLOW_ALL = "allow_all"
+    DISALLOW_ALL = "disallow_all"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRules:
+    """The decision for one origin and until when it holds."""
+
+    decision: Decision
+    rules: Robots
+    until_s: float = 0.0
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the site gave rules of its own."""
+        return self.decision not in {Decision.ALLOW_ALL, Decision.DISALLOW_ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A page that may be fetched: its URL, and what the site asks of those who do."""
+
+    url: ParsedUrl
+    robots: str
+    delay_s: float | None = None
+    signals: tuple[str, ...] = ()
+
+
+class RobotsGate:
+    """Lets a URL through when policy and robots.txt allow it. One robots.txt request per origin and day.
+
+    Args:
+        client: sends the requests.
+        policy: the URL policy, for redirects of robots.txt.
+        clock: the time.
+        mode: obey, or not.
+        agent: the product token that rules are looked up for.
+        strict_auth: treat 401 and 403 for robots.txt as "nothing allowed" instead of "no rules".
+        obey_ai_input: refuse pages whose site says `ai-input=no`.
+    """
+
+    def __init__(
+        self,
+        client: GuardedClient,
+        policy: UrlPolicy,
+        clock: Clock,
+        *,
+        mode: RobotsMode = RobotsMode.OBEY,
+        agent: str = PRODUCT_TOKEN,
+        strict_auth: bool = False,
+        obey_ai_input: bool = True,
+    ) -> None:
+        self._client = client
+        self._policy = policy
+        self._clock = clock
+        self._mode = mode
+        self._agent = agent
+        self._strict_auth = strict_auth
+        self._obey_ai_input = obey_ai_input
+        self._sites: OrderedDict[str, SiteRules] = OrderedDict()
+        self._flights: SingleFlight[SiteRules] = SingleFlight()
+
+    @property
+    def policy(self) -> UrlPolicy:
+        """The URL policy behind this gate."""
+        return self._policy
+
+    async def admit(self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Admission:
+        """The page as it may be fetched.
+
+        Args:
+            url: any form of the URL.
+            include: the request's own allow-list of domains; narrows the operator's.
+            exclude: the request's own deny-list.
+
+        Errors:
+            InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed; DnsError and the like are left to the fetch.
+        """
+        parsed = vet_parsed(url, policy=self._policy)
+        self._policy.check_host_lists(parsed.host, include=include, exclude=exclude)
+        if self._mode is not RobotsMode.OBEY:
+            return Admission(parsed, self._mode.value)
+        site = await self.site(parsed)
+        if site.decision is Decision.DISALLOW_ALL:
+            raise RobotsDisallowed(
+                f"{parsed.host} does not give its robots.txt, so nothing there is fetched now",
+                reason="robots_unreachable",
+                retryable=True,
+            )
+        if not site.rules.allows(parsed.sent, self._agent):
+            raise RobotsDisallowed(f"robots.txt of {parsed.host} disallows this page", reason="robots_disallowed")
+        signals = site.rules.signals(self._agent)
+        if self._obey_ai_input and signals.get("ai-input") in {"no", "n"}:
+            raise RobotsDisallowed(f"{parsed.host} asks that its pages not be read by machines", reason="ai_input_no")
+        return Admission(
+            parsed,
+            "allowed" if site.has_rules else "no_rules",
+            site.rules.delay_s(self._agent),
+            tuple(f"{name}={said}" for name, said in signals.items()),
+        )
+
+    async def site(self, url: ParsedUrl) -> SiteRules:
+        """The rules of the URL's origin (scheme, host and port), fresh or kept.
+
+        Errors:
+            BlockedAddress: the origin itself may not be connected to.
+        """
+        known = self._sites.get(url.origin)
+        if known is not None and self._clock.monotonic_s() < known.until_s:
+            return known
+        rules, _ = await self._flights.run(url.origin, lambda: self._ask(url, known))
+        return rules
+
+    async def _ask(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
+        rules = await self._fetched(url, known)
+        self._sites[url.origin] = rules
+        self._sites.move_to_end(url.origin)
+        if len(self._sites) > _SITES_MAX:
+            self._sites.popitem(last=False)
+        return rules
+
+    async def _fetched(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
+        hops = 0
+
+        async def admit(target: str) -> ParsedUrl:
+            nonlocal hops
+            hops += 1
+            return vet_parsed(target, policy=self._policy)
+
+        async def ask() -> Visit:
+            start = parse_url("/robots.txt", url.href).href
+            return await visit(
+                self._client,
+                start,
+                admit,
+                redirects_max=_REDIRECTS_MAX,
+                max_bytes=ROBOTS_BYTES_MAX,
+                cut=True,
+                downgrade=True,
+            )
+
+        try:
+            return self._judged(await within_deadline(_DEADLINE_S, ask), known)
+        except TooManyRedirects:
+            return self._keep(Decision.ALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
+        except (BlockedAddress, DomainDenied, InvalidUrl):
+            if hops <= 1:
+                raise
+            return self._unreachable(known, _RETRY_S)
+        except PinciteError:  # unreachable: RFC 9309 §2.3.1.4
+            return self._unreachable(known, _RETRY_S)
+
+    def _judged(self, seen: Visit, known: SiteRules | None) -> SiteRules:
+        exchange = seen.exchange
+        if 200 <= exchange.status < 300:
+            rules = parse_robots(exchange.body)
+            if not rules.groups:
+                return self._keep(Decision.ALLOW_ALL, rules, _KEEP_S)
+            decision = Decision.APPLY_FIRST_500KIB if exchange.truncated else Decision.APPLY_RULES
+            return self._keep(decision, rules, _kept_s(exchange.header("cache-control")))
+        if exchange.status == 429 or exchange.status >= 500:
+            wait = retry_after_s(exchange.header("retry-after"), self._clock.now())
+            return self._unreachable(known, min(wait or _RETRY_S, RETRY_AFTER_MAX_S))
+        if self._strict_auth and exchange.status in {401, 403}:
+            return self._keep(Decision.DISALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
+        keep = _KEEP_S if exchange.status in {404, 410} else _KEEP_UNCLEAR_S
+        return self._keep(Decision.ALLOW_ALL, Robots(), keep)  # unavailable: RFC 9309 §2.3.1.3
+
+    def _unreachable(self, known: SiteRules | None, retry_s: float) -> SiteRules:
+        if known is not None and known.has_rules:
+            return self._keep(Decision.APPLY_STALE, known.rules, retry_s)
+        return self._keep(Decision.DISALLOW_ALL, Robots(), retry_s)
+
+    def _keep(self, decision: Decision, rules: Robots, seconds: float) -> SiteRules:
+        return SiteRules(decision, rules, self._clock.monotonic_s() + seconds)
+
+
+def _kept_s(cache_control: str) -> float:
+    """How long an answer is kept: what the site says, at least a minute so that one run asks once, at most a day."""
+    for piece in cache_control.lower().replace(" ", "").split(","):
+        if piece in {"no-store", "no-cache"}:
+            return _MIN_KEEP_S
+        name, _, value = piece.partition("=")
+        if name == "max-age" and value.isdecimal():
+            return min(max(float(value), _MIN_KEEP_S), _KEEP_S)
+    return _KEEP_S

@@ -1,0 +1,291 @@
+"""The fetch front door: a request to a stored, read page: who answers, what is kept, which window is shown."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from pincite.domain.errors import DeadLink, EmptyContent, InvalidInput, NotFound, PinciteError, PolicyRefusal
+from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Render, Snapshot
+from pincite.domain.page_markdown import document_markdown
+from pincite.fetch.canonical import merged_canonical
+from pincite.fetch.document_gate import DocumentGate
+from pincite.fetch.page_cache import CachedPage, PageCache
+from pincite.fetch.page_failures import failure_of
+from pincite.fetch.rendering_need import needs_rendering
+from pincite.fetch.window import MAX_CHARS_CEILING, excerpt, window
+from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
+from pincite.runtime.single_flight import SingleFlight
+from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
+
+LOCAL_SCHEME = "local:"
+MAX_LINKS_CEILING = 500
+_FORMATS = ("markdown", "text")
+_MODES = ("auto", "reader", "raw")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A read page before a window is cut: what single flight shares."""
+
+    snapshot: Snapshot
+    document: Document
+    cache: str
+    is_stale: bool = False
+    timings_ms: tuple[tuple[str, float], ...] = ()
+
+
+class FetchService:
+    """Implements `ports.Fetch`.
+
+    Args:
+        backends: first-line sources in order; one that does not know a URL raises `NotFound` and the next is asked.
+        extractor: reads bodies; runs in a worker thread here, so a process-backed one never blocks the loop.
+        snapshots: captures.
+        documents: readings.
+        clock: the time.
+        renderer: a browser, for pages that are empty without one.
+        hosted: paid scrapers, asked last and only when the operator configured them.
+        pages: the page cache; None reads every page anew.
+        gate: which readings count.
+        policy: for vetting before anything else happens.
+    """
+
+    def __init__(  # noqa: PLR0913  # one argument per part that the operator chooses
+        self,
+        *,
+        backends: Sequence[FetchBackend],
+        extractor: Extractor,
+        snapshots: SnapshotStore,
+        documents: DocumentStore,
+        clock: Clock,
+        renderer: FetchBackend | None = None,
+        hosted: Sequence[FetchBackend] = (),
+        pages: PageCache | None = None,
+        gate: DocumentGate | None = None,
+        policy: UrlPolicy = DEFAULT,
+        workers: int = 2,
+    ) -> None:
+        self._backends = tuple(backends)
+        self._extractor = extractor
+        self._snapshots = snapshots
+        self._documents = documents
+        self._clock = clock
+        self._renderer = renderer
+        self._hosted = tuple(hosted)
+        self._pages = pages
+        self._gate = gate or DocumentGate()
+        self._policy = policy
+        self._workers = workers
+        self._threads: anyio.CapacityLimiter | None = None
+        self._flights: SingleFlight[_Page] = SingleFlight()
+        self._background: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        self._background = await anyio.create_task_group().__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        group, self._background = self._background, None
+        if group is not None:
+            group.cancel_scope.cancel()
+            await group.__aexit__(None, None, None)
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        """The page, stored as snapshot and document, with the window of its content that was asked for.
+
+        Errors:
+            InvalidInput: a value out of range.
+            InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed: policy.
+            DeadLink, PageBlocked, LoginRequired, Timeout, NetworkError, DnsError, TlsError, TooLarge,
+            TooManyRedirects: the network or the page.
+            UnsupportedContentType, ParseError, EmptyContent: the body.
+        """
+        _check(request)
+        if not request.url.startswith(LOCAL_SCHEME):
+            request = replace(request, url=vet_url(request.url, policy=self._policy))
+        page = await self._page(request)
+        return _result(request, page)
+
+    async def _page(self, request: FetchRequest) -> _Page:
+        pages = self._pages if request.persist else None
+        if pages is None:
+            return await self._fresh(request)
+        key = pages.key(request)
+        if request.force_refresh:
+            page, _ = await self._flights.run(f"{key}!", lambda: self._refreshed(pages, key, request, None))
+            return page
+        page, _ = await self._flights.run(key, lambda: self._cached(pages, key, request))
+        return page
+
+    async def _cached(self, pages: PageCache, key: str, request: FetchRequest) -> _Page:
+        found = await pages.find(key)
+        if found is not None and found.is_fresh:
+            return _Page(found.snapshot, found.document, "hit")
+        if found is not None and found.is_usable_while_checking and self._background is not None:
+            self._background.start_soon(self._recheck, pages, key, request, found)
+            return _Page(found.snapshot, found.document, "stale", is_stale=True)
+        if found is None and (failure := await pages.failure(key)) is not None:
+            raise failure
+        return await self._refreshed(pages, key, request, found)
+
+    async def _recheck(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage) -> None:
+        try:
+            await self._flights.run(f"{key}?", lambda: self._refreshed(pages, key, request, found))
+        except PinciteError as error:  # the stale page was served; the next caller meets the failure itself
+            _log.info("recheck failed: %s %s", error.code, error.reason)
+
+    async def _refreshed(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
+        """A new capture, the old one confirmed by the host, or the old one because the host fails."""
+        if found is not None and found.validators:
+            request = replace(request, validators=found.validators)
+        try:
+            page = await self._fresh(request, found)
+        except PinciteError as error:
+            if found is not None and _may_serve_stale(error):
+                return _Page(found.snapshot, found.document, "stale_if_error", is_stale=True)
+            await pages.keep_failure(key, error)
+            raise
+        await pages.keep(key, page.snapshot, page.document)
+        return page
+
+    async def _fresh(self, request: FetchRequest, found: CachedPage | None = None) -> _Page:
+        started = self._clock.monotonic_s()
+        first_error: PinciteError | None = None
+        for source in self._sources(request):
+            try:
+                snapshot = await source.fetch(request)
+                if snapshot.status == 304 and found is not None:
+                    return _Page(found.snapshot, found.document, "revalidated")
+                got = self._clock.monotonic_s()
+                return await self._kept(request, snapshot, ((got - started) * 1000, got))
+            except NotFound:
+                continue
+            except PinciteError as error:
+                first_error = first_error or error
+                if not self._another_may_help(error):
+                    raise first_error from None
+        raise first_error or DeadLink("nothing here knows this page", reason="unknown_page")
+
+    def _sources(self, request: FetchRequest) -> Sequence[FetchBackend]:
+        if request.render is Render.ALWAYS and self._renderer is not None:
+            return (self._renderer,)
+        return (*self._backends, *self._hosted)
+
+    def _another_may_help(self, error: PinciteError) -> bool:
+        """Policy and truth are the same for every backend; a refusal or a failure may be this one's own."""
+        return bool(self._hosted) and not isinstance(error, PolicyRefusal | InvalidInput | DeadLink)
+
+    async def _kept(self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float]) -> _Page:
+        fetch_ms, started = fetched
+        if (failure := failure_of(snapshot)) is not None:
+            raise failure
+        snapshot, document = await self._read_or_rendered(request, snapshot)
+        if 200 <= snapshot.status < 300:
+            self._gate.check(document)
+        snapshot = replace(
+            snapshot, canonical_url=merged_canonical(snapshot.final_url, document.canonical_url, self._policy)
+        )
+        read_ms = (self._clock.monotonic_s() - started) * 1000
+        await self._snapshots.put(snapshot)
+        await self._documents.put(document, snapshot.snapshot_id)
+        cache = "off" if self._pages is None or not request.persist else "miss"
+        timings = (("fetch", round(fetch_ms, 1)), ("read", round(read_ms, 1)))
+        return _Page(snapshot, document, cache, timings_ms=timings)
+
+    async def _read_or_rendered(self, request: FetchRequest, snapshot: Snapshot) -> tuple[Snapshot, Document]:
+        if 300 <= snapshot.status < 400:  # redirects are off: the answer itself is what was asked for
+            return snapshot, Document("none", "1", ())
+        empty: PinciteError | None = None
+        document: Document | None = None
+        try:
+            document = await self._read(snapshot)
+        except EmptyContent as error:
+            empty = error
+        may_render = self._renderer is not None and request.render is Render.AUTO
+        if self._renderer is not None and may_render and needs_rendering(snapshot, document):
+            rendered = await self._renderer.fetch(request)
+            return rendered, await self._read(rendered)
+        if document is None:
+            raise empty or EmptyContent("the page has no text")
+        return snapshot, document
+
+    async def _read(self, snapshot: Snapshot) -> Document:
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(self._workers)
+        content_type = snapshot.content_type or None
+        return await to_thread.run_sync(
+            self._extractor.extract, snapshot.body, snapshot.final_url, content_type, limiter=self._threads
+        )
+
+
+def _may_serve_stale(error: PinciteError) -> bool:
+    """Not when the page is gone for good, nor when policy says no."""
+    return not isinstance(error, DeadLink | PolicyRefusal | InvalidInput)
+
+
+def _check(request: FetchRequest) -> None:
+    if request.output_format not in _FORMATS:
+        raise InvalidInput(f"output_format must be one of {', '.join(_FORMATS)}", reason="output_format")
+    if request.mode not in _MODES:
+        raise InvalidInput(f"mode must be one of {', '.join(_MODES)}", reason="mode")
+    if not 1 <= request.max_chars <= MAX_CHARS_CEILING:
+        raise InvalidInput(f"max_chars must be between 1 and {MAX_CHARS_CEILING}", reason="max_chars")
+    if not 0 <= request.max_links <= MAX_LINKS_CEILING:
+        raise InvalidInput(f"max_links must be between 0 and {MAX_LINKS_CEILING}", reason="max_links")
+    if request.offset < 0:
+        raise InvalidInput("offset must not be negative", reason="offset")
+    if request.deadline_s <= 0:
+        raise InvalidInput("deadline_s must be more than 0", reason="deadline_s")
+
+
+def _content(request: FetchRequest, page: _Page) -> str:
+    if request.mode == "raw" and not page.snapshot.content_type.startswith("application/pdf"):
+        return page.snapshot.body.decode("utf-8", "replace")
+    return page.document.text if request.output_format == "text" else document_markdown(page.document)
+
+
+def _result(request: FetchRequest, page: _Page) -> FetchResult:
+    snapshot, document = page.snapshot, page.document
+    content = _content(request, page)
+    shown, next_offset = window(content, request.offset, request.max_chars)
+    return FetchResult(
+        content=shown,
+        content_format=request.output_format,
+        status=snapshot.status,
+        content_type=snapshot.content_type,
+        excerpt=excerpt(document.description or document.text),
+        truncated=next_offset is not None,
+        next_offset=next_offset,
+        title=document.title,
+        final_url=snapshot.final_url,
+        canonical_url=snapshot.canonical_url,
+        snapshot_id=snapshot.snapshot_id,
+        info=FetchInfo(
+            via=snapshot.via,
+            fetched_at=snapshot.fetched_at,
+            size_bytes=len(snapshot.body),
+            parser=f"{document.extractor}/{document.version}",
+            html_chars=len(snapshot.body) if "html" in snapshot.content_type else 0,
+            markdown_chars=len(content) if request.output_format == "markdown" else 0,
+            timings_ms=page.timings_ms,
+            cache=page.cache,
+            stale=page.is_stale,
+        ),
+        snapshot=snapshot,
+        document=document,
+        byline=document.byline,
+        site_name=document.site_name,
+        language=document.language,
+        published_at=document.published_at,
+        modified_at=document.modified_at,
+        links=document.links[: request.max_links] if request.include_links else (),
+    )

@@ -1,0 +1,47 @@
+"""Windows on a page's content: bounded, cut at a border, never silently."""
+
+import re
+
+from pincite.domain.errors import InvalidInput
+
+MAX_CHARS_CEILING = 12_000
+EXCERPT_CHARS = 280
+_SLACK = 0.2
+_ELLIPSIS = "…"
+_BORDERS = ("\n\n", "\n", ". ", " ")
+_SPACES = re.compile(r"\s+")
+
+
+def window(content: str, offset: int, max_chars: int) -> tuple[str, int | None]:
+    """The part of `content` from `offset`, at most `max_chars` long, and the offset of the rest (None at the end).
+
+    Windows that follow each other's `next_offset` give the whole content back.
+
+    Errors:
+        InvalidInput: `offset` or `max_chars` out of range.
+    """
+    if not 1 <= max_chars <= MAX_CHARS_CEILING:
+        raise InvalidInput(f"max_chars must be between 1 and {MAX_CHARS_CEILING}", reason="max_chars")
+    if offset < 0 or (offset > len(content)):
+        raise InvalidInput(f"offset must be between 0 and {len(content)}", reason="offset")
+    end = offset + max_chars
+    if end >= len(content):
+        return content[offset:], None
+    earliest = end - max(int(max_chars * _SLACK), 1)
+    for border in _BORDERS:
+        at = content.rfind(border, earliest, end)
+        if at > offset:
+            return content[offset : at + len(border)], at + len(border)
+    return content[offset:end], end
+
+
+def excerpt(text: str, max_chars: int = EXCERPT_CHARS) -> str:
+    """The beginning of `text` on one line, at most `max_chars` long, cut on a word."""
+    line = _SPACES.sub(" ", text[: max_chars * 4]).strip()
+    if len(line) <= max_chars:
+        return line
+    cut = line[: max_chars - 1]
+    word = cut.rfind(" ")
+    if word > max_chars // 2:
+        cut = cut[:word]
+    return cut.rstrip(" ,;:-") + _ELLIPSIS

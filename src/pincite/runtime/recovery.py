@@ -1,0 +1,76 @@
+"""What to do after an error: the one table from code to retry delays and breaker, kept complete by a test."""
+
+from dataclasses import dataclass
+
+from pincite.domain.errors import PinciteError
+
+BACKOFF_S = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How a failed call is treated.
+
+    `delays_s` are the pauses before the second, third, ... attempt, without jitter; empty means never again in this
+    call. `counts` says whether the failure counts against the host's or provider's circuit breaker.
+    """
+
+    delays_s: tuple[float, ...] = ()
+    counts: bool = False
+
+
+_NEVER = Recovery()
+_AGAIN = Recovery(BACKOFF_S, counts=True)
+
+RECOVERY: dict[str, Recovery] = {
+    # what the caller asked for, or what policy refuses: the same call gives the same answer
+    **dict.fromkeys(
+        (
+            "INVALID_INPUT", "INVALID_TOPIC", "INVALID_URL", "INVALID_SETTING", "EXTRA_NOT_INSTALLED",
+            "LIBRARY_NOT_FOUND", "NOT_FOUND", "CONFLICT", "BLOCKED_ADDRESS", "DOMAIN_DENIED", "ROBOTS_DISALLOWED",
+            "UNAUTHORIZED",
+        ),
+        _NEVER,
+    ),
+    # the network and the other side
+    "NETWORK_ERROR": _AGAIN,
+    "TIMEOUT": Recovery(BACKOFF_S[:1], counts=True),
+    "DNS_ERROR": Recovery(BACKOFF_S[:2], counts=True),
+    "TLS_ERROR": Recovery(counts=True),
+    # the host answered; the page is the trouble
+    **dict.fromkeys(
+        (
+            "TOO_LARGE", "TOO_MANY_REDIRECTS", "DEAD_LINK", "PAGE_BLOCKED", "LOGIN_REQUIRED",
+            "UNSUPPORTED_CONTENT_TYPE", "PARSE_ERROR", "EMPTY_CONTENT", "ARCHIVE_CORRUPT",
+        ),
+        _NEVER,
+    ),
+    # providers and models
+    "RATE_LIMITED": Recovery(BACKOFF_S),
+    "SEARCH_PROVIDER_UNAVAILABLE": _AGAIN,
+    "PROVIDER_AUTH": _NEVER,
+    "PROVIDER_QUOTA": _NEVER,
+    "PROVIDER_BAD_REPLY": Recovery(BACKOFF_S[:1], counts=True),
+    "MODEL_UNAVAILABLE": _AGAIN,
+    "MODEL_BAD_OUTPUT": _NEVER,
+    # budget, evidence, state
+    **dict.fromkeys(
+        (
+            "BUDGET_EXHAUSTED", "COVERAGE_NOT_MET", "INSUFFICIENT_EVIDENCE", "QUOTE_MISMATCH", "RUN_NOT_FOUND",
+            "RUN_CANCELLED", "RUN_FENCED", "STORAGE_UNAVAILABLE", "STORAGE_FULL", "SCHEMA_MISMATCH", "INTERNAL",
+        ),
+        _NEVER,
+    ),
+    "LOCKED": Recovery(BACKOFF_S),
+}  # fmt: skip
+
+
+def recovery_of(error: PinciteError) -> Recovery:
+    """The row of an error. An error that says itself that it won't work again is never retried."""
+    row = RECOVERY[error.code]
+    return row if error.retryable else Recovery(counts=row.counts and _is_host_trouble(error))
+
+
+def _is_host_trouble(error: PinciteError) -> bool:
+    # A refusal by the breaker itself must not keep the breaker open.
+    return error.reason != "breaker_open"

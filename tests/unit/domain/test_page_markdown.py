@@ -1,0 +1,69 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+from pincite.domain.page_markdown import block_markdown, document_markdown
+
+
+def test_blocks() -> None:
+    blocks = (
+        Block(BlockKind.HEADING, "Row locks", level=2),
+        Block(
+            BlockKind.PARAGRAPH,
+            "See the docs for pg_locks now.",
+            marks=(
+                Mark(8, 12, MarkKind.LINK, "https://site.example/a_(b)"),
+                Mark(17, 25, MarkKind.CODE),
+                Mark(26, 29, MarkKind.STRONG),
+            ),
+        ),
+        Block(BlockKind.LIST_ITEM, "one"),
+        Block(BlockKind.LIST_ITEM, "two", level=1, ordered=True, number=3),
+        Block(BlockKind.TERM, "MVCC"),
+        Block(BlockKind.DEFINITION, "Many versions."),
+        Block(BlockKind.CODE, "SELECT 1;\n```", language="sql"),
+        Block(BlockKind.TABLE, "a | b\n1 | 2", rows=(("a", "b"), ("1", "x|y")), has_header=True),
+        Block(BlockKind.QUOTATION, "Two\nlines"),
+        Block(BlockKind.CAPTION, "Figure 1"),
+    )
+    assert document_markdown(Document("test", "1", blocks)) == (
+        "## Row locks\n\n"
+        "See the [docs](https://site.example/a_%28b%29) for `pg_locks` **now**.\n\n"
+        "- one\n"
+        "   3. two\n\n"
+        "**MVCC**\n"
+        ": Many versions.\n\n"
+        "````sql\nSELECT 1;\n```\n````\n\n"
+        "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n\n"
+        "> Two\n> lines\n\n"
+        "*Figure 1*"
+    )
+
+
+def test_pages_of_a_pdf_are_marked() -> None:
+    blocks = tuple(Block(BlockKind.PARAGRAPH, "text", page=n) for n in (1, 1, 2))
+    assert document_markdown(Document("test", "1", blocks)) == (
+        "<!-- page 1 -->\n\ntext\n\ntext\n\n<!-- page 2 -->\n\ntext"
+    )
+
+
+def test_text_does_not_turn_into_markup() -> None:
+    for text, expected in (
+        ("# not a heading", "\\# not a heading"),
+        ("- not a list", "\\- not a list"),
+        ("1. not a list", "1\\. not a list"),
+        ("a * b", "a \\* b"),
+        ("snake_case stays", "snake_case stays"),
+        ("use <b>", "use \\<b>"),
+        ("a < b", "a < b"),
+    ):
+        assert block_markdown(Block(BlockKind.PARAGRAPH, text)) == expected
+
+
+@given(st.text(alphabet="ab `*_[]()<>#\n", max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30))))
+def test_any_marks_keep_the_letters(text: str, spans: list[tuple[int, int]]) -> None:
+    kinds = list(MarkKind)
+    marks = tuple(Mark(a, b, kinds[i % len(kinds)], "https://x.example/") for i, (a, b) in enumerate(spans))
+    shown = block_markdown(Block(BlockKind.PARAGRAPH, text, marks=marks))
+    letters = [char for char in text if char in "ab"]
+    assert [char for char in shown.replace("https://x.example/", "") if char in "ab"] == letters
