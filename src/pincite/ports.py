@@ -12,7 +12,8 @@ from typing import Protocol, TypeVar
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
-from pincite.domain.page import Document, FetchRequest, FetchResult, Snapshot
+from pincite.domain.library import Name, PageHit, Passage
+from pincite.domain.page import Document, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt, Query, SearchResponse
 
@@ -75,6 +76,43 @@ class Extractor(Protocol):
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
         """The document. Errors: ParseError, EmptyContent, UnsupportedContentType, TooLarge."""
+        ...
+
+
+class PageIndex(Protocol):
+    """Pages that can be searched without a network. Blocking: callers run it in a worker thread."""
+
+    @property
+    def name(self) -> str:
+        """What the library is called in results and messages."""
+        ...
+
+    def search(self, query: Query) -> Sequence[PageHit]:
+        """The best pages, best first; an empty sequence when nothing matches. Errors: InvalidInput, LibraryNotFound."""
+        ...
+
+
+class PassageIndex(Protocol):
+    """Passages of all pages of a library. Blocking: callers run it in a worker thread."""
+
+    def passages(self, text: str, limit: int = 50) -> Sequence[Passage]:
+        """The best passages for a question or a few words, best first, over all pages."""
+        ...
+
+    def document_frequency(self, term: str) -> int:
+        """On how many passages the word (in any inflection) occurs."""
+        ...
+
+    def names_in(self, text: str) -> Sequence[Name]:
+        """The names, identifiers and acronyms of `text` that the library itself uses, in order of the text."""
+        ...
+
+
+class PageSource(Protocol):
+    """The stored bytes of a library's pages. Blocking: callers run it in a worker thread."""
+
+    def page(self, url: str) -> LibraryPage:
+        """The page as stored. Errors: NotFound, LibraryNotFound, ArchiveCorrupt."""
         ...
 
 

@@ -1,0 +1,105 @@
+"""What a local library answers with: pages that match, passages that match, and how indexing went."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class PassageKind(StrEnum):
+    """What a passage is made of."""
+
+    PROSE = "prose"
+    DEFINITION = "definition"
+    TABLE = "table"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class PassageMatch:
+    """Why a passage matched: each number is 0-1 and can be weighed by a reader of its own.
+
+    `coverage` is the share of the question's term weight found in the passage with its title and headings,
+    `body_coverage` the same in the passage's own text, `proximity` how close together the found terms stand,
+    `phrase` the share of neighbouring question words that are neighbours here too. `quantities` counts numbers, and
+    `dates` years and dates, in the text.
+    """
+
+    coverage: float = 0.0
+    body_coverage: float = 0.0
+    proximity: float = 0.0
+    phrase: float = 0.0
+    quantities: int = 0
+    dates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of whole blocks of one page: `document.text[start:end] == text` for the document that was indexed.
+
+    `document_id` names that document; `section` holds the headings above, outermost first. `score` compares
+    passages of one answer only; `rank` starts at 1.
+    """
+
+    url: str
+    title: str
+    document_id: str
+    start: int
+    end: int
+    text: str
+    section: tuple[str, ...]
+    kind: PassageKind
+    score: float
+    rank: int
+    published_at: datetime | None = None
+    match: PassageMatch = PassageMatch()
+
+
+@dataclass(frozen=True, slots=True)
+class PageHit:
+    """A page that matches a query, with its best passage cut to a snippet of at most 400 characters."""
+
+    url: str
+    title: str
+    snippet: str
+    score: float
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, identifier or acronym that the library itself uses, and on how many of its pages.
+
+    `expansion` is what an acronym stands for, as the pages spell it out.
+    """
+
+    text: str
+    pages: int
+    expansion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or archive record that is not in the index: where it is and why (a code in lower case)."""
+
+    place: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """How bringing the index up to date went.
+
+    `ignored` counts files of kinds that hold no text (images, styles); `skipped` names the first of the
+    `skipped_total` files and records that could not be read, those of earlier updates included.
+    """
+
+    pages: int
+    passages: int
+    added: int
+    removed: int
+    unchanged: int
+    ignored: int
+    seconds: float
+    skipped_total: int = 0
+    skipped: tuple[Skipped, ...] = field(default=())

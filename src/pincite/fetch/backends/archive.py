@@ -1,0 +1,67 @@
+"""Pages out of local libraries (folders, WARC, WACZ) as captures that say where they come from."""
+
+from collections.abc import Sequence
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.errors import NotFound, Timeout
+from pincite.domain.ids import sha256_hex, snapshot_id
+from pincite.domain.page import FetchRequest, LibraryPage, Snapshot
+from pincite.ports import PageSource
+
+NAME = "archive"
+
+
+class ArchiveBackend:
+    """Implements `ports.FetchBackend` over libraries; the first that holds the address answers.
+
+    Nothing is fetched: the capture's time is the archive's, `robots` is `not_asked`, and `note` is the provenance.
+    """
+
+    name = NAME
+
+    def __init__(self, libraries: Sequence[PageSource]) -> None:
+        self._libraries = tuple(libraries)
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        """The stored page.
+
+        Errors:
+            NotFound: no library holds the address; another backend may.
+            ArchiveCorrupt: the archive changed or is damaged at the page.
+            Timeout: the file system did not answer in time.
+        """
+        try:
+            with anyio.fail_after(request.deadline_s):
+                page = await anyio.to_thread.run_sync(self._find, request.url, abandon_on_cancel=True)
+        except TimeoutError:
+            raise Timeout("the library did not answer in time", reason="archive_read") from None
+        return _capture(page, request.url)
+
+    def _find(self, url: str) -> LibraryPage:
+        for library in self._libraries:
+            try:
+                return library.page(url)
+            except NotFound:
+                continue
+        raise NotFound(f"no library holds {url}", reason="not_in_library")
+
+
+def _capture(page: LibraryPage, asked: str) -> Snapshot:
+    digest = sha256_hex(page.body)
+    return Snapshot(
+        snapshot_id=snapshot_id(page.url, page.captured_at, digest),
+        url=asked,
+        final_url=page.url,
+        canonical_url=page.url,
+        status=200,
+        content_type=page.content_type,
+        headers=(("content-type", page.content_type),),
+        body=page.body,
+        body_sha256=digest,
+        fetched_at=page.captured_at,
+        via=NAME,
+        robots="not_asked",
+        note=page.note,
+    )

@@ -1,0 +1,182 @@
+"""The files of a library folder: which are there, and the page or pages each one holds. Nothing outside is read."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound
+from pincite.domain.library import Skipped
+from pincite.library.manifest import MANIFEST_NAME, Manifest, read_manifest
+from pincite.library.records import (
+    READABLE_SUFFIXES,
+    Ignored,
+    RawPage,
+    SourceLimits,
+    is_archive,
+)
+from pincite.library.wacz import wacz_page_at, wacz_pages
+from pincite.library.warc import open_archive, warc_page_at, warc_pages
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file of the library as the file system describes it; `path` is relative to the root, "" for the root itself."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    is_archive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder, WARC or WACZ as given by the user, resolved; for a file, `root` is its folder and `only` its name."""
+
+    root: Path
+    only: str
+    manifest: Manifest
+    limits: SourceLimits
+
+    @property
+    def location(self) -> Path:
+        """The path that was opened."""
+        return self.root / self.only if self.only else self.root
+
+
+def open_source(path: Path, limits: SourceLimits) -> Source:
+    """The library at `path`.
+
+    Errors:
+        LibraryNotFound: nothing is there, it can't be read, or it is a file of another kind.
+        InvalidInput: its manifest is broken.
+    """
+    try:
+        resolved = path.expanduser().resolve(strict=True)
+        mode = resolved.stat().st_mode
+    except (OSError, RuntimeError) as error:
+        raise LibraryNotFound(f"there is no library at {path}", context={"path": str(path)}) from error
+    if stat.S_ISDIR(mode):
+        if not os.access(resolved, os.R_OK | os.X_OK):
+            raise LibraryNotFound(f"the folder {path} can't be read", reason="unreadable")
+        return Source(resolved, "", read_manifest(resolved, limits), limits)
+    if not stat.S_ISREG(mode) or not (is_archive(resolved.name) or resolved.suffix.lower() in READABLE_SUFFIXES):
+        raise LibraryNotFound(f"{path} is no folder, WARC, WACZ or readable page", reason="not_a_library")
+    return Source(resolved.parent, resolved.name, Manifest(name=resolved.name.split(".", 1)[0]), limits)
+
+
+def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
+    """The library's files in a stable order; links that lead outside and unreadable folders are skipped and named."""
+    if source.only:
+        yield _entry(source, PurePosixPath(source.only))
+        return
+    problems: list[Skipped] = []
+
+    def failed(error: OSError) -> None:
+        place = Path(error.filename).relative_to(source.root).as_posix() if error.filename else "?"
+        problems.append(Skipped(place, "unreadable", error.strerror or ""))
+
+    count = 0
+    for folder, folders, files in os.walk(source.root, onerror=failed):
+        here = PurePosixPath(Path(folder).relative_to(source.root).as_posix())
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in folders:
+            if Path(folder, name).is_symlink():
+                yield Skipped((here / name).as_posix(), "linked_folder", "links to folders are not followed")
+        for name in sorted(files):
+            path = here / name
+            if name == MANIFEST_NAME or name.startswith(".") or source.manifest.excludes(path) or not _readable(name):
+                yield Ignored(path.as_posix())
+                continue
+            count += 1
+            if count > source.limits.files:
+                yield Skipped(path.as_posix(), "too_many_files", f"more than {source.limits.files} files")
+                return
+            yield _entry(source, path)
+    yield from problems
+
+
+def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | Ignored]:
+    """The pages a file holds: one, or those of the archive. A file that can't be read is given as Skipped."""
+    path = source.root / entry.path
+    try:
+        if entry.path.lower().endswith(".wacz"):
+            yield from wacz_pages(path, entry.path, source.limits)
+        elif entry.is_archive:
+            with open_archive(path) as stream:
+                yield from warc_pages(stream, entry.path, source.limits)
+        else:
+            yield _file_page(source, entry)
+    except ArchiveCorrupt as error:
+        if source.only:
+            raise
+        yield Skipped(entry.path, error.reason, error.message)
+    except OSError as error:
+        yield Skipped(entry.path, "unreadable", error.strerror or str(error))
+
+
+def read_again(source: Source, file: str, page: RawPage) -> RawPage:
+    """The page with its bytes, from the place it was indexed at.
+
+    Errors:
+        NotFound: the file is gone.
+        ArchiveCorrupt: the archive changed or is damaged.
+    """
+    path = source.root / file
+    if file.lower().endswith(".wacz"):
+        return wacz_page_at(path, page, file, source.limits)
+    if is_archive(file):
+        with open_archive(path) as stream:
+            return warc_page_at(stream, page, file, source.limits)
+    found = _entry(source, PurePosixPath(file))
+    if isinstance(found, Skipped):
+        raise NotFound(f"{file} is no longer in the library: {found.reason}", reason=found.reason)
+    try:
+        return _file_page(source, found)
+    except OSError as error:
+        raise NotFound(f"{file} is no longer in the library", reason="unreadable") from error
+
+
+def _readable(name: str) -> bool:
+    return is_archive(name) or PurePosixPath(name).suffix.lower() in READABLE_SUFFIXES
+
+
+def _entry(source: Source, path: PurePosixPath) -> FileEntry | Skipped:
+    file = source.root / path
+    try:
+        real = file.resolve(strict=True)
+        status = real.stat()
+    except (OSError, RuntimeError) as error:
+        return Skipped(path.as_posix(), "unreadable", str(getattr(error, "strerror", error)))
+    if not real.is_relative_to(source.root):
+        return Skipped(path.as_posix(), "outside_library", "a link leads outside the library")
+    if not stat.S_ISREG(status.st_mode):
+        return Skipped(path.as_posix(), "not_a_file", "no regular file")
+    archive = is_archive(path.name)
+    if not archive and status.st_size > source.limits.page_bytes:
+        return Skipped(path.as_posix(), "too_large", f"more than {source.limits.page_bytes} bytes")
+    return FileEntry(path.as_posix(), status.st_size, status.st_mtime_ns, archive)
+
+
+def _no_follow(path: str, flags: int) -> int:
+    """Open what was just resolved; a link put there in between is an error (where the system can tell)."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
+def _file_page(source: Source, entry: FileEntry) -> RawPage:
+    path = PurePosixPath(entry.path)
+    real = (source.root / path).resolve(strict=True)
+    if not real.is_relative_to(source.root):
+        raise OSError(f"{entry.path} leads outside the library")
+    with open(real, "rb", opener=_no_follow) as stream:  # Path.open has no opener
+        status = os.fstat(stream.fileno())
+        body = stream.read(source.limits.page_bytes + 1)
+    return RawPage(
+        url=source.manifest.url_of(path),
+        body=body[: source.limits.page_bytes],
+        content_type=READABLE_SUFFIXES[path.suffix.lower()],
+        captured_at=datetime.fromtimestamp(status.st_mtime_ns // 1_000_000_000, UTC),
+        note=source.manifest.note_of(path),
+    )

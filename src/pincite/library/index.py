@@ -1,0 +1,352 @@
+"""Bringing an index up to date: new and changed files are read, gone ones removed, the rest left alone.
+
+A file counts as unchanged when size and time are the same, or when its bytes are. Work is committed in batches; a
+file is marked done with its last page, so a killed run goes on where it was.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.ids import sha256_hex
+from pincite.domain.library import IndexReport, Skipped
+from pincite.library.folder import FileEntry, Source, list_files, pages_of
+from pincite.library.ranking import FIELD_WEIGHTS
+from pincite.library.reading import PreparedPage, Unread, read_all
+from pincite.library.records import Ignored, RawPage
+from pincite.library.schema import mapped
+from pincite.ports import Extractor
+from pincite.urls.keys import url_key
+
+_BATCH_PAGES = 100
+_HASH_CHUNK = 1 << 20
+
+Progress = Callable[[int, str], None]
+"""Called with the number of pages read so far and the place of the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How pages are read: by what, in how many child processes, with which deadline each."""
+
+    extractor: Extractor
+    workers: int
+    deadline_s: float = 30.0
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What an update has done so far."""
+
+    added: int = 0
+    removed: int = 0
+    ignored: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A file whose pages have all been handed out to be read."""
+
+    file_id: int
+    entry: FileEntry
+    sha256: str
+
+
+class Update:
+    """One pass over a library. The caller holds the writer lock."""
+
+    def __init__(self, connection: sqlite3.Connection, file: Path, source: Source, reading: Reading) -> None:
+        self._db = connection
+        self._file = file
+        self._source = source
+        self._reading = reading
+        self._tally = _Tally()
+        self._keep: dict[int, set[int]] = {}
+        self._unread: dict[int, int] = {}
+        self._listed: list[_Listed] = []
+
+    def run(self, revision: str, progress: Progress | None = None) -> IndexReport:
+        """Bring the index up to date and say what was done.
+
+        Errors:
+            ArchiveCorrupt: the library is one archive and it can't be read at all.
+            StorageUnavailable, StorageFull: as said.
+        """
+        started = time.monotonic()
+        with mapped(self._file):
+            self._start_over_if_other(revision)
+            self._db.execute("DELETE FROM skipped WHERE file = ''")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._read_changed(progress)
+                self._finish_files()
+                self._mark_current()
+                self._keep_totals()
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            return self._report(time.monotonic() - started)
+
+    # ---- what changed -------------------------------------------------------------------------------------
+
+    def _start_over_if_other(self, revision: str) -> None:
+        """Forget everything when the pages were read by another extractor revision or under another manifest."""
+        manifest = self._source.manifest
+        identity = json.dumps([revision, manifest.name, [str(f) for f in manifest.folders], manifest.exclude])
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
+        if row is not None and row[0] == identity:
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')")
+        for table in ("passages", "pages", "files", "skipped", "page_names"):
+            self._db.execute(f"DELETE FROM {table}")  # noqa: S608  # names from the line above
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
+        self._db.execute("COMMIT")
+
+    def _read_changed(self, progress: Progress | None) -> None:
+        reading = self._reading
+        read = read_all(self._jobs(), reading.extractor, reading.workers, reading.deadline_s)
+        for written, (file_id, page, prepared) in enumerate(read, 1):
+            self._unread[file_id] -= 1
+            if isinstance(prepared, Unread):
+                self._skip(page.member or page.url, Skipped(page.url, prepared.reason, prepared.detail), file_id)
+            else:
+                self._put(file_id, page, prepared)
+                self._tally.added += 1
+            if progress is not None:
+                progress(written, page.url)
+            if written % _BATCH_PAGES == 0:
+                self._finish_files()
+                self._db.execute("COMMIT")
+                self._db.execute("BEGIN IMMEDIATE")
+
+    def _jobs(self) -> Iterator[tuple[int, RawPage]]:
+        known = {
+            path: (file_id, size, mtime, sha, done)
+            for file_id, path, size, mtime, sha, done in self._db.execute(
+                "SELECT file_id, path, size_bytes, mtime_ns, sha256, done FROM files"
+            ).fetchall()
+        }
+        for found in list_files(self._source):
+            if isinstance(found, Ignored):
+                self._tally.ignored += 1
+            elif isinstance(found, Skipped):
+                self._skip("", found, None)
+            else:
+                yield from self._file_jobs(found, known.pop(found.path, None))
+        for file_id, *_ in known.values():
+            self._drop_file(file_id)
+
+    def _file_jobs(
+        self, entry: FileEntry, known: tuple[int, int, int, str, int] | None
+    ) -> Iterator[tuple[int, RawPage]]:
+        if known and known[4] and (known[1], known[2]) == (entry.size_bytes, entry.mtime_ns):
+            self._tally.unchanged += self._pages_in(known[0])
+            return
+        sha256 = _file_sha256(self._source.root / entry.path)
+        if known and known[4] and sha256 and known[3] == sha256:
+            self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known[0]))
+            self._tally.unchanged += self._pages_in(known[0])
+            return
+        file_id = known[0] if known else self._new_file(entry)
+        self._db.execute("UPDATE files SET done = 0 WHERE file_id = ?", (file_id,))
+        self._db.execute("DELETE FROM skipped WHERE file = ?", (entry.path,))
+        keep = self._keep.setdefault(file_id, set())
+        self._unread[file_id] = 0
+        for page in self._new_pages(entry, file_id, keep):
+            self._unread[file_id] += 1
+            yield file_id, page
+        self._listed.append(_Listed(file_id, entry, sha256))
+
+    def _new_pages(self, entry: FileEntry, file_id: int, keep: set[int]) -> Iterator[RawPage]:
+        """The pages of a file that are not in the index as they are. Of several captures the newest counts."""
+        for found in pages_of(self._source, entry):
+            if isinstance(found, Ignored):
+                self._tally.ignored += 1
+                continue
+            if isinstance(found, Skipped):
+                self._skip(entry.path, found, None)
+                continue
+            row = self._db.execute(
+                "SELECT page_id, body_sha256, captured_at FROM pages WHERE file_id = ? AND url = ?",
+                (file_id, found.url),
+            ).fetchone()
+            if row is None:
+                yield found
+                continue
+            page_id, body_sha256, captured_at = row
+            if page_id in keep and captured_at > _stamp(found.captured_at):
+                continue
+            if body_sha256 == sha256_hex(found.body):
+                keep.add(page_id)
+                self._db.execute(
+                    "UPDATE pages SET member = ?, at_byte = ?, length = ?, captured_at = ?, note = ?, content_type = ?"
+                    " WHERE page_id = ?",
+                    (found.member, found.offset, found.length, _stamp(found.captured_at), found.note,
+                     found.content_type, page_id),
+                )  # fmt: skip
+                self._tally.unchanged += 1
+                continue
+            yield found
+
+    # ---- writing ------------------------------------------------------------------------------------------
+
+    def _put(self, file_id: int, page: RawPage, prepared: PreparedPage) -> None:
+        old = self._db.execute(
+            "SELECT page_id, captured_at FROM pages WHERE file_id = ? AND url = ?", (file_id, page.url)
+        ).fetchone()
+        keep = self._keep.setdefault(file_id, set())
+        if old is not None:
+            if old[0] in keep and old[1] > _stamp(page.captured_at):
+                return
+            self._drop_page(old[0])
+            self._tally.removed += 1
+        published = _stamp(prepared.published_at) if prepared.published_at else None
+        cursor = self._db.execute(
+            "INSERT INTO pages (file_id, url, url_key, member, at_byte, length, content_type, captured_at, note,"
+            " body_sha256, document_id, title, language, published_at, text) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (file_id, page.url, page_key(page.url), page.member, page.offset, page.length, page.content_type,
+             _stamp(page.captured_at), page.note, sha256_hex(page.body), prepared.document_id, prepared.title,
+             prepared.language, published, zlib.compress(prepared.text.encode("utf-8", "surrogatepass"), 6)),
+        )  # fmt: skip
+        page_id = cursor.lastrowid or 0
+        keep.add(page_id)
+        for passage in prepared.passages:
+            draft = passage.draft
+            row = self._db.execute(
+                'INSERT INTO passages (page_id, start, "end", kind, section, title, headings, body)'
+                " VALUES (?,?,?,?,?,?,?,?)",
+                (page_id, draft.start, draft.end, draft.kind.value, json.dumps(draft.section, ensure_ascii=False),
+                 prepared.title_terms, passage.headings, passage.body),
+            )  # fmt: skip
+            self._db.execute(
+                "INSERT INTO passage_terms (rowid, title, headings, body) VALUES (?,?,?,?)",
+                (row.lastrowid, prepared.title_terms, passage.headings, passage.body),
+            )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO page_names VALUES (?,?,?,?)",
+            ((name.key, page_id, name.text, name.expansion) for name in prepared.names),
+        )
+
+    def _drop_page(self, page_id: int) -> None:
+        self._db.execute(
+            "INSERT INTO passage_terms (passage_terms, rowid, title, headings, body)"
+            " SELECT 'delete', passage_id, title, headings, body FROM passages WHERE page_id = ?",
+            (page_id,),
+        )
+        for table in ("passages", "page_names", "pages"):
+            self._db.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))  # noqa: S608  # names from above
+
+    def _drop_file(self, file_id: int) -> None:
+        for (page_id,) in self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (file_id,)).fetchall():
+            self._drop_page(page_id)
+            self._tally.removed += 1
+        path = self._db.execute("SELECT path FROM files WHERE file_id = ?", (file_id,)).fetchone()
+        self._db.execute("DELETE FROM skipped WHERE file = ?", path)
+        self._db.execute("DELETE FROM files WHERE file_id = ?", (file_id,))
+
+    def _finish_files(self) -> None:
+        """Mark files whose pages are all written, after removing the pages they no longer hold."""
+        waiting = []
+        for done in self._listed:
+            if self._unread[done.file_id]:
+                waiting.append(done)
+                continue
+            del self._unread[done.file_id]
+            keep = self._keep.pop(done.file_id, set())
+            rows = self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (done.file_id,)).fetchall()
+            for (page_id,) in rows:
+                if page_id not in keep:
+                    self._drop_page(page_id)
+                    self._tally.removed += 1
+            self._db.execute(
+                "UPDATE files SET size_bytes = ?, mtime_ns = ?, sha256 = ?, done = 1 WHERE file_id = ?",
+                (done.entry.size_bytes, done.entry.mtime_ns, done.sha256, done.file_id),
+            )
+        self._listed = waiting
+
+    def _new_file(self, entry: FileEntry) -> int:
+        cursor = self._db.execute(
+            "INSERT INTO files (path, size_bytes, mtime_ns) VALUES (?,?,?)",
+            (entry.path, entry.size_bytes, entry.mtime_ns),
+        )
+        return cursor.lastrowid or 0
+
+    def _skip(self, file: str, skipped: Skipped, file_id: int | None) -> None:
+        if file_id is not None:
+            row = self._db.execute("SELECT path FROM files WHERE file_id = ?", (file_id,)).fetchone()
+            file = row[0] if row else file
+        self._tally.skipped += 1
+        detail = skipped.detail if self._tally.skipped <= self._source.limits.skipped_kept else ""
+        self._db.execute(
+            "INSERT INTO skipped VALUES (?,?,?,?)", (file, skipped.place[:500], skipped.reason, detail[:500])
+        )
+
+    def _mark_current(self) -> None:
+        """Of several captures of one address, in whatever files, the newest answers."""
+        self._db.execute("UPDATE pages SET is_current = 1 WHERE is_current = 0")
+        self._db.execute(
+            "UPDATE pages SET is_current = 0 WHERE url IN (SELECT url FROM pages GROUP BY url HAVING count(*) > 1)"
+            " AND page_id <> (SELECT p.page_id FROM pages p WHERE p.url = pages.url"
+            " ORDER BY p.captured_at DESC, p.page_id LIMIT 1)"
+        )
+
+    def _keep_totals(self) -> None:
+        """Store what scoring needs of the whole library."""
+        lengths = ", ".join(f"avg(length({f}) - length(replace({f}, ' ', '')) + 1)" for f in FIELD_WEIGHTS)
+        row = self._db.execute(f"SELECT count(*), {lengths} FROM passages").fetchone()  # noqa: S608  # our field names
+        totals = json.dumps([row[0], {name: mean or 1.0 for name, mean in zip(FIELD_WEIGHTS, row[1:], strict=True)}])
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
+
+    def _pages_in(self, file_id: int) -> int:
+        return int(self._db.execute("SELECT count(*) FROM pages WHERE file_id = ?", (file_id,)).fetchone()[0])
+
+    def _report(self, seconds: float) -> IndexReport:
+        tally, limit = self._tally, self._source.limits.skipped_kept
+        skipped = self._db.execute("SELECT place, reason, detail FROM skipped ORDER BY rowid LIMIT ?", (limit,))
+        return IndexReport(
+            pages=int(self._db.execute("SELECT count(*) FROM pages WHERE is_current = 1").fetchone()[0]),
+            passages=int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0]),
+            added=tally.added,
+            removed=tally.removed,
+            unchanged=tally.unchanged,
+            ignored=tally.ignored,
+            seconds=seconds,
+            skipped_total=int(self._db.execute("SELECT count(*) FROM skipped").fetchone()[0]),
+            skipped=tuple(Skipped(*row) for row in skipped),
+        )
+
+
+def page_key(url: str) -> str:
+    """What two spellings of one address have in common; the address itself where the URL policy knows none."""
+    try:
+        return url_key(url)
+    except PinciteError:
+        return url
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()
+
+
+def _file_sha256(path: Path) -> str:
+    """The hash of the file, or nothing when it can't be read (reading it says why)."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as stream:
+            while chunk := stream.read(_HASH_CHUNK):
+                digest.update(chunk)
+    except OSError:
+        return ""
+    return digest.hexdigest()

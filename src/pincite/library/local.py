@@ -1,0 +1,171 @@
+"""`LocalLibrary`: one folder, WARC or WACZ with its index; what the search provider and the archive backend stand on.
+
+All methods block; callers in async code run them in a worker thread. An instance may be shared by threads.
+"""
+
+import threading
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pincite.domain.errors import NotFound
+from pincite.domain.ids import sha256_hex
+from pincite.domain.library import IndexReport, Name, PageHit, Passage
+from pincite.domain.page import LibraryPage
+from pincite.domain.search import Query
+from pincite.library.folder import open_source, read_again
+from pincite.library.index import Progress, Reading, Update, page_key
+from pincite.library.lookup import Lookup
+from pincite.library.records import RawPage, SourceLimits
+from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
+from pincite.ports import Extractor
+
+_LOCK_WAIT_S = 600.0
+
+
+class LocalLibrary(AbstractContextManager["LocalLibrary"]):
+    """A searchable library. Implements ports.PageIndex, ports.PassageIndex and ports.PageSource."""
+
+    def __init__(self, path: Path, *, index_dir: Path, reading: Reading, revision: str, limits: SourceLimits) -> None:
+        self._source = open_source(path, limits)
+        self._reading = reading
+        self._revision = revision
+        identity = sha256_hex(str(self._source.location).encode())[:12]
+        self._file = index_dir / f"{_safe(self._source.manifest.name)}-{identity}-v{LAYOUT}.sqlite"
+        self._connection = open_index(self._file)
+        self._lock = threading.RLock()
+        self._lookup = Lookup(self._connection)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        index_dir: Path,
+        extractor: Extractor,
+        revision: str = "",
+        workers: int = 2,
+        limits: SourceLimits | None = None,
+    ) -> Self:
+        """The library at `path`; nothing is indexed before `refresh`.
+
+        Args:
+            path: a folder of HTML, Markdown, text and other pages, a WARC, or a WACZ.
+            index_dir: where indexes are kept, one SQLite file for each library.
+            extractor: reads pages; picklable when `workers` is above 0.
+            revision: changes when the extractor reads differently; all pages are then read again.
+            workers: child processes that read pages; 0 reads in this process.
+            limits: bounds of reading.
+
+        Errors:
+            LibraryNotFound, InvalidInput (manifest), StorageUnavailable, StorageFull.
+        """
+        return cls(
+            path,
+            index_dir=index_dir,
+            reading=Reading(extractor, workers),
+            revision=revision,
+            limits=limits or SourceLimits(),
+        )
+
+    @property
+    def name(self) -> str:
+        """The library's name: that of its manifest, folder or file."""
+        return self._source.manifest.name
+
+    @property
+    def index_file(self) -> Path:
+        """The SQLite file of the index."""
+        return self._file
+
+    def refresh(self, progress: Progress | None = None) -> IndexReport:
+        """Bring the index up to date with the files; unchanged ones are not read.
+
+        Errors:
+            LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
+        """
+        with writer_lock(self._file, _LOCK_WAIT_S), mapped(self._file):
+            self._source = open_source(self._source.location, self._source.limits)
+            writer = open_index(self._file)
+            try:
+                report = Update(writer, self._file, self._source, self._reading).run(self._revision, progress)
+            finally:
+                writer.close()
+        with self._lock:
+            self._lookup.forget()
+        return report
+
+    def search(self, query: Query) -> tuple[PageHit, ...]:
+        """The best pages, best first, within the query's domain lists and dates.
+
+        Errors:
+            StorageUnavailable: the index is damaged.
+        """
+        with self._lock, mapped(self._file):
+            return self._lookup.pages(query)
+
+    def passages(self, text: str, limit: int = 50) -> tuple[Passage, ...]:
+        """The best passages over all pages, best first."""
+        with self._lock, mapped(self._file):
+            return self._lookup.passages(text, limit)
+
+    def document_frequency(self, term: str) -> int:
+        """On how many passages the word (in any inflection) occurs."""
+        with self._lock, mapped(self._file):
+            return self._lookup.document_frequency(term)
+
+    def names_in(self, text: str) -> tuple[Name, ...]:
+        """The names, identifiers and acronyms of `text` that the library itself uses, in order of the text."""
+        with self._lock, mapped(self._file):
+            return self._lookup.names_in(text)
+
+    def urls(self) -> tuple[str, ...]:
+        """The addresses of all pages, sorted."""
+        with self._lock, mapped(self._file):
+            rows = self._connection.execute("SELECT url FROM pages WHERE is_current = 1 ORDER BY url").fetchall()
+        return tuple(url for (url,) in rows)
+
+    def page(self, url: str) -> LibraryPage:
+        """The page as stored in the folder or archive; another spelling of its address finds it too.
+
+        Errors:
+            NotFound: no page of the library has this address, or its file is gone.
+            ArchiveCorrupt: the archive changed or is damaged.
+        """
+        with self._lock, mapped(self._file):
+            row = self._connection.execute(
+                "SELECT url, path, member, at_byte, length, content_type, captured_at, note, published_at"
+                " FROM pages JOIN files USING (file_id) WHERE (url = ? OR url_key = ?) AND is_current = 1"
+                " ORDER BY url <> ?, url LIMIT 1",
+                (url, page_key(url), url),
+            ).fetchone()
+        if row is None:
+            raise NotFound(f"the library {self.name} has no page {url}", reason="not_in_library")
+        stored, path, member, at_byte, length, content_type, captured_at, note, published_at = row
+        wanted = RawPage(stored, b"", content_type, datetime.fromisoformat(captured_at), note, member, at_byte, length)
+        found = read_again(self._source, path, wanted)
+        return LibraryPage(
+            url=stored,
+            body=found.body,
+            content_type=found.content_type,
+            captured_at=found.captured_at,
+            published_on=datetime.fromisoformat(published_at).date() if published_at else None,
+            note=note,
+        )
+
+    def close(self) -> None:
+        """Close the index."""
+        with self._lock:
+            self._connection.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the index."""
+        self.close()
+
+
+def _safe(name: str) -> str:
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:40] or "library"

@@ -1,0 +1,213 @@
+"""Pages read in child processes that can be killed: one page at a time each, with a deadline.
+
+A page that hangs or kills its reader costs that page alone. The children are `python -m pincite.library.child`; they
+get the extractor once and pages as frames (8 bytes of length, then a pickle) on standard input.
+"""
+
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from pincite.domain.errors import PinciteError
+from pincite.library.analysis import PageName, index_terms, page_names
+from pincite.library.passages import Draft, drafts
+from pincite.library.records import RawPage
+from pincite.ports import Extractor
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPassage:
+    """A passage with its terms, space-joined, as they go into the index."""
+
+    draft: Draft
+    headings: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPage:
+    """All that the index keeps of a page."""
+
+    document_id: str
+    title: str
+    title_terms: str
+    language: str
+    published_at: datetime | None
+    text: str = field(repr=False)
+    passages: tuple[PreparedPassage, ...] = field(repr=False)
+    names: tuple[PageName, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a page could not be read."""
+
+    reason: str
+    detail: str = ""
+
+
+def prepare(extractor: Extractor, page: RawPage) -> PreparedPage | Unread:
+    """The page, read and cut into passages, or why it could not be."""
+    try:
+        document = extractor.extract(page.body, page.url, page.content_type or None)
+    except PinciteError as error:
+        return Unread(error.reason, error.message)
+    if not document.text.strip():
+        return Unread("empty_content", "the page holds no text")
+    title = document.title or page.url.rsplit("/", 1)[-1]
+    passages = []
+    for draft in drafts(document):
+        inner = " ".join(title for title in draft.section if title != document.title)
+        passages.append(
+            PreparedPassage(
+                draft=draft,
+                headings=" ".join(index_terms(f"{inner} {draft.label}")),
+                body=" ".join(index_terms(document.text[draft.start : draft.end])),
+            )
+        )
+    return PreparedPage(
+        document_id=document.document_id,
+        title=title,
+        title_terms=" ".join(index_terms(title)),
+        language=document.language,
+        published_at=document.published_at or document.modified_at,
+        text=document.text,
+        passages=tuple(passages),
+        names=page_names(document.text),
+    )
+
+
+class _Child:
+    """One reader process; started on first use and again after it was killed."""
+
+    def __init__(self, extractor: Extractor, deadline_s: float) -> None:
+        self._hello = pickle.dumps(extractor)
+        self._deadline_s = deadline_s
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, page: RawPage) -> PreparedPage | Unread:
+        """The page as the child read it, or why it did not."""
+        process = self._running()
+        killed = threading.Event()
+
+        def kill() -> None:
+            killed.set()
+            process.kill()
+
+        timer = threading.Timer(self._deadline_s, kill)
+        timer.start()
+        try:
+            _write_frame(process, pickle.dumps(page))
+            answer = _read_frame(process)
+        finally:
+            timer.cancel()
+        if answer is not None:
+            result: PreparedPage | Unread = pickle.loads(answer)  # noqa: S301  # our own child wrote it
+            return result
+        self.close()
+        if killed.is_set():
+            return Unread("reader_timeout", f"not read within {self._deadline_s:g} s")
+        return Unread("reader_died", "the reader process ended while reading it")
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pincite.library.child"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            _write_frame(self._process, self._hello)
+        return self._process
+
+
+def _write_frame(process: subprocess.Popen[bytes], data: bytes) -> None:
+    if process.stdin is None:
+        return
+    # A dead child is noticed when its answer is read.
+    with suppress(OSError):
+        process.stdin.write(len(data).to_bytes(8, "big") + data)
+        process.stdin.flush()
+
+
+def _read_frame(process: subprocess.Popen[bytes]) -> bytes | None:
+    if process.stdout is None:
+        return None
+    head = process.stdout.read(8)
+    if len(head) < 8:
+        return None
+    size = int.from_bytes(head, "big")
+    data = process.stdout.read(size)
+    return data if len(data) == size else None
+
+
+def read_all(
+    jobs: Iterable[tuple[K, RawPage]], extractor: Extractor, workers: int, deadline_s: float
+) -> Iterator[tuple[K, RawPage, PreparedPage | Unread]]:
+    """Every job with its page as read, in order, at most `2 * workers` pages in memory at a time.
+
+    Args:
+        jobs: pages with a key each; taken one by one as readers become free.
+        extractor: reads the pages; it must be picklable when `workers` is above 0.
+        workers: child processes; 0 reads in this process, without deadline.
+        deadline_s: seconds for one page.
+    """
+    if workers < 1:
+        for key, page in jobs:
+            yield key, page, prepare(extractor, page)
+        return
+    free: queue.SimpleQueue[_Child] = queue.SimpleQueue()
+    children = [_Child(extractor, deadline_s) for _ in range(workers)]
+    for child in children:
+        free.put(child)
+
+    def read(page: RawPage) -> PreparedPage | Unread:
+        child = free.get()
+        try:
+            return child.ask(page)
+        finally:
+            free.put(child)
+
+    waiting: deque[tuple[K, RawPage, Future[PreparedPage | Unread]]] = deque()
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for key, page in jobs:
+            waiting.append((key, page, pool.submit(read, page)))
+            if len(waiting) >= 2 * workers:
+                first_key, first_page, result = waiting.popleft()
+                yield first_key, first_page, result.result()
+        while waiting:
+            first_key, first_page, result = waiting.popleft()
+            yield first_key, first_page, result.result()
+    finally:
+        for _, _, result in waiting:
+            result.cancel()
+        # Once to end a read that is under way, once more for a child that was just being started.
+        for _ in range(2):
+            for child in children:
+                child.close()
+            pool.shutdown(wait=True)
