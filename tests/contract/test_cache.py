@@ -1,0 +1,76 @@
+"""What every cache must do."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+
+from pincite.ports import Cache, Entry
+from pincite.storage.cache import open_cache
+from pincite.testing.clock import FrozenClock
+from pincite.testing.storage import MemoryCache
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def cache(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[Cache]:
+    if request.param == "memory":
+        yield MemoryCache(clock)
+        return
+    opened = await open_cache(tmp_path / "cache.sqlite", "alice", clock)
+    yield opened
+    await opened.close()
+
+
+def entry(clock: FrozenClock, value: bytes = b"value", fresh_s: float = 60, stale_s: float = 600) -> Entry:
+    now = clock.now()
+    return Entry(
+        value, now + timedelta(seconds=fresh_s), now + timedelta(seconds=stale_s), now, {"etag": '"1"', "date": "d"}
+    )
+
+
+async def test_an_entry_comes_back_until_its_stale_time(cache: Cache, clock: FrozenClock) -> None:
+    stored = entry(clock)
+    await cache.put("search", "k", stored)
+    assert await cache.get("search", "k") == stored
+    assert await cache.get("fetch", "k") is None
+    clock.advance(300)
+    assert await cache.get("search", "k") == stored
+    clock.advance(300)
+    assert await cache.get("search", "k") is None
+
+
+async def test_the_last_value_stands(cache: Cache, clock: FrozenClock) -> None:
+    await cache.put("search", "k", entry(clock, b"old"))
+    await cache.put("search", "k", entry(clock, b"new"))
+    found = await cache.get("search", "k")
+    assert found is not None
+    assert found.value == b"new"
+
+
+async def test_one_entry_or_a_whole_namespace_is_removed(cache: Cache, clock: FrozenClock) -> None:
+    for namespace, key in (("a", "1"), ("a", "2"), ("a", "3"), ("b", "1")):
+        await cache.put(namespace, key, entry(clock))
+    assert await cache.delete("a", "1") == 1
+    assert await cache.delete("a", "1") == 0
+    assert await cache.delete("a") == 2
+    assert await cache.get("b", "1") is not None
+
+
+async def test_one_caller_at_a_time_computes_a_key(cache: Cache, clock: FrozenClock) -> None:
+    allowed: list[int] = []
+
+    async def ask(n: int) -> None:
+        if await cache.lease("search", "k", 10):
+            allowed.append(n)
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(10):
+            tasks.start_soon(ask, n)
+    assert len(allowed) == 1
+    assert await cache.lease("search", "other", 10)
+    clock.advance(10)
+    assert await cache.lease("search", "k", 10)
+    await cache.put("search", "k", entry(clock))
+    assert await cache.lease("search", "k", 10)
