@@ -30,6 +30,8 @@ from pincite.ports import CallStore, Clock, Outcome, PlannedCall, SettledCall
 from pincite.runtime.single_flight import SingleFlight
 
 KEY_VERSION: Final = 1
+UNKNOWN_OUTCOME: Final = '{"error":null}'
+"""On record for a call that was cancelled or broke: nobody knows what came of it."""
 _SNAPSHOT_ID: Final = re.compile(r"snap_[0-9a-f]{32}")
 _FREE: Final = (InputError, PolicyRefusal, BudgetExhausted)
 """Errors raised before anything was sent: nothing is charged for them."""
@@ -140,7 +142,7 @@ def _failed(planned: PlannedCall, error: PinciteError) -> SettledCall:
 
 
 def _unknown(planned: PlannedCall) -> SettledCall:
-    return SettledCall(_dumps({"error": None}), planned.estimate, False, True, 0.0)
+    return SettledCall(UNKNOWN_OUTCOME, planned.estimate, False, True, 0.0)
 
 
 def _error_json(error: PinciteError) -> dict[str, Json]:

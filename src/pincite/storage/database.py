@@ -23,7 +23,9 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    Text,
     Update,
+    bindparam,
     create_engine,
     delete,
     event,
@@ -50,33 +52,44 @@ _POOL = 8
 _STATEMENT_TIMEOUT_MS = 60_000
 
 
-class Transaction:
-    """An open transaction that sees the rows of one scope only.
+class Statements:
+    """Makers of statements that see the rows of one scope only, the one of the transaction that runs them.
 
-    Statements are made by its own methods, which add the scope: code outside this module can't forget it (a test
-    holds that nothing else in `storage` makes statements).
+    Statements are made by these methods alone: code outside this module can't forget the scope (a test holds that
+    nothing else in `storage` makes statements).
     """
+
+    scope_value: ColumnElement[str] | str = bindparam("in_scope", type_=Text)
+
+    def select(self, table: Table, *columns: ColumnElement[Any] | Column[Any]) -> Select[Any]:
+        """A SELECT of these columns (all when none is named) of the scope's rows."""
+        return select(*(columns or (table,))).select_from(table).where(table.c.scope == self.scope_value)
+
+    def update(self, table: Table) -> Update:
+        """An UPDATE of the scope's rows."""
+        return update(table).where(table.c.scope == self.scope_value)
+
+    def delete(self, table: Table) -> Delete:
+        """A DELETE of the scope's rows."""
+        return delete(table).where(table.c.scope == self.scope_value)
+
+
+PREPARED = Statements()
+"""For statements made once and run many times: their scope is filled in by the transaction."""
+
+
+class Transaction(Statements):
+    """An open transaction that sees the rows of one scope only."""
 
     def __init__(self, connection: Connection, scope: str, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
         self.scope = scope
-
-    def select(self, table: Table, *columns: ColumnElement[Any] | Column[Any]) -> Select[Any]:
-        """A SELECT of these columns (all when none is named) of the scope's rows."""
-        return select(*(columns or (table,))).select_from(table).where(table.c.scope == self.scope)
-
-    def update(self, table: Table) -> Update:
-        """An UPDATE of the scope's rows."""
-        return update(table).where(table.c.scope == self.scope)
-
-    def delete(self, table: Table) -> Delete:
-        """A DELETE of the scope's rows."""
-        return delete(table).where(table.c.scope == self.scope)
+        self.scope_value = scope
 
     def insert(self, table: Table, **values: Any) -> None:
         """Add a row of the scope."""
-        self._connection.execute(insert(table).values(scope=self.scope, **values))
+        self._connection.execute(insert(table), {"scope": self.scope, **values})
 
     def insert_many(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows of the scope."""
@@ -88,18 +101,18 @@ class Transaction:
         made: Any = self._dialect_insert(table).values(scope=self.scope, **values)
         return self._connection.execute(made.on_conflict_do_nothing()).rowcount > 0
 
-    def run(self, statement: Select[Any] | Update | Delete) -> Sequence[Row[Any]]:
-        """The rows of a statement made by this transaction, or those its RETURNING names."""
-        result = self._connection.execute(statement)
+    def run(self, statement: Select[Any] | Update | Delete, **values: object) -> Sequence[Row[Any]]:
+        """The rows of a statement, or those its RETURNING names; `values` fill in a prepared one."""
+        result = self._connection.execute(statement, {"in_scope": self.scope, **values})
         return result.all() if result.returns_rows else ()
 
-    def change(self, statement: Update | Delete) -> int:
+    def change(self, statement: Update | Delete, **values: object) -> int:
         """How many rows the statement changed."""
-        return self._connection.execute(statement).rowcount
+        return self._connection.execute(statement, {"in_scope": self.scope, **values}).rowcount
 
-    def first(self, statement: Select[Any] | Update | Delete) -> Row[Any] | None:
+    def first(self, statement: Select[Any] | Update | Delete, **values: object) -> Row[Any] | None:
         """The first row, or None."""
-        return self._connection.execute(statement).first()
+        return self._connection.execute(statement, {"in_scope": self.scope, **values}).first()
 
     def now_s(self) -> float:
         """The time that leases go by: the database's own where workers on several machines share it."""
@@ -159,7 +172,10 @@ class Database:
             return do(Transaction(connection, scope, self._clock))
 
     def migrate_now(self) -> None:
-        """Apply what is missing of the schema, in one transaction."""
+        """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""
+        with _our_errors(), self._reader.connect() as connection, connection.begin():
+            if migrations.version_of(connection) == migrations.newest():
+                return
         with _our_errors(), self._writer.connect() as connection, connection.begin():
             migrations.migrate(connection, self._clock)
 

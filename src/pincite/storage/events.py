@@ -12,18 +12,23 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
+from sqlalchemy import bindparam
 
 from pincite.domain.errors import RunFenced
 from pincite.domain.events import Event, EventType, Json
 from pincite.ports import Clock
-from pincite.storage.database import Database, Transaction
+from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import events, runs
 
 _PASSING: Final = ("_ms", "_s", "_at")
 """Endings of the names of data that differ between two executions of the same thing."""
 _EACH_OWNER: Final = frozenset({EventType.RUN_RESUMED, EventType.RUN_FAILED, EventType.RUN_CANCELLED})
 """What every owner of a run says for itself."""
-_PAGE: Final = 500
+_MINE: Final = (
+    PREPARED.select(runs, runs.c.run_id)
+    .where(runs.c.run_id == bindparam("in_run"), runs.c.epoch == bindparam("at_epoch"))
+    .with_for_update(read=True)
+)
 
 
 class SqlEvents:
@@ -86,8 +91,7 @@ class SqlEvents:
         self._news.set()
 
     def _write(self, tx: Transaction, event: Event, identity: str) -> None:
-        mine = tx.select(runs, runs.c.run_id).where(runs.c.run_id == self._run_id, runs.c.epoch == self._epoch)
-        if tx.first(mine.with_for_update(read=True)) is None:
+        if tx.first(_MINE, in_run=self._run_id, at_epoch=self._epoch) is None:
             raise RunFenced(f"run {self._run_id} is no longer ours: another worker took it")
         tx.insert(
             events,

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_
+from sqlalchemy import BigInteger, ColumnElement, Update, bindparam, or_
 
 from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, RunFenced
 from pincite.domain.events import RunStatus
 from pincite.ports import Clock, PlannedCall, SettledCall
-from pincite.storage.database import Database, Transaction
+from pincite.runtime.ledger import UNKNOWN_OUTCOME
+from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import (
     DIMENSIONS,
     calls,
@@ -24,6 +25,56 @@ from pincite.storage.schema import (
 
 RESERVED, OK, ERROR, RETRY, INTERRUPTED = "reserved", "ok", "error", "retry", "interrupted"
 _CAP_NAMES = {"cost_nanousd": "cost_usd"}
+
+_MINE = (
+    runs.c.run_id == bindparam("in_run"),
+    runs.c.epoch == bindparam("at_epoch"),
+    runs.c.status == RunStatus.RUNNING.value,
+)
+
+
+def _fits(name: str) -> ColumnElement[bool]:
+    cap, spent, reserved = (runs.c[f"{prefix}_{name}"] for prefix in ("cap", "spent", "reserved"))
+    asked = bindparam(f"asked_{name}", type_=BigInteger)
+    return or_(asked == 0, cap.is_(None), spent + reserved + asked <= cap)
+
+
+def _plus(column: ColumnElement[int], name: str) -> ColumnElement[int]:
+    return column + bindparam(name, type_=BigInteger)
+
+
+_RUN = PREPARED.select(runs).where(*_MINE)
+_TAKE = (
+    PREPARED.update(runs)
+    .where(*_MINE, *(_fits(name) for name in DIMENSIONS))
+    .values({f"reserved_{name}": _plus(runs.c[f"reserved_{name}"], f"asked_{name}") for name in DIMENSIONS})
+    .returning(runs.c.run_id)
+)
+_EXCHANGE = (
+    PREPARED.update(runs)
+    .where(*_MINE)
+    .values(
+        {f"reserved_{name}": _plus(runs.c[f"reserved_{name}"], f"back_{name}") for name in DIMENSIONS}
+        | {f"spent_{name}": _plus(runs.c[f"spent_{name}"], f"more_{name}") for name in DIMENSIONS}
+    )
+    .returning(runs.c.run_id)
+)
+_THIS = (calls.c.run_id == bindparam("in_run"), calls.c.call_key == bindparam("of_key"))
+_FIND = PREPARED.select(calls).where(*_THIS)
+_SETTLE = (
+    PREPARED.update(calls)
+    .where(*_THIS, calls.c.status == RESERVED, calls.c.epoch == bindparam("at_epoch"))
+    .values(
+        {
+            "status": bindparam("to_status"),
+            "outcome": bindparam("to_outcome"),
+            "settled_at": bindparam("to_moment"),
+            "latency_ms": bindparam("to_latency"),
+        }
+        | {f"used_{name}": _plus(calls.c[f"used_{name}"], f"more_{name}") for name in DIMENSIONS}
+    )
+    .returning(calls.c.attempts)
+)
 
 
 class SqlCallStore:
@@ -73,7 +124,7 @@ class SqlCallStore:
         return await self._database.write(self._scope, self._forget_errors)
 
     def _load(self, tx: Transaction) -> Mapping[str, str]:
-        self._own(tx, {})
+        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
         left = tx.run(tx.select(calls).where(calls.c.run_id == self._run_id, calls.c.status == RESERVED))
         for row in left:
             self._charge(tx, row)
@@ -82,16 +133,13 @@ class SqlCallStore:
     def _outcomes(self, tx: Transaction, statuses: tuple[str, ...]) -> dict[str, str]:
         query = tx.select(calls, calls.c.call_key, calls.c.outcome)
         rows = tx.run(query.where(calls.c.run_id == self._run_id, calls.c.status.in_(statuses)))
-        return {row.call_key: row.outcome for row in rows if row.outcome != '{"error":null}'}
+        return {row.call_key: row.outcome for row in rows if row.outcome != UNKNOWN_OUTCOME}
 
     def _reserve(self, tx: Transaction, call: PlannedCall) -> None:
-        estimate = usage_values("estimate", call.estimate)
-        asked = {name: estimate[f"estimate_{name}"] for name in DIMENSIONS if estimate[f"estimate_{name}"]}
-        self._own(
-            tx, {f"reserved_{name}": runs.c[f"reserved_{name}"] + amount for name, amount in asked.items()}, asked
-        )
-        old = tx.first(tx.select(calls).where(*self._this(call.key)))
+        self._own(tx, _TAKE, **usage_values("asked", call.estimate))
+        old = tx.first(_FIND, in_run=self._run_id, of_key=call.key)
         now = self._clock.now()
+        estimate = usage_values("estimate", call.estimate)
         if old is None:
             tx.insert(
                 calls,
@@ -108,28 +156,21 @@ class SqlCallStore:
             return
         if old.status == RESERVED:
             self._charge(tx, old)
-        again = tx.update(calls).where(*self._this(call.key))
-        tx.change(
-            again.values(
-                status=RESERVED, outcome=None, epoch=self._epoch, attempts=old.attempts + 1, started_at=now, **estimate
-            )
-        )
+        again = {"status": RESERVED, "outcome": None, "epoch": self._epoch, "attempts": old.attempts + 1}
+        tx.change(tx.update(calls).where(*self._this(call.key)).values(started_at=now, **again, **estimate))
 
     def _settle(self, tx: Transaction, call: PlannedCall, settled: SettledCall) -> None:
-        used = usage_values("used", settled.usage)
-        estimate = usage_values("estimate", call.estimate)
-        self._own(tx, _exchange(estimate, used))
+        self._own(tx, _EXCHANGE, **_exchange(call.estimate, settled.usage))
         row = tx.first(
-            tx.update(calls)
-            .where(*self._this(call.key), calls.c.status == RESERVED, calls.c.epoch == self._epoch)
-            .values(
-                status=OK if not settled.failed else ERROR if settled.final else RETRY,
-                outcome=settled.outcome,
-                settled_at=self._clock.now(),
-                latency_ms=settled.latency_ms,
-                **{name: calls.c[name] + amount for name, amount in used.items()},
-            )
-            .returning(calls.c.attempts)
+            _SETTLE,
+            in_run=self._run_id,
+            of_key=call.key,
+            at_epoch=self._epoch,
+            to_status=OK if not settled.failed else ERROR if settled.final else RETRY,
+            to_outcome=settled.outcome,
+            to_moment=self._clock.now(),
+            to_latency=settled.latency_ms,
+            **usage_values("more", settled.usage),
         )
         if row is None:
             raise RunFenced(f"the reservation of a {call.kind} call is gone: another worker has run {self._run_id}")
@@ -152,33 +193,28 @@ class SqlCallStore:
 
     def _charge(self, tx: Transaction, row: Any) -> None:  # a row of `calls` that is still reserved
         """An interrupted call may have been paid: its estimate counts as spent."""
-        estimate = {f"estimate_{name}": getattr(row, f"estimate_{name}") for name in DIMENSIONS}
-        charged = {f"used_{name}": getattr(row, f"estimate_{name}") for name in DIMENSIONS}
-        self._own(tx, _exchange(estimate, charged))
-        tx.change(
-            tx.update(calls)
-            .where(*self._this(row.call_key))
-            .values(status=INTERRUPTED, **{name: calls.c[name] + amount for name, amount in charged.items()})
-        )
+        estimate = usage_of("estimate", row)
+        self._own(tx, _EXCHANGE, **_exchange(estimate, estimate))
+        charged = usage_of("used", row) + estimate
+        values = {"status": INTERRUPTED, **usage_values("used", charged)}
+        tx.change(tx.update(calls).where(*self._this(row.call_key)).values(**values))
 
-    def _own(self, tx: Transaction, values: Mapping[str, Any], asked: Mapping[str, int] | None = None) -> None:
-        """Change the run's row if it is ours and `asked` fits under every cap. Errors: RunFenced, BudgetExhausted."""
-        mine = (runs.c.run_id == self._run_id, runs.c.epoch == self._epoch, runs.c.status == RunStatus.RUNNING)
-        fits = [_fits(name, amount) for name, amount in (asked or {}).items()]
-        changed = values or {"epoch": runs.c.epoch}
-        if tx.first(tx.update(runs).where(*mine, *fits).values(**changed).returning(runs.c.run_id)) is not None:
+    def _own(self, tx: Transaction, statement: Update, **amounts: int) -> None:
+        """Change the run's row, if it is ours and what is asked fits. Errors: RunFenced, BudgetExhausted."""
+        mine = {"in_run": self._run_id, "at_epoch": self._epoch}
+        if tx.first(statement, **mine, **amounts) is not None:
             return
-        row = tx.first(tx.select(runs).where(*mine))
+        row = tx.first(_RUN, **mine)
         if row is None:
             raise RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")
-        raise _over(row, asked or {})
+        raise _over(row, amounts)
 
     def _spent(self, tx: Transaction) -> Usage:
         row = tx.first(tx.select(runs).where(runs.c.run_id == self._run_id))
         return Usage() if row is None else usage_of("spent", row)
 
     def _forget_errors(self, tx: Transaction) -> int:
-        self._own(tx, {})
+        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
         statement = tx.update(calls).where(calls.c.run_id == self._run_id, calls.c.status == ERROR)
         return tx.change(statement.values(status=RETRY))
 
@@ -186,27 +222,17 @@ class SqlCallStore:
         return calls.c.run_id == self._run_id, calls.c.call_key == key
 
 
-def _exchange(estimate: Mapping[str, int], used: Mapping[str, int]) -> dict[str, Any]:
+def _exchange(estimate: Usage, used: Usage) -> dict[str, int]:
     """The changes of the run's row that give a reservation back and count what was used."""
-    values: dict[str, Any] = {}
+    back = {name: -amount for name, amount in usage_values("back", estimate).items()}
+    return back | usage_values("more", used)
+
+
+def _over(row: Any, amounts: Mapping[str, int]) -> BudgetExhausted:  # a row of `runs`
     for name in DIMENSIONS:
-        if estimate[f"estimate_{name}"]:
-            values[f"reserved_{name}"] = runs.c[f"reserved_{name}"] - estimate[f"estimate_{name}"]
-        if used[f"used_{name}"]:
-            values[f"spent_{name}"] = runs.c[f"spent_{name}"] + used[f"used_{name}"]
-    return values
-
-
-def _fits(name: str, amount: int) -> ColumnElement[bool]:
-    cap, spent, reserved = (runs.c[f"{prefix}_{name}"] for prefix in ("cap", "spent", "reserved"))
-    return or_(cap.is_(None), spent + reserved + amount <= cap)
-
-
-def _over(row: Any, asked: Mapping[str, int]) -> BudgetExhausted:  # a row of `runs`
-    for name, amount in asked.items():
-        cap = getattr(row, f"cap_{name}")
+        cap, asked = getattr(row, f"cap_{name}"), amounts[f"asked_{name}"]
         taken = getattr(row, f"spent_{name}") + getattr(row, f"reserved_{name}")
-        if cap is not None and taken + amount > cap:
+        if asked and cap is not None and taken + asked > cap:
             dimension = _CAP_NAMES.get(name, name)
             return BudgetExhausted(
                 f"the cap on {dimension} is reached", reason=dimension, context={"cap": cap, "taken": taken}
