@@ -111,9 +111,9 @@ class _Brotli:
         self._started = self._started or bool(data)
         try:
             piece: bytes = self._stream.process(data, output_buffer_limit=_STEP)
-            yield piece
-            while not self._stream.can_accept_more_data():
-                yield self._stream.process(b"", output_buffer_limit=_STEP)
+            while piece:  # output may be waiting although all input is taken
+                yield piece
+                piece = self._stream.process(b"", output_buffer_limit=_STEP)
         except self._error:
             raise _corrupt() from None
 

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from pincite.domain.errors import (
     BlockedAddress,
@@ -71,6 +72,14 @@ class Admission:
     robots: str
     delay_s: float | None = None
     signals: tuple[str, ...] = ()
+
+
+class Gate(Protocol):
+    """Says whether a page may be fetched."""
+
+    async def admit(self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Admission:
+        """The page as it may be fetched. Errors: InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed."""
+        ...
 
 
 class RobotsGate:

@@ -23,6 +23,7 @@ class StubRequest:
     method: str
     target: str
     headers: dict[str, str]
+    body: bytes = b""
 
     @property
     def host(self) -> str:
@@ -171,9 +172,8 @@ async def _read_request(reader: asyncio.StreamReader) -> StubRequest | None:
     pairs = (line.partition(":") for line in lines)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length):
-        await reader.readexactly(int(length))
-    return StubRequest(method, target, headers)
+    body = await reader.readexactly(int(length)) if length.isdecimal() else b""
+    return StubRequest(method, target, headers, body)
 
 
 async def _not_found(request: StubRequest, writer: asyncio.StreamWriter) -> None:

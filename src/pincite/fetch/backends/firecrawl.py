@@ -1,0 +1,128 @@
+"""Firecrawl: POST /v2/scrape with a bearer key."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from pincite.domain.errors import (
+    DeadLink,
+    DnsError,
+    NetworkError,
+    PageBlocked,
+    PinciteError,
+    ProviderBadReply,
+    Timeout,
+    TlsError,
+    TooLarge,
+    UnsupportedContentType,
+)
+from pincite.domain.page import FetchRequest
+from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
+from pincite.fetch.hosted_api import HostedAnswer, HostedApi, HostedSettings, bad_key, out_of_credit, rate_limited
+from pincite.fetch.retry_after import retry_after_s
+from pincite.urls.parse import ParsedUrl
+
+BASE_URL = "https://api.firecrawl.dev"
+_MAX_AGE_MS = 86_400_000
+_WAIT_IN_TEXT = re.compile(r"retry after (\d{1,5})\s?s", re.IGNORECASE)
+
+
+class FirecrawlScraper(HostedScraper):
+    """Implements `ports.FetchBackend`. The page's own HTML is kept where it is given, so that our reader reads it."""
+
+    name = "firecrawl"
+
+    def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
+        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        super().__init__(HostedApi(self.name, settings, headers), around)
+        self._deadline_s = settings.deadline_s
+
+    async def _scrape(self, request: FetchRequest, url: ParsedUrl) -> Scraped:
+        body: dict[str, Any] = {
+            "url": url.sent,
+            "formats": ["rawHtml", "markdown"],
+            "onlyMainContent": False,
+            "maxAge": 0 if request.force_refresh else _MAX_AGE_MS,
+            "storeInCache": False,
+            "skipTlsVerification": False,
+            "timeout": int(self._deadline_s * 1000),
+        }
+        if request.prefer_language:
+            body["location"] = {"languages": [request.prefer_language]}
+        answer = await self._api.post_json("/v2/scrape", body)
+        if answer.status != 200:
+            raise _error(answer, self._around.clock.now())
+        reply = answer.object()
+        data = reply.get("data")
+        if reply.get("success") is not True or not isinstance(data, dict):
+            raise ProviderBadReply("firecrawl: success without data", reason="wrong_shape")
+        return _scraped(data, url)
+
+
+def _scraped(data: dict[str, Any], url: ParsedUrl) -> Scraped:
+    given = data.get("metadata")
+    metadata: dict[str, Any] = given if isinstance(given, dict) else {}
+    html, markdown = data.get("rawHtml"), data.get("markdown")
+    body, content_type = (
+        (html, "text/html; charset=utf-8") if isinstance(html, str) and html.strip() else (markdown, "text/markdown")
+    )
+    if not isinstance(body, str):
+        raise ProviderBadReply("firecrawl: neither rawHtml nor markdown", reason="wrong_shape")
+    status, used = metadata.get("statusCode"), metadata.get("creditsUsed")
+    final, cached = metadata.get("url"), metadata.get("cachedAt")
+    return Scraped(
+        body=body.encode(),
+        content_type=content_type,
+        final_url=final if isinstance(final, str) else url.sent,
+        status=status if isinstance(status, int) else 200,
+        fetched_at=_moment(cached) if metadata.get("cacheState") == "hit" else None,
+        cost=f"{used} credits" if isinstance(used, int | float) else "",
+    )
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
+
+
+def _error(answer: HostedAnswer, now: datetime) -> PinciteError:
+    reply = answer.quiet_object() or {}
+    code, text = str(reply.get("code") or ""), str(reply.get("error") or "")
+    match answer.status:
+        case 401:
+            return bad_key("firecrawl")
+        case 402:
+            return out_of_credit("firecrawl")
+        case 403:
+            return PageBlocked("firecrawl does not fetch this site", reason="hosted_refused")
+        case 408 | 504:
+            return Timeout("firecrawl gave up on the page", reason="hosted_timeout")
+        case 413:
+            return TooLarge("the page is too large for firecrawl", reason="hosted_too_large")
+        case 429:
+            told = _WAIT_IN_TEXT.search(text)
+            wait = retry_after_s(answer.headers.get("retry-after", ""), now)
+            return rate_limited("firecrawl", wait if wait is not None else float(told[1]) if told else None)
+        case 500:
+            return _engine_error(code)
+        case status if status > 500:
+            return NetworkError(f"firecrawl failed ({status})", reason="hosted_failed")
+        case status:
+            return ProviderBadReply(f"firecrawl refused the call ({status})", reason="bad_request", retryable=False)
+
+
+def _engine_error(code: str) -> PinciteError:
+    match code:
+        case "SCRAPE_DNS_RESOLUTION_ERROR":
+            return DnsError("firecrawl can't look the host up", reason="dns_failed", retryable=False)
+        case "SCRAPE_SSL_ERROR":
+            return TlsError("firecrawl met a bad certificate", reason="tls_error")
+        case "SCRAPE_UNSUPPORTED_FILE_ERROR":
+            return UnsupportedContentType("firecrawl can't read this kind of file", reason="hosted_unsupported")
+        case "SCRAPE_SITE_ERROR":
+            return DeadLink("firecrawl can't load the site", reason="hosted_site_error")
+        case _:
+            return NetworkError("firecrawl could not get the page", reason="hosted_failed")

@@ -1,0 +1,94 @@
+"""Jina Reader: POST / with the URL in the body; the answer is Markdown in JSON."""
+
+import re
+from datetime import datetime
+
+from pincite.domain.errors import (
+    DeadLink,
+    EmptyContent,
+    NetworkError,
+    PageBlocked,
+    PinciteError,
+    ProviderBadReply,
+    TooLarge,
+)
+from pincite.domain.page import FetchRequest
+from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
+from pincite.fetch.hosted_api import HostedAnswer, HostedApi, HostedSettings, bad_key, out_of_credit, rate_limited
+from pincite.fetch.limits import PRODUCT_TOKEN
+from pincite.fetch.retry_after import retry_after_s
+from pincite.urls.parse import ParsedUrl
+
+BASE_URL = "https://r.jina.ai"
+_TOLERANCE_S = 3_600
+_STATUS_IN_WARNING = re.compile(r"\berror (\d{3})\b|\b(40[134]|410|5\d\d)\b", re.IGNORECASE)
+
+
+class JinaScraper(HostedScraper):
+    """Implements `ports.FetchBackend`. The key is optional."""
+
+    name = "jina"
+
+    def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
+        headers = {"Accept": "application/json", "DNT": "1", "X-Robots-Txt": PRODUCT_TOKEN}
+        if settings.api_key:
+            headers["Authorization"] = f"Bearer {settings.api_key}"
+        super().__init__(HostedApi(self.name, settings, headers), around)
+
+    async def _scrape(self, request: FetchRequest, url: ParsedUrl) -> Scraped:
+        fresh = {"X-No-Cache": "true"} if request.force_refresh else {"X-Cache-Tolerance": str(_TOLERANCE_S)}
+        if request.prefer_language:
+            fresh["X-Locale"] = request.prefer_language
+        answer = await self._api.post_json("", {"url": url.sent}, fresh)
+        if answer.status != 200:
+            raise _error(answer, self._around.clock.now())
+        data = answer.object().get("data")
+        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+            raise ProviderBadReply("jina: no content in the answer", reason="wrong_shape")
+        warning = str(data.get("warning") or "")
+        if warning and (told := _STATUS_IN_WARNING.search(warning)):
+            raise _target_error(int(told[1] or told[2]))
+        if "captcha" in warning.lower():
+            raise PageBlocked("jina met a bot challenge", reason="challenge")
+        tokens = (data.get("usage") or {}).get("tokens") if isinstance(data.get("usage"), dict) else None
+        final = data.get("url")
+        return Scraped(
+            body=_with_title(str(data.get("title") or ""), data["content"]).encode(),
+            content_type="text/markdown",
+            final_url=final if isinstance(final, str) and final else url.sent,
+            cost=f"{tokens} tokens" if isinstance(tokens, int) else "",
+        )
+
+
+def _with_title(title: str, content: str) -> str:
+    """The Markdown, under its title where it has no heading of its own."""
+    return content if not title or content.lstrip().startswith("#") else f"# {title}\n\n{content}"
+
+
+def _target_error(status: int) -> PinciteError:
+    if status in {404, 410}:
+        return DeadLink(f"jina says the page is gone ({status})", reason=f"http_{status}")
+    return PageBlocked(f"jina says the page answered {status}", reason=f"http_{status}")
+
+
+def _error(answer: HostedAnswer, now: datetime) -> PinciteError:
+    match answer.status:
+        case 401:
+            return bad_key("jina")
+        case 402:
+            return out_of_credit("jina")
+        case 413:
+            return TooLarge("the page is too large for jina", reason="hosted_too_large")
+        case 422:
+            return EmptyContent("jina found no content on the page", reason="hosted_empty")
+        case 429:
+            reply = answer.quiet_object() or {}
+            wait = retry_after_s(answer.headers.get("retry-after", ""), now)
+            told = reply.get("retryAfter")
+            return rate_limited("jina", wait if wait is not None else float(told) if isinstance(told, int) else None)
+        case 451:
+            return PageBlocked("jina does not fetch this site", reason="hosted_refused")
+        case status if status >= 500:
+            return NetworkError(f"jina failed ({status})", reason="hosted_failed")
+        case status:
+            return ProviderBadReply(f"jina refused the call ({status})", reason="bad_request", retryable=False)

@@ -1,0 +1,110 @@
+"""What every hosted scraper has in common: who may be sent to one, and how its answer becomes a capture."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from pincite.domain.errors import InvalidUrl
+from pincite.domain.page import FetchRequest, Snapshot
+from pincite.fetch.captures import capture
+from pincite.fetch.hosted_api import HostedApi
+from pincite.fetch.page_failures import failure_of
+from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.retrying import retried
+from pincite.fetch.robots_gate import Admission, Gate
+from pincite.ports import Clock
+from pincite.urls.masking import mask_url
+from pincite.urls.parse import ParsedUrl
+from pincite.urls.policy import UrlPolicy, check_addresses, vet_url
+
+
+@dataclass(frozen=True, slots=True)
+class HostedSurroundings:
+    """What a hosted backend works with.
+
+    `public` is a policy without any opened network: what is private never leaves for a third party.
+    """
+
+    gate: Gate
+    resolver: VettedResolver
+    clock: Clock
+    public: UrlPolicy = UrlPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Scraped:
+    """What a scraper said about a page. `cost` is in its own unit, as it reported it."""
+
+    body: bytes
+    content_type: str
+    final_url: str
+    status: int = 200
+    fetched_at: datetime | None = None
+    cost: str = ""
+    headers: Iterable[tuple[str, str]] = ()
+
+
+class HostedScraper(ABC):
+    """Base of the hosted backends: implements `ports.FetchBackend` around one call."""
+
+    name = ""
+
+    def __init__(self, api: HostedApi, around: HostedSurroundings) -> None:
+        self._api = api
+        self._around = around
+
+    async def aclose(self) -> None:
+        """Close the connections to the scraper."""
+        await self._api.aclose()
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        """The capture the scraper made, marked with its name.
+
+        Errors:
+            InvalidUrl: `secret_in_url`; such a URL never leaves.
+            InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed, DnsError, DeadLink: policy, also for the final
+                URL the scraper reports.
+            ProviderAuth, ProviderQuota, RateLimited, ProviderBadReply, Timeout, NetworkError: the scraper.
+            DeadLink, PageBlocked, TooLarge, UnsupportedContentType: the page, as the scraper says.
+        """
+        admission = await self._admit(request, request.url)
+        until = self._around.clock.monotonic_s() + 60.0
+        scraped = await retried(
+            lambda: self._scrape(request, admission.url), lambda: until - self._around.clock.monotonic_s()
+        )
+        final = admission.url
+        if scraped.final_url and scraped.final_url != final.sent:
+            final = (await self._admit(request, scraped.final_url)).url
+        paid = f"; cost {scraped.cost}" if scraped.cost else ""
+        snapshot = capture(
+            url=request.url,
+            final_url=final.sent,
+            status=scraped.status,
+            headers=(("content-type", scraped.content_type), *scraped.headers),
+            body=scraped.body,
+            fetched_at=scraped.fetched_at or self._around.clock.now(),
+            via=self.name,
+            robots=admission.robots,
+            usage_signals=admission.signals,
+            redirects=() if final == admission.url else (final.sent,),
+            note=f"fetched by {self.name}{paid}",
+        )
+        if (failure := failure_of(snapshot)) is not None:
+            raise failure
+        return snapshot
+
+    async def _admit(self, request: FetchRequest, url: str) -> Admission:
+        if mask_url(url) != url:
+            raise InvalidUrl("a URL that holds a credential is not sent to another service", reason="secret_in_url")
+        vet_url(url, policy=self._around.public)
+        admission = await self._around.gate.admit(url, include=request.include_domains, exclude=request.exclude_domains)
+        parsed = admission.url
+        if not parsed.is_literal:
+            answers = await self._around.resolver.addresses(parsed.host, parsed.port)
+            check_addresses(parsed.host, answers, self._around.public)
+        return admission
+
+    @abstractmethod
+    async def _scrape(self, request: FetchRequest, url: ParsedUrl) -> Scraped:
+        """One call to the scraper."""
