@@ -240,6 +240,18 @@ class DocumentStore(Protocol):
         ...
 
 
+class EvidenceSource(Protocol):
+    """Stored evidence as `check` reads it: a home, or a bundle. What was tampered with is given as it is."""
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """The capture with its body, or None when it isn't here. Errors: StorageUnavailable (it can't be read)."""
+        ...
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        """The document stored under this id (for this capture), or None. Errors: StorageUnavailable."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """The row of a run. `inputs` is all that is needed to execute it again; frozen at the start."""

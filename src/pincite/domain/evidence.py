@@ -1,5 +1,6 @@
 """Quotes, claims and verdicts: what ties a sentence to a passage."""
 
+from collections.abc import Iterable
 from dataclasses import InitVar, dataclass, field
 from enum import StrEnum
 
@@ -155,3 +156,11 @@ class VerifiedClaim:
     def printable(self) -> bool:
         """Whether a report may state it (invariant 2)."""
         return self.verdict.status in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
+
+
+def page_texts(quotes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """`(url, quote)` pairs as one text for each page, in order: what a claim is judged by, and nothing more."""
+    by_page: dict[str, list[str]] = {}
+    for url, text in quotes:
+        by_page.setdefault(url, []).append(text)
+    return tuple(": ".join(texts) for texts in by_page.values())

@@ -193,8 +193,7 @@ def _conflict(conflict: ReportConflict, known: set[int]) -> Iterator[str]:
 
 
 def _gap(gap: ReportGap) -> Iterator[str]:
-    reason = f" – {escape(gap.reason)}" if gap.reason else ""
-    yield f"- {_block(escape(gap.sub_question))}{reason}"
+    yield "- " + _block(" – ".join(filter(None, (escape(gap.sub_question), escape(gap.reason)))))
     if gap.queries:
         yield "    - searched for: " + "; ".join(f"“{escape(query)}”" for query in gap.queries)
 
@@ -207,14 +206,16 @@ def _lead(lead: ReportLead) -> str:
 
 def _reference(reference: Reference) -> str:
     dated = f"published {day(reference.published_at)}" if reference.published_at else ""
-    head = ", ".join(filter(None, (escape(reference.title or reference.url), escape(reference.author or ""), dated)))
+    title = "" if reference.title == reference.url else escape(reference.title)
+    head = ", ".join(filter(None, (title, escape(reference.author or ""), dated)))
     read_from = reference.fetched_url not in ("", reference.url)
     tail = (
         f"accessed {day(reference.accessed_at)}",
         f"read from {_link(reference.fetched_url)}" if read_from else "",
         escape(reference.note),
     )
-    return f"[{reference.n}] {head}\n{_link(reference.url)}\n{'; '.join(filter(None, tail))}"
+    lines = filter(None, (head, _link(reference.url), "; ".join(filter(None, tail))))
+    return f"[{reference.n}] " + "\n".join(lines)
 
 
 def _link(url: str) -> str:

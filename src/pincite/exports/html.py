@@ -144,8 +144,8 @@ class _Page:
             for gap in report.gaps:
                 queries = "; ".join(f"“{_text(query)}”" for query in gap.queries)
                 searched = f'<br><span class="detail">searched for: {queries}</span>' if queries else ""
-                reason = f" – {_text(gap.reason)}" if gap.reason else ""
-                yield f'<li dir="auto">{_text(gap.sub_question)}{reason}{searched}</li>'
+                what = " – ".join(_text(part) for part in (gap.sub_question, gap.reason) if part)
+                yield f'<li dir="auto">{what}{searched}</li>'
             yield "</ul>"
         if report.leads:
             yield f"<h2>{LEADS_HEADING}</h2>"

@@ -55,11 +55,19 @@ HOSTILE = (
 
 @dataclass(frozen=True, slots=True)
 class SampleReport:
-    """A report with the documents and captures its quotes were sliced from, by id."""
+    """A report with the documents and captures its quotes were sliced from, by id: an `EvidenceSource` too."""
 
     report: Report
     documents: Mapping[str, Document]
     snapshots: Mapping[str, Snapshot]
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """The capture, or None."""
+        return self.snapshots.get(snapshot_id)
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        """The document, or None."""
+        return self.documents.get(document_id)
 
 
 @dataclass(frozen=True, slots=True)

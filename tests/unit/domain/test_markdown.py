@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from pincite.domain.markdown import escape, one_line, render_markdown, restyle
-from pincite.domain.report import Report, ReportStatus
+from pincite.domain.report import Report, ReportGap, ReportStatus
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
 GOLDEN = Path(__file__).parent / "data"
@@ -133,3 +133,16 @@ def test_addresses_that_are_not_of_the_web_are_no_links() -> None:
     references = tuple(replace(r, url="local:notes/# a.md", fetched_url="") for r in report.references)
     found = list(tokens(render_markdown(replace(report, references=references))))
     assert [t.attrGet("href") for t in found if t.type == "link_open"] == ["https://pictures.example/halden"]
+
+
+def test_a_reference_without_a_title_shows_its_address_once() -> None:
+    report = sample_report().report
+    references = tuple(replace(r, title=r.url, fetched_url="") for r in report.references)
+    assert "\n[3] <https://almanac.example/h>\naccessed 2026-11-21\n" in render_markdown(
+        replace(report, references=references)
+    )
+
+
+def test_a_gap_of_the_whole_run_is_one_phrase() -> None:
+    report = replace(sample_report().report, gaps=(ReportGap("", "the search ended at its cap on pages"),))
+    assert "\n- the search ended at its cap on pages\n" in render_markdown(report)

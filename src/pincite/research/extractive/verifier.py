@@ -14,6 +14,7 @@ from pincite.domain.evidence import (
     Verdict,
     VerdictStatus,
     VerifiedClaim,
+    page_texts,
 )
 from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
 from pincite.ports import ClaimChecker
@@ -50,7 +51,7 @@ class ExtractiveVerifier:
         if exact.outcome is not CheckOutcome.PASSED:
             verdict = Verdict(VerdictStatus.UNCHECKED, reasons=(exact.detail,), checks=(exact,))
             return VerifiedClaim(claim, verdict, checks=(exact,))
-        sources = _sources(claim)
+        sources = page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS)
         key = (claim.text, *sources)
         if key not in self._verdicts:
             self._verdicts[key] = self._checker.check(claim.text, sources)
@@ -71,15 +72,6 @@ def _exactness(claim: Claim, pages: Mapping[str, ReadPage]) -> Check:
             return Check("quote", CheckOutcome.SKIPPED, f"the page of a quote is not at hand: {evidence.url}")
         page.document.verify(evidence.quote.record())
     return Check("quote", CheckOutcome.PASSED, f"{len(claim.evidence)} exact")
-
-
-def _sources(claim: Claim) -> tuple[str, ...]:
-    """The quotes of each page joined in the order of the claim: what the sentence says, and nothing more."""
-    by_page: dict[str, list[str]] = {}
-    for evidence in claim.evidence:
-        if evidence.relation is Relation.SUPPORTS:
-            by_page.setdefault(evidence.url, []).append(evidence.quote.text)
-    return tuple(": ".join(quotes) for quotes in by_page.values())
 
 
 def _independent(claim: Claim, pages: Mapping[str, ReadPage]) -> int:

@@ -1,0 +1,281 @@
+"""Checking a stored report: a sound one passes, and one changed character anywhere that matters is found and named."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pincite.audit.check import CheckResult, CheckStatus, ProblemKind, check_report
+from pincite.domain.errors import SchemaMismatch, StorageUnavailable
+from pincite.domain.markdown import render_markdown, restyle
+from pincite.domain.page import Block, BlockKind, Document, Snapshot
+from pincite.domain.report import Mode, Report
+from pincite.exports.codec import dump_report
+from pincite.testing.reports import SampleReport, empty_report, sample_report
+from pincite.verification.checker import MechanicalChecker
+
+SAMPLE = sample_report()
+RAW: dict[str, Any] = json.loads(dump_report(SAMPLE.report))
+
+
+def raw_of(report: Report) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(dump_report(replace(report, markdown=render_markdown(report))))
+    return data
+
+
+def flipped(text: str, at: int) -> str:
+    old = text[at]
+    new = str((int(old) + 1) % 10) if old.isdecimal() else ("y" if old == "x" else "x")
+    return text[:at] + new + text[at + 1 :]
+
+
+def places(part: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if isinstance(part, dict):
+        for name, inner in part.items():
+            yield from places(inner, (*path, name))
+    elif isinstance(part, list):
+        for index, inner in enumerate(part):
+            yield from places(inner, (*path, index))
+    else:
+        yield path, part
+
+
+def put(path: tuple[str | int, ...], value: object) -> dict[str, Any]:
+    raw = copy.deepcopy(RAW)
+    part: Any = raw
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    return raw
+
+
+def whats(result: CheckResult) -> str:
+    return "\n".join(f"{p.kind} {p.where}: {p.what}" for p in result.problems)
+
+
+def test_a_sound_report_passes() -> None:
+    for checker in (None, MechanicalChecker()):
+        result = check_report(RAW, SAMPLE, checker=checker)
+        assert result.status is CheckStatus.PASSED, whats(result)
+        assert result.problems == ()
+    counts = result.counts
+    assert (counts.quotes, counts.documents, counts.snapshots) == (10, 3, 3)
+    assert (counts.sentences, counts.claims, counts.references) == (6, 4, 3)
+    assert check_report(json.loads(dump_report(empty_report())), SAMPLE).status is CheckStatus.PASSED
+
+
+def test_both_citation_styles_pass() -> None:
+    raw = {**RAW, "markdown": restyle(RAW["markdown"], "[n](citation:n)")}
+    assert check_report(raw, SAMPLE).status is CheckStatus.PASSED
+
+
+EXACT = {"quote", "prefix", "suffix", "document_id", "snapshot_id", "body_sha256", "url"}
+LEAVES = [(path, value) for path, value in places(RAW) if path[-1] in EXACT and isinstance(value, str) and value]
+LEAVES = [(path, value) for path, value in LEAVES if path[0] != "leads"]
+
+
+@pytest.mark.parametrize(("path", "value"), LEAVES, ids=[".".join(map(str, path)) for path, _ in LEAVES])
+def test_one_character_of_a_quote_hash_id_or_address_is_found(path: tuple[str | int, ...], value: str) -> None:
+    for at in {0, len(value) // 3, len(value) // 2, len(value) - 1}:
+        result = check_report(put(path, flipped(value, at)), SAMPLE)
+        assert result.status is not CheckStatus.PASSED
+        place = ".".join(map(str, path[:-1]))
+        assert place in whats(result).replace("[", ".").replace("]", ""), whats(result)
+
+
+def test_every_character_of_the_markdown_counts() -> None:
+    markdown = RAW["markdown"]
+    for at in range(len(markdown)):
+        raw = {**RAW, "markdown": flipped(markdown, at)}
+        result = check_report(raw, SAMPLE)
+        assert [p.where.split(" line")[0] for p in result.problems] == ["markdown"], (at, whats(result))
+
+
+OFFSETS = [path for path, value in places(RAW) if path[-1] in {"start", "end", "reference_n", "n"} and value]
+OFFSETS += [path for path, _ in places(RAW) if path[0] == "sections" and path[-2] in {"references", "citations"}]
+
+
+@pytest.mark.parametrize("path", OFFSETS, ids=[".".join(map(str, path)) for path in OFFSETS])
+@pytest.mark.parametrize("by", [-1, 1, 7])
+def test_an_offset_or_number_off_by_any_is_found(path: tuple[str | int, ...], by: int) -> None:
+    value = dict(places(RAW))[path]
+    assert check_report(put(path, value + by), SAMPLE).status is CheckStatus.FAILED
+
+
+SENTENCES = [
+    (i, at) for i, claim in enumerate(SAMPLE.report.claims) for at, c in enumerate(claim.text) if c.isdecimal()
+]
+
+
+@pytest.mark.parametrize(("index", "at"), SENTENCES)
+def test_a_figure_changed_everywhere_at_once_is_found(index: int, at: int) -> None:
+    """Claim, sentences and Markdown agree with each other, but no quote has the figure."""
+    text = SAMPLE.report.claims[index].text
+    report = json.dumps(RAW)
+    keep = [e["quote"] for e in RAW["claims"][index]["evidence"]]
+    raw = json.loads(report.replace(json.dumps(text)[1:-1], json.dumps(flipped(text, at))[1:-1]))
+    raw["claims"][index]["evidence"] = RAW["claims"][index]["evidence"]
+    raw["conflicts"], raw["references"] = RAW["conflicts"], RAW["references"]
+    assert [e["quote"] for e in raw["claims"][index]["evidence"]] == keep
+    for checker in (None, MechanicalChecker()):
+        result = check_report(raw, SAMPLE, checker=checker)
+        assert f"failed claims[{index}].text: " in whats(result), whats(result)
+        assert "in no quote of its claims" in whats(result)
+
+
+class Tampered:
+    """The sample's evidence with one change."""
+
+    def __init__(
+        self,
+        snapshot: Callable[[Snapshot], Snapshot | None] = lambda s: s,
+        document: Callable[[Document], Document | None] = lambda d: d,
+        sample: SampleReport = SAMPLE,
+    ) -> None:
+        self._snapshot, self._document, self._sample = snapshot, document, sample
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        found = self._sample.snapshot(snapshot_id)
+        return found and self._snapshot(found)
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        found = self._sample.document(document_id, snapshot_id)
+        return found and self._document(found)
+
+
+def with_body(snapshot: Snapshot, at: int) -> Snapshot:
+    body = snapshot.body
+    return replace(snapshot, body=body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])
+
+
+def test_one_flipped_bit_of_any_capture_is_found() -> None:
+    for at in range(60):
+        result = check_report(RAW, Tampered(snapshot=lambda s, at=at: with_body(s, at)))  # type: ignore[misc]
+        assert len(result.problems) == 3
+        assert "the stored body of the capture" in whats(result)
+
+
+def test_a_changed_capture_time_or_address_is_found() -> None:
+    changed = Tampered(snapshot=lambda s: replace(s, final_url=s.final_url + "x"))
+    assert "address, time and body make another id" in whats(check_report(RAW, changed))
+
+
+def reworded(document: Document, at: int) -> Document:
+    first, *rest = document.blocks
+    return replace(document, blocks=(replace(first, text=flipped(first.text, at)), *rest))
+
+
+def test_one_changed_character_of_a_document_is_found() -> None:
+    for at in range(8):
+        result = check_report(RAW, Tampered(document=lambda d, at=at: reworded(d, at)))  # type: ignore[misc]
+        assert result.status is CheckStatus.FAILED
+        assert whats(result).count("was changed: its text makes another id") == 3
+
+
+def test_missing_evidence_is_unchecked_and_never_clean() -> None:
+    for source in (Tampered(snapshot=lambda _: None), Tampered(document=lambda _: None)):
+        result = check_report(RAW, source)
+        assert result.status is CheckStatus.UNCHECKED
+        assert {p.kind for p in result.problems} == {ProblemKind.UNCHECKED}
+        assert len(result.problems) == 3
+
+
+class Unreadable:
+    """A store whose bytes are damaged."""
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        raise StorageUnavailable(f"a stored body can't be read: {snapshot_id}", reason="corrupt")
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        raise StorageUnavailable(f"a stored document can't be read: {document_id}", reason="corrupt")
+
+
+def test_damaged_evidence_is_a_failure_that_is_named() -> None:
+    result = check_report(RAW, Unreadable())
+    assert result.status is CheckStatus.FAILED
+    assert len(result.problems) == 6
+    assert "claims[0].evidence[0]: the capture snap_" in whats(result)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where"),
+    [
+        (("claims", 1, "evidence", 0, "start"), "x", "claims[1].evidence[0].start"),
+        (("references", 0), None, "references[0]"),
+        (("summary",), [], "summary"),
+        (("sections",), {"a": 1}, "sections"),
+        (("conflicts", 0, "sides"), 3, "conflicts[0].sides"),
+        (("created_at",), "then", "created_at"),
+        (("references", 1, "accessed_at"), "2026-11-20T09:30:00Z", "references[1].accessed_at"),
+        (("references", 1, "fetched_url"), "https://other.example/", "references[1].fetched_url"),
+        (("references", 1, "excerpt"), "The tower stands 40 metres high", "references[1].excerpt"),
+        (("references", 0, "snapshot_id"), "snap_0", "references[0]"),
+        (("claims", 0, "verdict"), "unsupported", "report"),
+        (("claims", 0, "evidence", 0, "fragment_url"), "https://other.example/#:~:text=x", "fragment_url"),
+        (("markdown",), None, "markdown"),
+        (("question",), "How high?", "markdown"),
+    ],
+)
+def test_other_damage_is_named(path: tuple[str | int, ...], value: object, where: str) -> None:
+    result = check_report(put(path, value), SAMPLE)
+    assert result.status is not CheckStatus.PASSED
+    assert where in whats(result)
+
+
+def test_members_that_are_missing_are_named() -> None:
+    for name in ("claims", "references", "sections", "markdown", "summary"):
+        raw = {key: value for key, value in RAW.items() if key != name}
+        assert name in whats(check_report(raw, SAMPLE))
+
+
+def test_a_newer_schema_is_refused() -> None:
+    with pytest.raises(SchemaMismatch):
+        check_report({**RAW, "schema_version": 2}, SAMPLE)
+
+
+def test_rereading_compares_only_the_same_reader() -> None:
+    documents = {s.body: d for s, d in zip(SAMPLE.snapshots.values(), SAMPLE.documents.values(), strict=True)}
+    same = check_report(RAW, SAMPLE, reread=lambda body, *_: documents[body])
+    assert same.status is CheckStatus.PASSED
+    other = (Block(BlockKind.PARAGRAPH, "Something else."),)
+    result = check_report(RAW, SAMPLE, reread=lambda body, *_: replace(documents[body], blocks=other))
+    assert whats(result).count("again gives another text") == 3
+    newer = check_report(RAW, SAMPLE, reread=lambda body, *_: replace(documents[body], blocks=other, version="2"))
+    assert newer.status is CheckStatus.PASSED
+
+
+def test_figures_in_another_form_need_the_checker() -> None:
+    report = SAMPLE.report
+    lit = report.claims[1]
+    text = "It was first lit in May 1897, after 2 years of building."
+    sections = report.sections
+    summary = replace(
+        report.summary, sentences=(report.summary.sentences[0], replace(report.summary.sentences[1], text=text))
+    )
+    raw = raw_of(
+        replace(
+            report,
+            claims=(report.claims[0], replace(lit, text=text), *report.claims[2:]),
+            summary=summary,
+            sections=sections,
+        )
+    )
+    assert "2 in no quote of its claims" in whats(check_report(raw, SAMPLE))
+    assert check_report(raw, SAMPLE, checker=MechanicalChecker()).status is CheckStatus.PASSED
+
+
+def test_a_claim_that_its_own_quotes_do_not_carry_is_found() -> None:
+    report = SAMPLE.report
+    for mode, text in (
+        (Mode.EXTRACTIVE, "It was never lit on 3 May 1897, after two years of building."),
+        (Mode.EXTRACTIVE, "Its keeper was Ada Berg."),
+        (Mode.MODEL, "The Halden lighthouse is not 41 metres tall."),
+    ):
+        height = replace(report.claims[0], text=text)
+        raw = raw_of(replace(report, mode=mode, claims=(height, *report.claims[1:])))
+        assert "claims[0]: its own quotes do not carry it" in whats(
+            check_report(raw, SAMPLE, checker=MechanicalChecker())
+        ), text
