@@ -18,8 +18,8 @@ class Token:
     end: int
 
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+(?:(?<=\d)[.,]\d+[^\W{_CJK}]*)*(?:['’][^\W\d_{_CJK}]+)*")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_TOKEN = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:(?<=\d)[.,]\d+[^\W{CJK}]*)*(?:['’][^\W\d_{CJK}]+)*")
 _STOP_WORDS = frozenset(
     "a about above after again against all also am an and any are aren't as at be because been before being below "
     "between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each etc "
@@ -74,7 +74,7 @@ _CLASSES = re.compile(
     r"(?P<gap>\s+(?=\d))|(?P<space>\s+)"
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<digits>[0-9]+)"
-    rf"|(?P<cjk>[{_CJK}]+)"
+    rf"|(?P<cjk>[{CJK}]+)"
     r"|(?P<letters>[^\W\d_]+)"
     r"|(?P<other>.)",
     re.DOTALL,

@@ -29,12 +29,13 @@ GATES: tuple[Callable[[Sentence, Window], Finding], ...] = (
 )
 """The hard checks, in the order they are reported."""
 
-SUPPORTED_FROM = 0.5
+SUPPORTED_FROM = 0.6
 PARTIAL_FROM = 0.25
 _LEAST_COVERAGE = 0.55
 _PARTIAL_COVERAGE = 0.5
 _CONTRADICTED_COVERAGE = 0.45
 _WINDOWS = 6
+_HOPELESS = 0.35
 _CACHE_SOURCES = 64
 _CACHE_CHARS = 20_000_000
 
@@ -92,9 +93,9 @@ class MechanicalChecker:
     def read(self, claim: Sentence, source: Source, index: int = 0) -> list[Reading]:
         """The best passages of one source, each with all checks; stops at the first that supports the claim."""
         readings: list[Reading] = []
-        for _, window in candidate_windows(claim, source, _WINDOWS):
+        for share, window in candidate_windows(claim, source, _WINDOWS):
             readings.append(self._reading(claim, window, index))
-            if readings[-1].supports:
+            if readings[-1].supports or share < _HOPELESS:
                 break
         return readings
 

@@ -1,11 +1,10 @@
 """How much of a claim a passage covers: words weighted by rarity, pairs of words, the longest shared run."""
 
 import heapq
-import itertools
-import math
 from dataclasses import dataclass
+from itertools import pairwise
 
-from pincite.verification.passages import Sentence, Source, Window
+from pincite.verification.passages import Sentence, Source, Window, Word
 
 WINDOW_SENTENCES = 3
 _SEEDS = 4
@@ -15,19 +14,17 @@ _NEAR_FORM = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Shares of the claim, 0-1. `words` is by rarity in the window, `page` the same over the whole source.
+    """Shares of the claim that a window covers, 0-1.
 
-    `plain` counts each word alike, `pairs` are neighbouring content words found near each other in order, `run` is
-    the longest run of content words in the same order without a gap, `rarest_missing` the weight of the rarest
-    content word that is not covered, against the heaviest word of the claim.
+    `words` weighs content words by rarity; `surface` does so for all words as written, `bigrams` for neighbouring
+    pairs of them; `weakest_clause` is the clause of the claim that is covered least; `missing` are the content words
+    that are not there.
     """
 
     words: float
-    plain: float
-    page: float
-    pairs: float
-    run: float
-    rarest_missing: float
+    surface: float
+    bigrams: float
+    weakest_clause: float
     missing: tuple[str, ...]
 
 
@@ -58,22 +55,18 @@ def candidate_windows(claim: Sentence, source: Source, limit: int) -> list[tuple
 
 
 def coverage(claim: Sentence, window: Window) -> Coverage:
-    """The shares of the claim that the window covers."""
+    """The shares of the claim that the window covers. Numbers and dates have checks of their own and do not count."""
     source = window.source
     content = [w for i, w in enumerate(claim.words) if w.content and i not in claim.measured]
     content = content or [word for word in claim.words if word.content]
     weights = {word.stem: source.idf(word.stem) for word in content}
-    total = sum(weights.values()) or 1.0
     held = {stem: _held(stem, window.stems) for stem in weights}
     missing = [stem for stem, share in held.items() if share == 0]
-    heaviest = max(weights.values(), default=1.0) or 1.0
     return Coverage(
-        words=sum(weights[stem] * share for stem, share in held.items()) / total,
-        plain=sum(held.values()) / len(held) if held else 0.0,
-        page=sum(weight for stem, weight in weights.items() if stem in source.postings) / total,
-        pairs=_pairs([word.stem for word in content], window),
-        run=_run([word.stem for word in content], window),
-        rarest_missing=max((weights[stem] for stem in missing), default=0.0) / heaviest,
+        words=_share(list(weights), weights, held),
+        surface=_surface(claim, window),
+        bigrams=_bigrams(claim, window),
+        weakest_clause=min(_share(clause, weights, held) for clause in _clauses(content)),
         missing=tuple(next(word.text for word in content if word.stem == stem) for stem in missing),
     )
 
@@ -88,42 +81,30 @@ def _held(stem: str, stems: frozenset[str]) -> float:
     return _NEAR_FORM if near else 0.0
 
 
-def _pairs(stems: list[str], window: Window) -> float:
-    """Share of neighbouring claim words that stand within four content words of each other in the passage."""
-    if len(stems) < 2:
-        return 1.0 if stems and stems[0] in window.stems else 0.0
-    found = 0
-    content = [[word.stem for word in sentence.words if word.content] for sentence in window.sentences]
-    places: dict[str, list[tuple[int, int]]] = {}
-    for row, line in enumerate(content):
-        for column, stem in enumerate(line):
-            places.setdefault(stem, []).append((row, column))
-    for first, second in itertools.pairwise(stems):
-        found += any(
-            row == other_row and 0 < other - column <= 4
-            for row, column in places.get(first, ())
-            for other_row, other in places.get(second, ())
-        )
-    return found / (len(stems) - 1)
+def _surface(claim: Sentence, window: Window) -> float:
+    weights = {word: window.source.surface_idf(word) for word in claim.surface}
+    held: set[str] = set()
+    for sentence in window.sentences:
+        held.update(weights.keys() & set(sentence.surface))
+    return sum(weights[word] for word in held) / (sum(weights.values()) or 1.0)
 
 
-def _run(stems: list[str], window: Window) -> float:
-    """Length of the longest run of content words in common, against the claim's length."""
-    if not stems:
-        return 0.0
-    line = [word.stem for sentence in window.sentences for word in sentence.words if word.content]
-    best = 0
-    previous = [0] * (len(line) + 1)
-    for stem in stems:
-        current = [0] * (len(line) + 1)
-        for index, other in enumerate(line, 1):
-            if other == stem:
-                current[index] = previous[index - 1] + 1
-        best = max(best, max(current))
-        previous = current
-    return best / len(stems)
+def _bigrams(claim: Sentence, window: Window) -> float:
+    wanted = set(pairwise(claim.surface))
+    found: set[tuple[str, str]] = set()
+    for sentence in window.sentences:
+        found |= wanted.intersection(pairwise(sentence.surface))
+    return len(found) / len(wanted) if wanted else 0.0
 
 
-def length(claim: Sentence) -> float:
-    """The logarithm of the number of content words, as a feature."""
-    return math.log(1 + len(claim.stems))
+def _clauses(content: list[Word]) -> list[list[str]]:
+    """The stems of each clause that has at least two content words; all of them when there is none."""
+    clauses: dict[int, list[str]] = {}
+    for word in content:
+        clauses.setdefault(word.clause, []).append(word.stem)
+    return [stems for stems in clauses.values() if len(stems) > 1] or [[word.stem for word in content]]
+
+
+def _share(stems: list[str], weights: dict[str, float], held: dict[str, float]) -> float:
+    total = sum(weights[stem] for stem in stems)
+    return sum(weights[stem] * held[stem] for stem in stems) / total if total else 0.0

@@ -45,6 +45,9 @@ _PATTERNS = re.compile(
     re.IGNORECASE,
 )
 
+DATE_WORDS = frozenset({*_MONTH_NUMBER, *_WEEKDAYS, *(f"{day}s" for day in _WEEKDAYS), *_SEASONS, "century"})
+"""Lower-case words without which, and without a digit, a sentence has no date."""
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:

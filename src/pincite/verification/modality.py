@@ -13,8 +13,15 @@ def _hedges(sentence: Sentence) -> list[int]:
     return [
         index
         for index, word in enumerate(sentence.words)
-        if word.text.lower() in HEDGES and not _month_or_name(sentence, index)
+        if word.text.lower() in HEDGES and not _month_or_name(sentence, index) and not _only_seems(sentence, index)
     ]
+
+
+def _only_seems(sentence: Sentence, index: int) -> bool:
+    """Whether `appear` is coming into view ("appeared in court") and not a guess ("appears to be")."""
+    if not sentence.words[index].stem.startswith(("appear", "seem")):
+        return False
+    return index + 1 >= len(sentence.words) or sentence.words[index + 1].text.lower() not in ("to", "that", "likely")
 
 
 def _month_or_name(sentence: Sentence, index: int) -> bool:
@@ -34,6 +41,9 @@ def check_modality(claim: Sentence, window: Window) -> Finding:
             clause = sentence.words[index].clause
             reach = sentence.words[index + 1 : index + 1 + REACH]
             shared = [word.stem for word in reach if word.content and word.clause == clause and word.stem in stems]
+            others = [other for other in window.sentences if other is not sentence]
+            if any(set(shared) <= other.stems for other in others):
+                continue  # said plainly next to it
             if len(set(shared)) >= 2 or (shared and len(stems) <= 3):
                 return failed(NAME, [f'"{sentence.words[index].text}" in the passage, stated as a fact in the claim'])
     return passed(NAME)

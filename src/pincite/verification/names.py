@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pincite.verification.findings import Finding, failed, passed, skipped
 from pincite.verification.fits import fit, neighbours
 from pincite.verification.lexicon import FIRST_PERSON, PRONOUNS, SYNONYMS
-from pincite.verification.passages import Sentence, Source, Window
+from pincite.verification.passages import Name, Sentence, Source, Window
 
 NAME = "names"
 _RIVAL_MARGIN = 0.10
 _CLEAR_FIT = 0.45
 _LEAST_FIT = 0.20
+_KEPT = 2_000
 _CONNECTORS = frozenset("of de van von der den du la le el al bin ibn the and & y di da dos del st".split())
 _NOT_NAMES = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday "
@@ -25,18 +25,17 @@ _COMMON_ENDINGS = ("ing", "ed", "ly", "ers", "ors", "ists", "ions", "ments", "ne
 _DEMONYMS = ("ians", "ian", "eans", "ean", "ans", "an", "ese", "ish", "is", "ic", "ch", "i", "y", "ia", "a", "s", "e")
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A run of capitalised words: `words[first..last]` of its sentence; `stems` are the words that must be found."""
-
-    text: str
-    stems: tuple[str, ...]
-    first: int
-    last: int
-
-
 def names(sentence: Sentence, source: Source) -> tuple[Name, ...]:
     """The names in the sentence. What the source writes with a capital is a name in the claim too."""
+    kept = source.names.get(sentence)
+    if kept is None:
+        if len(source.names) > _KEPT:
+            source.names.clear()
+        kept = source.names[sentence] = tuple(_names(sentence, source))
+    return kept
+
+
+def _names(sentence: Sentence, source: Source) -> list[Name]:
     found: list[Name] = []
     words = sentence.words
     index = 0
@@ -61,7 +60,7 @@ def names(sentence: Sentence, source: Source) -> tuple[Name, ...]:
         stems = tuple(word.stem for word in words[index : last + 1] if word.content)
         found.append(Name(_written(sentence, index, last), stems, index, last))
         index = last + 1
-    return tuple(found)
+    return found
 
 
 def _written(sentence: Sentence, first: int, last: int) -> str:

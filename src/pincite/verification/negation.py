@@ -7,6 +7,8 @@ from pincite.verification.passages import Sentence, Window
 NAME = "negation"
 _REACH = 4
 _NOT_ONLY = frozenset({"only", "just", "merely", "least", "surprisingly", "yet", "long"})
+_TURNS = frozenset({"but", "although", "though", "however", "rather", "instead", "except", "until", "unless"})
+_PREFIXES = ("un", "non", "dis", "in", "im", "ir", "il", "mis")
 
 
 def denied(sentence: Sentence) -> dict[int, str]:
@@ -21,7 +23,7 @@ def denied(sentence: Sentence) -> dict[int, str]:
             continue  # "not only ... but": nothing is denied
         reached = 0
         for place in range(index + 1, len(words)):
-            if words[place].clause != word.clause or reached == _REACH:
+            if words[place].clause != word.clause or reached == _REACH or words[place].text.lower() in _TURNS:
                 break
             if words[place].content:
                 found[place] = word.text
@@ -33,71 +35,79 @@ def _negates(word: str) -> bool:
     return word in NEGATIONS or word.endswith("n't")
 
 
-def _cues(sentence: Sentence) -> list[str]:
-    return [word.text for word in sentence.words if _negates(word.text.lower())]
-
-
-def _negative_verbs(sentence: Sentence) -> list[str]:
-    return [word.text for word in sentence.words if word.stem in NEGATIVE_VERBS or _privative(word.text.lower())]
-
-
-def _privative(word: str) -> bool:
-    return len(word) > 6 and (word.startswith(("un", "non", "dis", "in", "im", "ir", "il")) or word.endswith("less"))
-
-
 def check_negation(claim: Sentence, window: Window) -> Finding:
     """Whether claim and passage agree on what is denied, word by word for the words they share."""
+    shared = [sentence for sentence in window.sentences if _about(sentence, claim, window)]
+    problem = _denied_in_claim(claim, shared) or _denied_in_passage(claim, shared)
+    return failed(NAME, [problem], contradicts=True) if problem else passed(NAME)
+
+
+def _about(sentence: Sentence, claim: Sentence, window: Window) -> bool:
+    """Whether the sentence is part of the evidence and not a neighbour about something else."""
+    return len(window.sentences) == 1 or len(sentence.stems & claim.stems) >= 2
+
+
+def _denied_in_claim(claim: Sentence, sentences: list[Sentence]) -> str | None:
+    """What the claim denies and the passage affirms, or denies without any word of denial in the passage."""
     in_claim = denied(claim)
-    claim_denied = {claim.words[index].stem: cue for index, cue in in_claim.items()}
-    claim_plain = {word.stem for i, word in enumerate(claim.words) if word.content and i not in in_claim}
-    passage_denied: dict[str, str] = {}
-    passage_plain: set[str] = set()
-    negative = False
-    for sentence in window.sentences:
-        shared = sum(1 for stem in sentence.stems if stem in claim_plain or stem in claim_denied)
-        if shared < 2 and len(window.sentences) > 1:
-            continue  # a neighbour about something else
+    for cue in dict.fromkeys(in_claim.values()):
+        stems = [claim.words[index].stem for index, found in in_claim.items() if found == cue]
+        plain = None
+        agrees = False
+        for sentence in sentences:
+            in_sentence = denied(sentence)
+            for stem in stems:
+                for place in sentence.positions.get(stem, ()):
+                    if place in in_sentence or _negative_before(sentence, place):
+                        agrees = True
+                    else:
+                        plain = plain or sentence.words[place].text
+            agrees = agrees or _without_the_word(sentence, stems)
+        if agrees:
+            continue
+        if plain is not None:
+            return f'the claim denies "{plain}" ({cue}), the passage affirms it'
+        if not any(_any_denial(sentence) for sentence in sentences):
+            return f'"{cue}" in the claim, nothing denied in the passage'
+    return None
+
+
+def _denied_in_passage(claim: Sentence, sentences: list[Sentence]) -> str | None:
+    """What the passage only denies and the claim affirms."""
+    in_claim = denied(claim)
+    affirmed = {
+        word.stem: word.text
+        for index, word in enumerate(claim.words)
+        if word.content and index not in in_claim and not _negative_before(claim, index)
+    }
+    denying: dict[str, str] = {}
+    plain: set[str] = set()
+    for sentence in sentences:
         in_sentence = denied(sentence)
-        negative = negative or bool(_cues(sentence) or _negative_verbs(sentence))
         for index, word in enumerate(sentence.words):
-            if not word.content:
-                continue
-            if index in in_sentence:
-                passage_denied.setdefault(word.stem, in_sentence[index])
-            else:
-                passage_plain.add(word.stem)
-    return _compare(claim, claim_denied, claim_plain, passage_denied, passage_plain, negative=negative)
+            if word.stem in affirmed:
+                if index in in_sentence:
+                    denying.setdefault(word.stem, in_sentence[index])
+                else:
+                    plain.add(word.stem)
+    for stem, cue in denying.items():
+        if stem not in plain and not any(claim.words[index].stem == stem for index in in_claim):
+            return f'the passage denies "{affirmed[stem]}" ({cue}), the claim affirms it'
+    return None
 
 
-def _compare(
-    claim: Sentence,
-    claim_denied: dict[str, str],
-    claim_plain: set[str],
-    passage_denied: dict[str, str],
-    passage_plain: set[str],
-    *,
-    negative: bool,
-) -> Finding:
-    problems: list[str] = []
-    contradicts = False
-    only_affirmed = [stem for stem in claim_denied if stem in passage_plain and stem not in passage_denied]
-    if claim_denied and only_affirmed and not any(stem in passage_denied for stem in claim_denied) and not negative:
-        word = _written(claim, only_affirmed[0])
-        problems.append(f'the claim denies "{word}" ({claim_denied[only_affirmed[0]]}), the passage affirms it')
-        contradicts = True
-    elif (_cues(claim)) and not negative and not passage_denied:
-        problems.append(f'"{_cues(claim)[0]}" in the claim, nothing denied in the passage')
-    only_denied = [
-        stem
-        for stem in claim_plain
-        if stem in passage_denied and stem not in passage_plain and stem not in claim_denied
-    ]
-    if only_denied and not _cues(claim) and not _negative_verbs(claim):
-        word = _written(claim, only_denied[0])
-        problems.append(f'the passage denies "{word}" ({passage_denied[only_denied[0]]}), the claim affirms it')
-        contradicts = True
-    return failed(NAME, problems, contradicts=contradicts) if problems else passed(NAME)
+def _negative_before(sentence: Sentence, place: int) -> bool:
+    """Whether a verb of not doing stands just before ("failed to win", "lack of money")."""
+    return any(word.stem in NEGATIVE_VERBS for word in sentence.words[max(0, place - 3) : place])
 
 
-def _written(claim: Sentence, stem: str) -> str:
-    return next(word.text for word in claim.words if word.stem == stem)
+def _without_the_word(sentence: Sentence, stems: list[str]) -> bool:
+    """Whether the sentence has one of the words with a denying prefix: unsuccessful for not successful."""
+    return any(
+        root.startswith(_PREFIXES) and any(len(stem) > 3 and root.endswith(stem) and root != stem for stem in stems)
+        for root in sentence.stems
+    )
+
+
+def _any_denial(sentence: Sentence) -> bool:
+    return any(_negates(word.text.lower()) or word.stem in NEGATIVE_VERBS for word in sentence.words)

@@ -16,6 +16,7 @@ _SLACK_ABOUT = 0.06
 _RIVAL_MARGIN = 0.08
 _CLEAR_FIT = 0.45
 _LEAST_FIT = 0.12
+_HEAD_SENTENCES = 12
 
 
 def check_numbers(claim: Sentence, window: Window) -> Finding:
@@ -62,11 +63,24 @@ def check_dates(claim: Sentence, window: Window) -> Finding:
                     same.append(fit(around, sentence, *place, window.source.idf))
                 elif moment.clashes(candidate):
                     other.append((fit(around, sentence, *place, window.source.idf), candidate.text))
+        if not same and not other and _page_date(moment, window):
+            continue
         problem = _judge(moment.text, same, other, alone=not around, lone=False)
         if problem is not None:
             problems.append(problem[0])
             contradicts = contradicts or problem[1]
     return failed(DATES, problems, contradicts=contradicts) if problems else passed(DATES)
+
+
+def _page_date(moment: Moment, window: Window) -> bool:
+    """Whether the page itself is dated so at its head, and the passage gives no other date."""
+    head = window.source.sentences[:_HEAD_SENTENCES]
+    return any(
+        moment.same(found)
+        for sentence in head
+        for found in sentence.moments
+        if found.kind == "date" and found.year is not None and found.month is not None
+    )
 
 
 def _judge(

@@ -9,19 +9,28 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from pincite.text.normalise import fold
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import is_stop, stem
-from pincite.verification.dates import Moment, moments
+from pincite.text.tokens import CJK, is_stop, stem
+from pincite.verification.dates import DATE_WORDS, Moment, moments
 from pincite.verification.lexicon import SYNONYMS
-from pincite.verification.quantities import Quantity, quantities
+from pincite.verification.quantities import QUANTITY_WORDS, Quantity, quantities
+from pincite.verification.statements import chat_opening
 
 # Numbers stay whole (1,200.5; 3.11; 2018-10-05 is three words), contractions too.
-_WORD = re.compile(r"\d+(?:[.,]\d+)*[^\W_]*|[^\W_]+(?:'[^\W\d_]+)*|%|[$€£¥₹]")
+_WORD = re.compile(rf"[{CJK}]|\d+(?:[.,]\d+)*[^\W_]*|[^\W_{CJK}]+(?:'[^\W\d_]+)*|%|[$€£¥₹]")
+_CAPITALISED = re.compile(
+    r"(?:(?<=[^\W_][ \n])|(?<=[^\W_][,;)'\"][ \n])|(?<=[^\W_] [\"'(]))[^\W\d_a-z][^\W_]*(?:'[^\W\d_]+)*"
+)
+_LOWER_CASE = re.compile(r"(?<![\w'])[^\W\d_A-Z][^\W_]*(?:'[^\W\d_]+)*")
+_NUMERIC = re.compile(r"[0-9½⅓⅔¼¾⅛⅕]")
 _CLAUSE_BORDER = re.compile(r"[,;:()\-]\s|[;:()]|\s-")
+_UNSEEN_SENTENCES = 10
+"""Sentences imagined beside those of the source, so that rarity means something in a text of one sentence."""
+NUMBER_WORDS = DATE_WORDS | QUANTITY_WORDS
 LONGEST_SENTENCE = 60
 """Words after which a run of text without full stops (tables, menus) is cut, so that a window stays small."""
 
@@ -35,6 +44,16 @@ class Word(NamedTuple):
     end: int
     content: bool
     clause: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A run of capitalised words: `words[first..last]` of its sentence; `stems` are the words that must be found."""
+
+    text: str
+    stems: tuple[str, ...]
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -55,13 +74,29 @@ class Sentence:
             start = match.start() + self.start
             while clause < len(borders) and borders[clause] < start:
                 clause += 1
-            result.append(word_at(match.group(), start, clause))
+            text = match.group()
+            root, content = rooted(text)
+            result.append(Word(text, root, start, start + len(text), content, clause))
         return tuple(result)
 
     @cached_property
     def stems(self) -> frozenset[str]:
         """Stems of the content words."""
-        return frozenset(word.stem for word in self.words if word.content)
+        return frozenset(root for root, content in map(rooted, _WORD.findall(self.text)) if content)
+
+    @cached_property
+    def has_numbers(self) -> bool:
+        """Whether any digit or word of number or date is here: cheap, and mostly no."""
+        if _NUMERIC.search(self.text):
+            return True
+        return not NUMBER_WORDS.isdisjoint(word.text.lower() for word in self.words)
+
+    @cached_property
+    def surface(self) -> tuple[str, ...]:
+        """The words as written, lower case, grammar words included; numbers and dates left to their own checks."""
+        if not self.has_numbers:
+            return tuple(_WORD.findall(self.text.lower()))
+        return tuple(word.text.lower() for i, word in enumerate(self.words) if i not in self.measured)
 
     @cached_property
     def positions(self) -> dict[str, tuple[int, ...]]:
@@ -74,12 +109,16 @@ class Sentence:
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
         """The dates written here."""
-        return tuple(moments(self.text))
+        return () if not self.has_numbers else tuple(moments(self.text))
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """The numbers written here that are not part of a date."""
-        return tuple(quantities(self.text, tuple((moment.start, moment.end) for moment in self.moments)))
+        return (
+            ()
+            if not self.has_numbers
+            else tuple(quantities(self.text, tuple((moment.start, moment.end) for moment in self.moments)))
+        )
 
     def word_range(self, start: int, end: int) -> tuple[int, int]:
         """First and last index of the words that touch `text[start:end]`."""
@@ -106,13 +145,14 @@ class Sentence:
         return [word.start for word in self.words]
 
 
-def word_at(text: str, start: int, clause: int) -> Word:
-    """The word as checks see it: numbers without separators, synonyms of form brought together."""
+@lru_cache(maxsize=65536)
+def rooted(text: str) -> tuple[str, bool]:
+    """(stem, whether it carries content): numbers without separators, synonyms of form brought together."""
     if text[0].isdigit():
-        return Word(text, text.replace(",", "").lower(), start, start + len(text), True, clause)
+        return text.replace(",", "").lower(), True
     root = stem(text)
     content = not is_stop(text) and (len(root) > 1 or not root.isalpha() or not root.isascii())
-    return Word(text, SYNONYMS.get(root, root), start, start + len(text), content, clause)
+    return SYNONYMS.get(root, root), content
 
 
 class Source:
@@ -124,10 +164,15 @@ class Source:
         self.folded = self._folded.text
         self.sentences = tuple(cut(self.folded))
         self.postings: dict[str, list[int]] = {}
+        self.names: dict[Sentence, tuple[Name, ...]] = {}
         for index, sentence in enumerate(self.sentences):
             for root in sentence.stems:
                 self.postings.setdefault(root, []).append(index)
-        self._default_idf = math.log(1 + (len(self.sentences) + 0.5) / 0.5)
+        count = len(self.sentences) + _UNSEEN_SENTENCES
+        self._idf = {
+            root: math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5)) for root, found in self.postings.items()
+        }
+        self._default_idf = math.log(1 + (count + 0.5) / 0.5)
 
     def original(self, start: int, end: int) -> Span:
         """The span of the given text that this folded span came from."""
@@ -135,18 +180,29 @@ class Source:
 
     def idf(self, root: str) -> float:
         """How rare the stem is among the sentences of this text; unknown stems are the rarest."""
-        found = len(self.postings.get(root, ()))
-        count = len(self.sentences)
-        return math.log(1 + (count - found + 0.5) / (found + 0.5)) if found else self._default_idf
+        return self._idf.get(root, self._default_idf)
+
+    def surface_idf(self, word: str) -> float:
+        """How rare the word is here as written, grammar words included."""
+        count = len(self.sentences) + 1
+        found = self.surface_counts.get(word, 0)
+        return math.log(1 + (count - found + 0.5) / (found + 0.5))
+
+    @cached_property
+    def surface_counts(self) -> Counter[str]:
+        """In how many sentences each word stands as written."""
+        counts: Counter[str] = Counter()
+        for sentence in self.sentences:
+            counts.update(set(_WORD.findall(sentence.text.lower())))
+        return counts
 
     @cached_property
     def capitalised(self) -> Counter[str]:
         """How often each stem stands capitalised where a sentence does not demand it: the names of this text."""
         counts: Counter[str] = Counter()
-        for sentence in self.sentences:
-            for index, word in enumerate(sentence.words):
-                if index and word.content and word.text[0].isupper():
-                    counts[word.stem] += 1
+        for text, count in Counter(_CAPITALISED.findall(self.folded)).items():
+            root, content = rooted(text)
+            counts[root] += count if content and text[0].isupper() else 0
         return counts
 
     @cached_property
@@ -157,12 +213,7 @@ class Source:
     @cached_property
     def lowered(self) -> frozenset[str]:
         """Stems that stand somewhere in lower case: ordinary words."""
-        return frozenset(
-            word.stem
-            for sentence in self.sentences
-            for word in sentence.words
-            if word.content and word.text[0].islower()
-        )
+        return frozenset(root for root, _ in map(rooted, set(_LOWER_CASE.findall(self.folded))))
 
     @cached_property
     def lower(self) -> str:
@@ -224,6 +275,7 @@ class Window:
 
 
 def as_claim(text: str) -> Sentence:
-    """The claim as one sentence, folded."""
+    """The claim as one sentence, folded, without the "Yes," of a chat before it."""
     folded = fold(text).text.strip().replace("\n", " ")
+    folded = folded.removeprefix(chat_opening(folded)) or folded
     return Sentence(folded, 0, len(folded))

@@ -55,20 +55,20 @@ def _after(sentence: Sentence, index: int) -> set[str]:
 
 def _too_strong(claim: Sentence, index: int, strength: int, window: Window) -> str | None:
     near = _after(claim, index)
-    best, weaker = 0, ""
+    own = claim.words[index].text.lower()
+    found: list[tuple[int, str]] = []
+    elsewhere = False
     for sentence in window.sentences:
         for place, word in enumerate(sentence.words):
-            found = QUANTIFIERS.get(word.text.lower(), 0)
-            if not found:
-                continue
-            same_word = word.text.lower() == claim.words[index].text.lower()
-            if same_word or near & _after(sentence, place):
-                best = max(best, found)
-                weaker = word.text if found < strength else weaker
-    if best >= strength:
+            value = QUANTIFIERS.get(word.text.lower(), 0)
+            if value and near & _after(sentence, place):
+                found.append((value, word.text))
+            elsewhere = elsewhere or (word.text.lower() == own and not near)
+    best = max(found, default=(0, ""))
+    if best[0] >= strength or elsewhere:
         return None
-    if best:
-        return f'"{claim.words[index].text}" in the claim, "{weaker}" in the passage'
+    if found:
+        return f'"{claim.words[index].text}" in the claim, "{best[1]}" in the passage'
     return f'"{claim.words[index].text}" is not in the passage' if strength > _STRONG else None
 
 

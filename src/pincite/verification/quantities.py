@@ -166,6 +166,9 @@ _MINIMUM |= {"upwards of", "minimum of"}
 _MAXIMUM = {"less than", "fewer than", "at most", "up to", "under", "below", "no more than", "maximum of"}
 _SHORT = {"k": 1e3, "m": 1e6, "b": 1e9}
 
+QUANTITY_WORDS = frozenset({*_SMALL, *_TENS, *_MAGNITUDES, *_ORDINALS, *_FRACTIONS, *_MULTIPLES})
+"""Lower-case words without which, and without a digit, a sentence has no number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:

@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 from pincite.verification.findings import Finding, failed, passed, skipped
-from pincite.verification.names import Name, held_by, names
-from pincite.verification.passages import Sentence, Window
+from pincite.verification.names import held_by, names
+from pincite.verification.passages import Name, Sentence, Window
 
 NAME = "roles"
 _MUTUAL = frozenset("meet marri play join merg face fight with and between alongsid against versus vs co".split())

@@ -18,8 +18,9 @@ class SentenceKind(StrEnum):
 
 
 _CHAT = re.compile(
-    r"^(?:yes|yeah|yep|no|nope|oh|wow|lol|haha|hi|hey|hello|ok|okay|well|right|true|sure|thanks|thank you|agreed|"
-    r"exactly|indeed|absolutely|definitely|of course|good question|great question)\b[\s,.!]*",
+    r"(?:(?:yes|yeah|yep|no|nope|oh|wow|lol|haha|hi|hey|hello|ok|okay|well|right|true|sure|thanks|thank you|agreed|"
+    r"exactly|indeed|absolutely|definitely|of course|good question|great question|actually|thats right|that's right)"
+    r"\s*[,.!;:-]+\s*|(?:yes|yeah|yep|lol|haha|wow|oh|ok|okay|well) (?:and |but |so )?)+",
     re.IGNORECASE,
 )
 _OPINION = re.compile(
@@ -92,9 +93,10 @@ def subjective(text: str) -> int:
     return len(_OPINION.findall(text))
 
 
-def chat_opening(text: str) -> bool:
-    """Whether the text begins as an answer in a chat does ("yes, ...", "wow!")."""
-    return _CHAT.match(text) is not None
+def chat_opening(text: str) -> str:
+    """The words with which an answer in a chat begins ("Yes, ", "wow! "), or nothing."""
+    match = _CHAT.match(text)
+    return match.group() if match else ""
 
 
 def first_person(text: str) -> int:
