@@ -3,7 +3,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: install check test test-long clean
+DEMO_QUESTION := How does PostgreSQL decide which rows a transaction can see, and what does VACUUM have to do with it?
+Q ?= $(DEMO_QUESTION)
+LIBRARY ?= examples/postgresql-python-docs.warc.gz
+
+.PHONY: demo research install check test test-long clean
+
+demo: $(STAMP)
+	@$(BIN)/pincite research "$(DEMO_QUESTION)" --source "local:$(LIBRARY)" -o report.html
+
+# make research Q="..."  (LIBRARY=path for other pages)
+research: $(STAMP)
+	@$(BIN)/pincite research "$(Q)" --source "local:$(LIBRARY)" -o report.html
 
 install: $(STAMP)
 

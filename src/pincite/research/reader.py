@@ -21,8 +21,6 @@ from pincite.text.near_duplicates import cluster
 from pincite.urls import registrable_domain
 
 _LEAD_SNIPPET_CHARS = 300
-_ALL_CHARS = 50_000_000
-"""The window asked of the fetch door: research reads the whole document, the window is for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,6 @@ class PageReader:
         async def do() -> Outcome:
             request = FetchRequest(
                 url=url,
-                max_chars=_ALL_CHARS,
                 include_domains=task.constraints.include_domains,
                 exclude_domains=task.constraints.exclude_domains,
                 deadline_s=self._limits.fetch_deadline_s,

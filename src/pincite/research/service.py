@@ -165,7 +165,13 @@ class ResearchService:
                     EventType.CLAIM_PROPOSED, claim_id=claim.claim_id, text=claim.text, sub_question=claim.sub_question
                 )
             kind = EventType.CLAIM_VERIFIED if item.printable else EventType.CLAIM_REJECTED
-            await self._emit(kind, claim_id=claim.claim_id, verdict=str(status), reasons=list(item.verdict.reasons))
+            await self._emit(
+                kind,
+                claim_id=claim.claim_id,
+                text=claim.text,
+                verdict=str(status),
+                reasons=list(item.verdict.reasons),
+            )
         for gap in after.gaps:
             await self._emit(EventType.GAP_FOUND, sub_question=gap.sub_question, reason=gap.reason)
         for conflict in after.conflicts:

@@ -1,11 +1,9 @@
 """Every rule that is applied to results here, whatever the engine promised: filters again, quality, relevance, caps."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from pincite.domain.search import Constraints, Query, SearchResult
@@ -18,7 +16,6 @@ MIN_SNIPPET_CHARS = 20
 _LANGUAGE_CHARS = 60
 _LANGUAGE_SURE = 0.8
 LOW_COVERAGE = 0.25
-_PATH_MARKS = re.compile(r"[/\-_.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +121,9 @@ def coverage(query_terms: Sequence[str], hit: SearchResult) -> float:
 
 def hit_terms(hit: SearchResult) -> tuple[str, ...]:
     """The search terms of a hit; the title counts twice."""
-    return _terms_of(hit.title, hit.snippet, hit.url)
-
-
-@lru_cache(maxsize=4_096)
-def _terms_of(title: str, snippet: str, url: str) -> tuple[str, ...]:
-    heading = terms(title)
-    path = terms(_PATH_MARKS.sub(" ", urlsplit(url).path))
-    return (*heading, *heading, *terms(snippet), *path)
+    title = terms(hit.title)
+    path = terms(urlsplit(hit.url).path.replace("/", " ").replace("-", " ").replace("_", " ").replace(".", " "))
+    return (*title, *title, *terms(hit.snippet), *path)
 
 
 def local_scores(query: Query, results: Sequence[SearchResult]) -> tuple[float, ...]:

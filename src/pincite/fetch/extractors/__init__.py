@@ -42,3 +42,14 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
     from pincite.fetch.extractors.plain import read_plain
 
     return read_plain(text, url)
+
+
+class BytesExtractor:
+    """Implements `ports.Extractor` in this process; picklable, so that a worker can be given one."""
+
+    revision = "1"
+    """Changes when pages read differently, so that stored readings are made anew."""
+
+    def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
+        """As `extract`."""
+        return extract(body, url, content_type)

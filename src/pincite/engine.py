@@ -1,0 +1,297 @@
+"""The facade: search, fetch, research, check, index, and what is kept of earlier runs.
+
+Open it with `async with Engine.from_settings() as engine:`. One engine serves many calls at a time; everything it
+opened is closed when the block ends. Blocking twins are in `pincite.sync`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import anyio
+
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import InsufficientEvidence, InvalidInput, PinciteError, RunNotFound
+from pincite.domain.events import Event, EventType, Json, RunStatus
+from pincite.domain.ids import new_run_id, topic_hash
+from pincite.domain.library import IndexReport
+from pincite.domain.page import Document, FetchRequest, FetchResult
+from pincite.domain.plan import Task
+from pincite.domain.report import Report, ReportStatus
+from pincite.domain.search import Constraints, Query, SearchResponse
+from pincite.ports import EventSink, RunRecord
+from pincite.research.service import vet_question
+from pincite.runtime.lease import LEASE_S, with_lease
+from pincite.runtime.worker import this_worker
+from pincite.settings import Settings, load_settings
+from pincite.wiring import Parts, frozen_settings, open_parts, thawed_settings
+
+OnEvent = Callable[[Event], None]
+Tell = Callable[[Event], Awaitable[None]]
+ANYWHERE = Constraints()
+"""No limits on where and when evidence may come from."""
+
+EVENT_BUFFER = 256
+"""Events a slow reader of `research_events` may lag behind before the run waits for it."""
+
+FINAL_STATUS = {
+    ReportStatus.COMPLETE: RunStatus.COMPLETED,
+    ReportStatus.PARTIAL: RunStatus.PARTIAL,
+    ReportStatus.INSUFFICIENT_EVIDENCE: RunStatus.INSUFFICIENT_EVIDENCE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run with all that was recorded of it."""
+
+    record: RunRecord
+    events: tuple[Event, ...]
+    report: Report | None
+
+
+class Engine:
+    """One Pincite with its settings, database and connections."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._stack = AsyncExitStack()
+        self._opened: Parts | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None, /, **overrides: object) -> "Engine":
+        """An engine with the settings in force, of which `overrides` (names of docs/settings.md) are changed.
+
+        Errors:
+            InvalidSetting: unknown name or bad value.
+        """
+        if settings is not None and any(value is not None for value in overrides.values()):
+            raise InvalidInput("pass settings or overrides, not both")
+        return cls(settings or load_settings(overrides))
+
+    async def __aenter__(self) -> "Engine":
+        self._opened = await self._stack.enter_async_context(open_parts(self.settings))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened = None
+        await self._stack.__aexit__(kind, error, trace)
+
+    @property
+    def _parts(self) -> Parts:
+        if self._opened is None:
+            raise InvalidInput("the engine is not open", hint="Use it as: async with Engine.from_settings() as engine:")
+        return self._opened
+
+    # ---- the three front doors ----
+
+    async def search(self, query: str | Query) -> SearchResponse:
+        """Results of the sources in the settings.
+
+        Errors:
+            InvalidInput, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
+        """
+        search = await self._parts.search()
+        return await search.search(Query(query) if isinstance(query, str) else query)
+
+    async def fetch(self, request: str | FetchRequest) -> FetchResult:
+        """One page, vetted, read and stored.
+
+        Errors:
+            Every policy and remote error of docs/errors.md.
+        """
+        fetch = await self._parts.fetch()
+        return await fetch.fetch(FetchRequest(request) if isinstance(request, str) else request)
+
+    async def research(
+        self,
+        question: str,
+        *,
+        urls: Sequence[str] = (),
+        constraints: Constraints = ANYWHERE,
+        on_event: OnEvent | None = None,
+    ) -> Report:
+        """The report on `question`. With `urls` those pages are read; with no source named, only those.
+
+        Errors:
+            InvalidTopic, InvalidUrl, LibraryNotFound, SearchProviderUnavailable, StorageUnavailable, StorageFull.
+            A cap that is reached is no error: the report is smaller and says so.
+        """
+        run_id = await self.start(question, urls=urls, constraints=constraints)
+        return await self._execute(run_id, _teller(on_event))
+
+    async def research_events(
+        self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE
+    ) -> AsyncIterator[Event]:
+        """The events of a new run as they happen; its report is stored when they end (`engine.report(run_id)`).
+
+        Errors: as `research`.
+        """
+        run_id = await self.start(question, urls=urls, constraints=constraints)
+        send, receive = anyio.create_memory_object_stream[Event](EVENT_BUFFER)
+
+        async def run() -> None:
+            async with send:
+                await self._execute(run_id, send.send)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            async with receive:
+                async for event in receive:
+                    yield event
+
+    async def index(self, path: Path) -> IndexReport:
+        """Make a folder, WARC or WACZ searchable without naming it; only what changed is read again.
+
+        Errors:
+            LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
+        """
+        return await self._parts.index(path)
+
+    async def export(self, report: Report, format_: str) -> bytes:
+        """The report as a file of that format (`md`, `json`, `html`, `csv`, `csl.json`, `bib`, `ris`).
+
+        Errors:
+            InvalidInput: no such format. ExtraNotInstalled.
+        """
+        exporter = self._parts.exporter(format_)
+        return exporter.render(report, await self._documents_of(report))
+
+    # ---- runs ----
+
+    async def start(self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE) -> str:
+        """The id of a new run that is stored but not yet worked on (`resume` does that)."""
+        task = Task(
+            question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=self.settings.profile
+        )
+        await self._parts.vet_task(task)
+        now = self._parts.clock.now()
+        record = RunRecord(
+            run_id=new_run_id(),
+            scope=self.settings.scope,
+            question=task.question,
+            status=RunStatus.QUEUED,
+            created_at=now,
+            updated_at=now,
+            inputs={"task": to_json(task), "settings": frozen_settings(self.settings)},
+            budget=self.settings.budget,
+        )
+        await self._parts.runs.create(record)
+        return record.run_id
+
+    async def resume(self, run_id: str, *, on_event: OnEvent | None = None) -> Report:
+        """The report of a run that was started, interrupted or killed; finished calls are not made again.
+
+        Errors:
+            RunNotFound, Locked (another worker has it), and those of `research`.
+        """
+        return await self._execute(await self._resolve(run_id), _teller(on_event))
+
+    async def runs(self, limit: int = 50) -> Sequence[RunRecord]:
+        """The newest runs first."""
+        return await self._parts.runs.list(limit)
+
+    async def view(self, run_id: str) -> RunView:
+        """A run with its events and report. Errors: RunNotFound."""
+        wanted = await self._resolve(run_id)
+        store = self._parts.runs
+        return RunView(await store.get(wanted), tuple(await store.events(wanted)), await store.get_report(wanted))
+
+    async def report(self, run_id: str) -> Report:
+        """The newest version of a run's report.
+
+        Errors:
+            RunNotFound, InsufficientEvidence (the run has none; resume it).
+        """
+        view = await self.view(run_id)
+        if view.report is None:
+            raise InsufficientEvidence(
+                f"run {view.record.run_id} has no report: it is {view.record.status}",
+                reason="no_report",
+                hint=f"pincite runs resume {view.record.run_id}",
+            )
+        return view.report
+
+    async def delete(self, run_id: str) -> str:
+        """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""
+        wanted = await self._resolve(run_id)
+        await self._parts.runs.delete(wanted)
+        return wanted
+
+    async def _resolve(self, run_id: str) -> str:
+        if run_id != "last":
+            return run_id
+        newest = await self._parts.runs.list(1)
+        if not newest:
+            raise RunNotFound("there are no runs yet")
+        return newest[0].run_id
+
+    async def _execute(self, run_id: str, tell: Tell) -> Report:
+        parts = self._parts
+        record = await parts.runs.take(run_id, this_worker(), LEASE_S)
+        task = from_json(Task, record.inputs["task"])
+        settings = thawed_settings(self.settings, record.inputs.get("settings"))
+
+        async def work() -> Report:
+            sink = _Told(await parts.events(record, topic_hash(task.question)), tell)
+            if record.epoch > 1:
+                await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
+            research = await parts.research(record, task, settings, sink)
+            report = await research.run(task)
+            await parts.runs.put_report(report)
+            return report
+
+        try:
+            report = await with_lease(parts.runs, record, parts.clock, work)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await parts.runs.finish(run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
+            raise
+        except PinciteError as error:
+            await self._fail(record, error)
+            raise
+        await parts.runs.finish(run_id, record.epoch, FINAL_STATUS[report.status])
+        return report
+
+    async def _fail(self, record: RunRecord, error: PinciteError) -> None:
+        from pincite.domain.errors import RunCancelled, RunFenced, StateError
+
+        if isinstance(error, RunFenced):
+            return
+        status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._parts.runs.finish(record.run_id, record.epoch, status, error.reason)
+            except StateError:
+                # The store that failed can't take its own failure down; the lease ends by itself.
+                return
+
+    async def _documents_of(self, report: Report) -> Mapping[str, Document]:
+        wanted = {evidence.document_id for claim in report.claims for evidence in claim.evidence}
+        found = {document_id: await self._parts.documents.get(document_id) for document_id in sorted(wanted)}
+        return {document_id: document for document_id, document in found.items() if document is not None}
+
+
+def _teller(on_event: OnEvent | None) -> Tell:
+    async def tell(event: Event) -> None:
+        if on_event is not None:
+            on_event(event)
+
+    return tell
+
+
+class _Told:
+    """An event sink that also tells the caller."""
+
+    def __init__(self, sink: EventSink, tell: Tell) -> None:
+        self._sink = sink
+        self._tell = tell
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        event = await self._sink.emit(type_, data)
+        await self._tell(event)
+        return event

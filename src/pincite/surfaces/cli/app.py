@@ -1,0 +1,68 @@
+"""The `pincite` command: one file per subcommand beside this one; each imports the engine only when it runs."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from pincite.domain.errors import InvalidInput
+from pincite.domain.version import VERSION
+from pincite.surfaces.cli import doctor, fetch, index, research, runs, search
+from pincite.surfaces.cli.run import print_json
+from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
+
+app = typer.Typer(
+    name="pincite",
+    help="Deep web research you can check: every sentence is pinned to a passage of an archived page.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("research")(research.research)
+app.command("search")(search.search)
+app.command("fetch")(fetch.fetch)
+app.command("index")(index.index)
+app.add_typer(runs.app, name="runs")
+app.command("doctor")(doctor.doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"pincite {VERSION}\n")
+        raise typer.Exit(EXIT_OK)
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Deep web research you can check: every sentence is pinned to a passage of an archived page."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code after running the command line `arguments` (architecture §6 lists the codes)."""
+    try:
+        outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
+    except TyperException as error:
+        return _usage_error(error, as_json="--json" in arguments)
+    except (typer.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except typer.Exit as leave:
+        return leave.exit_code
+    return outcome if isinstance(outcome, int) else EXIT_OK
+
+
+def _usage_error(error: TyperException, *, as_json: bool) -> int:
+    refusal = InvalidInput(
+        error.format_message() if hasattr(error, "format_message") else str(error), hint="See: pincite COMMAND --help"
+    )
+    if as_json:
+        print_json({"error": refusal.as_dict()})
+    elif hasattr(error, "show"):
+        error.show()
+    return exit_code(refusal)

@@ -1,0 +1,70 @@
+"""`pincite doctor`: what this installation can do, and what it is missing."""
+
+import sys
+from importlib.util import find_spec
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import guarded, print_json, print_text
+
+EXTRAS = {
+    "office": ("mammoth", "Word, PowerPoint and Excel files"),
+    "browser": ("playwright", "pages that need JavaScript"),
+    "llm": ("pydantic_ai", "language models"),
+    "server": ("fastapi", "HTTP API and web page"),
+    "mcp": ("mcp", "MCP server"),
+    "postgres": ("psycopg", "PostgreSQL"),
+    "redis": ("redis", "shared limits and cache"),
+    "embeddings": ("onnxruntime", "semantic re-ranking"),
+    "docx": ("docx", "reports as Word files"),
+    "pdf": ("weasyprint", "reports as PDF"),
+}
+
+
+def doctor(home: options.Home = None, as_json: options.Json = False) -> None:
+    """Show the settings in force, what is installed, and what is writable."""
+    found = guarded(lambda: _look(home), as_json=as_json)
+    if as_json:
+        print_json(found)
+        return
+    for title, rows in found.items():
+        print_text(f"{title}\n" + "".join(f"  {name:<24} {value}\n" for name, value in rows.items()))
+
+
+def _look(home: object) -> dict[str, dict[str, str]]:
+    import os
+
+    from pincite.domain.version import VERSION
+    from pincite.settings import Settings, default_files, environment_names, load_settings
+
+    settings = load_settings({"home": home})
+    folder = settings.home
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    keys = {
+        name.removesuffix("_api_key"): "key set"
+        if getattr(settings, name)
+        else f"no key ({environment_names(name)[-1]})"
+        for name in Settings.model_fields
+        if name.endswith("_api_key")
+    }
+    known = {variable for name in Settings.model_fields for variable in environment_names(name)}
+    unknown = sorted(v for v in os.environ if v.startswith("PINCITE_") and v not in known)
+    return {
+        "Pincite": {"version": VERSION, "python": sys.version.split()[0]},
+        "Home": {
+            "folder": str(folder),
+            "exists": "yes" if folder.exists() else "not yet",
+            "writable": "yes" if os.access(existing, os.W_OK) else "NO: set PINCITE_HOME to a folder that is",
+        },
+        "Settings": {
+            "profile": settings.profile,
+            "source": ", ".join(settings.source),
+            "model": settings.llm,
+            "files": ", ".join(str(path) for path in default_files() if path.exists()) or "none",
+            "unknown in environment": ", ".join(unknown) or "none",
+        },
+        "Providers": keys,
+        "Extras": {
+            name: f"installed ({what})" if find_spec(module) else f'missing: pip install "pincite[{name}]" ({what})'
+            for name, (module, what) in EXTRAS.items()
+        },
+    }

@@ -1,0 +1,78 @@
+"""Options that several commands share, each written once."""
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pincite.domain.errors import InvalidInput
+from pincite.domain.search import Constraints
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Profile = Annotated[str | None, typer.Option(help="Preset of caps: quick, standard, thorough or offline.")]
+Source = Annotated[
+    list[str] | None,
+    typer.Option("--source", help="auto, provider names, or local:PATH; repeat or separate by comma."),
+]
+IncludeDomain = Annotated[list[str] | None, typer.Option("--include-domain", help="Only this domain (repeatable).")]
+PreferDomain = Annotated[list[str] | None, typer.Option("--prefer-domain", help="Rank this domain first.")]
+ExcludeDomain = Annotated[list[str] | None, typer.Option("--exclude-domain", help="Never this domain.")]
+PerDomainCap = Annotated[int | None, typer.Option("--per-domain-cap", min=1, help="Results per domain at most.")]
+Since = Annotated[str | None, typer.Option(help="Published on or after this day (YYYY-MM-DD).")]
+Until = Annotated[str | None, typer.Option(help="Published on or before this day (YYYY-MM-DD).")]
+Language = Annotated[str | None, typer.Option(help="Language of the pages, as in `en`.")]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option("-o", "--output", help="Also write this file; its suffix gives the format (repeatable)."),
+]
+Resolve = Annotated[list[str] | None, typer.Option("--resolve", help="HOST:PORT:ADDRESS, as in curl (repeatable).")]
+AllowNetwork = Annotated[
+    list[str] | None, typer.Option("--allow-network", help="CIDR of a private network to open (repeatable).")
+]
+Home = Annotated[Path | None, typer.Option("--home", help="Folder of the database and indexes (PINCITE_HOME).")]
+
+
+def joined(values: list[str] | None) -> tuple[str, ...] | None:
+    """The values of a repeatable option, each of which may hold several by comma; None when not given."""
+    if values is None:
+        return None
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def constraints(
+    *,
+    include: list[str] | None = None,
+    prefer: list[str] | None = None,
+    exclude: list[str] | None = None,
+    cap: int | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    language: str | None = None,
+) -> Constraints:
+    """The options as Constraints.
+
+    Errors:
+        InvalidInput: a day that is none, or `since` after `until`.
+    """
+    found = Constraints(
+        include_domains=joined(include) or (),
+        prefer_domains=joined(prefer) or (),
+        exclude_domains=joined(exclude) or (),
+        per_domain_cap=cap,
+        since=_day("--since", since),
+        until=_day("--until", until),
+        language=language,
+    )
+    if found.since and found.until and found.since > found.until:
+        raise InvalidInput(f"--since {found.since} is after --until {found.until}", hint="Swap the two days.")
+    return found
+
+
+def _day(option: str, text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{option} {text!r} is not a day", hint="Write it as YYYY-MM-DD.") from None

@@ -1,0 +1,136 @@
+"""What a run is doing, on stderr: a live view on a terminal, one plain line per event otherwise."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from pincite.domain.events import Event, EventType, Json
+from pincite.surfaces.cli.run import note, printable
+
+Show = Callable[[Event], None]
+QUIET = frozenset(
+    {
+        EventType.BUDGET_RESERVED,
+        EventType.BUDGET_SETTLED,
+        EventType.CHUNK_MADE,
+        EventType.SEARCH_STARTED,
+        EventType.CLAIM_PROPOSED,
+    }
+)
+"""Bookkeeping, and what the next event says again."""
+LIVE_LINES = 8
+
+
+@contextmanager
+def live_progress() -> Iterator[Show]:
+    """A function to call with each event. NO_COLOR and redirected stderr are honoured by rich and by the plain form."""
+    if sys.stderr.isatty():
+        with _live() as show:
+            yield show
+    else:
+        yield lambda event: note(line) if (line := describe(event)) else None
+
+
+def describe(event: Event) -> str:
+    """One line that says what happened, or nothing for bookkeeping events."""
+    if event.type in QUIET:
+        return ""
+    data = event.data
+    subject = next(
+        (str(data[key]) for key in ("url", "query", "text", "heading", "sub_question", "question") if data.get(key)), ""
+    )
+    details = [word for word in (_detail(event.type, data), _reason(data)) if word]
+    line = f"{event.type.value:<20} {_short(subject)}"
+    return (f"{line}  ({'; '.join(details)})" if details else line).rstrip()
+
+
+def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
+    match type_:
+        case EventType.RUN_STARTED | EventType.RUN_RESUMED:
+            return str(data.get("run_id", ""))
+        case EventType.PLAN_CREATED:
+            parts = data.get("sub_questions")
+            queries = (
+                [part.get("queries") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+            )
+            asked = sum(len(texts) for texts in queries if isinstance(texts, list))
+            return f"{_count(data, 'sub_questions', 'sub-question')}, {asked} {'query' if asked == 1 else 'queries'}"
+        case EventType.SEARCH_COMPLETED:
+            return _count(data, "results", "result")
+        case EventType.PAGE_DUPLICATE:
+            return f"same as {_short(str(data.get('of', '')))}"
+        case EventType.CLAIM_VERIFIED | EventType.CLAIM_REJECTED:
+            return str(data.get("verdict", ""))
+        case EventType.ROUND_STARTED:
+            return f"round {data.get('round', '')}"
+        case EventType.REPORT_COMPLETED:
+            return _count(data, "claims", "claim") + ", " + _count(data, "references", "source")
+        case EventType.RUN_COMPLETED:
+            return str(data.get("status", ""))
+        case _:
+            return ""
+
+
+def _count(data: Mapping[str, Json], key: str, one: str) -> str:
+    value = data.get(key)
+    number = len(value) if isinstance(value, list | dict) else value if isinstance(value, int) else 0
+    return f"{number} {one if number == 1 else one + 's'}"
+
+
+def _reason(data: Mapping[str, Json]) -> str:
+    why = data.get("reasons") or data.get("reason") or data.get("code")
+    return "; ".join(str(reason) for reason in why) if isinstance(why, list) else str(why or "")
+
+
+def _short(text: str, limit: int = 90) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@contextmanager
+def _live() -> Iterator[Show]:
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    counts: Counter[EventType] = Counter()
+    latest: list[str] = []
+    started = time.monotonic()
+    spinner = Spinner("dots")
+
+    def view() -> Group:
+        spinner.update(text=Text(f"{time.monotonic() - started:5.1f} s  {summary(counts)}", style="bold"))
+        return Group(spinner, *(Text("  " + line, style="dim", overflow="ellipsis", no_wrap=True) for line in latest))
+
+    with Live(get_renderable=view, console=console, refresh_per_second=8, transient=True) as live:
+
+        def show(event: Event) -> None:
+            counts[event.type] += 1
+            line = describe(event)
+            if line:
+                latest.append(printable(line))
+                del latest[:-LIVE_LINES]
+            live.refresh()
+
+        yield show
+    note(f"{time.monotonic() - started:.1f} s: {summary(counts)}")
+
+
+def summary(counts: Mapping[EventType, int]) -> str:
+    """The run so far in one line of counts."""
+    parts = (
+        (EventType.SEARCH_COMPLETED, "searched"),
+        (EventType.PAGE_FETCHED, "read"),
+        (EventType.PAGE_REFUSED, "refused"),
+        (EventType.PAGE_FAILED, "failed"),
+        (EventType.PAGE_DUPLICATE, "duplicate"),
+        (EventType.CLAIM_VERIFIED, "claims verified"),
+        (EventType.CLAIM_REJECTED, "rejected"),
+        (EventType.GAP_FOUND, "gaps"),
+    )
+    told = [f"{counts[type_]} {word}" for type_, word in parts if counts.get(type_)]
+    return " · ".join(told) or "planning"

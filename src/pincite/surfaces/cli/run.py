@@ -1,0 +1,85 @@
+"""How every command runs: one event loop, one way to print an error, one exit code table."""
+
+import json
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import NoReturn, TypeVar
+
+import typer
+
+from pincite.domain.errors import Internal, PinciteError
+from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
+
+T = TypeVar("T")
+
+
+def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+    """What `job` returns; an error is printed and ends the process with its exit code, Ctrl-C with 130."""
+    import anyio
+
+    return guarded(lambda: anyio.run(job), as_json=as_json)
+
+
+def guarded(job: Callable[[], T], *, as_json: bool) -> T:
+    """What `job` returns, with errors printed as a front door does."""
+    try:
+        return job()
+    except PinciteError as error:
+        fail(error, as_json=as_json)
+    except BaseExceptionGroup as group:
+        found = group.split(PinciteError)[0]
+        if found is None:
+            traceback.print_exc()
+            fail(Internal(f"{len(group.exceptions)} unexpected errors"), as_json=as_json)
+        fail(_first(found), as_json=as_json)
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except typer.Exit:
+        raise
+    except BrokenPipeError:
+        raise typer.Exit(0) from None
+    except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
+        traceback.print_exc()
+        fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
+
+
+def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
+    """Print `error` for a person (stderr) or a program (stdout) and leave with its exit code."""
+    if as_json:
+        print_json({"error": error.as_dict()})
+    else:
+        note(f"Error: {error.message} [{error.code}]")
+        if error.hint:
+            note(f"Hint: {error.hint}")
+        if isinstance(error, Internal):
+            note(f"Reason: {error.reason}")
+    raise typer.Exit(exit_code(error))
+
+
+def note(text: str) -> None:
+    """A line on stderr, control characters of page text made harmless."""
+    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.flush()
+
+
+def print_text(text: str) -> None:
+    """The result on stdout, ending in one line end."""
+    sys.stdout.write(printable(text).rstrip("\n") + "\n")
+    sys.stdout.flush()
+
+
+def print_json(value: object) -> None:
+    """The result on stdout as one JSON object."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """`text` without terminal control sequences: pages must not be able to move the cursor or set the title."""
+    return "".join(c if c in "\n\t" or (c.isprintable() or c == "\xa0") else "�" for c in text)
+
+
+def _first(group: BaseExceptionGroup[PinciteError]) -> PinciteError:
+    inner = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -1,0 +1,126 @@
+"""`pincite runs`: what was asked here, what came of it, and what to do with it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import note, print_json, print_text, run_async
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pincite.domain.report import Report
+    from pincite.engine import RunView
+    from pincite.ports import RunRecord
+
+app = typer.Typer(help="List, show, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
+RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]
+
+
+@app.command("list")
+def list_runs(
+    limit: Annotated[int, typer.Option(min=1, help="Runs at most, newest first.")] = 20,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the newest runs."""
+
+    async def job() -> "Sequence[RunRecord]":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.runs(limit)
+
+    records = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json([to_json(record) for record in records])
+        return
+    for record in records:
+        print_text(f"{record.run_id}  {record.created_at:%Y-%m-%d %H:%M}  {record.status:<22} {record.question}")
+    if not records:
+        print_text("No runs yet.")
+
+
+@app.command()
+def show(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+    """Print what a run planned, searched, read, claimed and spent."""
+
+    async def job() -> "RunView":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.view(run_id)
+
+    view = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(view))
+        return
+    from pincite.surfaces.cli.run_view import render_run
+
+    print_text(render_run(view))
+
+
+@app.command()
+def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+    """Continue a run that was interrupted; finished calls are not made again."""
+
+    async def job() -> "Report":
+        from pincite.engine import Engine
+        from pincite.surfaces.cli.progress import live_progress
+
+        async with Engine.from_settings(home=home) as engine:
+            with live_progress() as watch:
+                return await engine.resume(run_id, on_event=watch)
+
+    from pincite.surfaces.cli.research import present
+
+    present(run_async(job, as_json=as_json), as_json=as_json)
+
+
+@app.command()
+def export(
+    run_id: RunId,
+    format_: Annotated[str | None, typer.Option("--format", help="md, json, html, csv, bib, ris or csl.json.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File; its suffix gives the format.")] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write a run's report in another format."""
+
+    async def job() -> bytes:
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            report = await engine.report(run_id)
+            wanted = format_ or (output.name.split(".", 1)[-1] if output else "md")
+            return await engine.export(report, wanted)
+
+    data = run_async(job, as_json=as_json)
+    if output is None:
+        typer.echo(data, nl=False)
+        return
+    output.write_bytes(data)
+    note(f"Written: {output}")
+
+
+@app.command()
+def delete(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+    """Delete a run, its events, claims and the pages only it uses."""
+
+    async def job() -> str:
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.delete(run_id)
+
+    deleted = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"deleted": deleted})
+    else:
+        print_text(f"Deleted {deleted}.")

@@ -1,0 +1,43 @@
+"""Blocking twins of the engine's methods, each in a thread and an engine of its own.
+
+They work anywhere, also inside a running event loop (a notebook). A program that calls often should keep an
+`Engine` open instead.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import anyio.from_thread
+
+from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.report import Report
+from pincite.domain.search import Constraints, Query, SearchResponse
+from pincite.engine import ANYWHERE, Engine
+
+T = TypeVar("T")
+
+
+def search(query: str | Query, **settings: object) -> SearchResponse:
+    """As `Engine.search`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.search(query), settings)
+
+
+def fetch(request: str | FetchRequest, **settings: object) -> FetchResult:
+    """As `Engine.fetch`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.fetch(request), settings)
+
+
+def research(
+    question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE, **settings: object
+) -> Report:
+    """As `Engine.research`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.research(question, urls=urls, constraints=constraints), settings)
+
+
+def _call(job: Callable[[Engine], Awaitable[T]], settings: dict[str, object]) -> T:
+    async def run() -> T:
+        async with Engine.from_settings(**settings) as engine:
+            return await job(engine)
+
+    with anyio.from_thread.start_blocking_portal() as portal:
+        return portal.call(run)

@@ -1,0 +1,52 @@
+"""The real command in a process of its own, over the bundled library, with a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "postgresql-python-docs.warc.gz"
+QUESTION = "How does PostgreSQL decide which rows a transaction can see, and what does VACUUM have to do with it?"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Pincite = Callable[..., Ended]
+
+
+def clean_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PINCITE_") and not k.endswith("_API_KEY")}
+    return {**kept, "PINCITE_HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), **(extra or {})}
+
+
+def command(home: Path, cwd: Path) -> Pincite:
+    def run(*arguments: str, environ: Mapping[str, str] | None = None, stdin: str = "") -> Ended:
+        done = subprocess.run(
+            [sys.executable, "-m", "pincite", *arguments],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            input=stdin,
+            timeout=120,
+            env=clean_environment(home, environ),
+            cwd=cwd,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    return run

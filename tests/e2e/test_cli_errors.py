@@ -1,0 +1,74 @@
+"""Bad input: each a clear sentence, a stable code, the right exit code, and nothing lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import EXAMPLES, Pincite
+
+from pincite.surfaces.cli.app import run
+
+ERRORS = [
+    (("research", "  "), 2, "INVALID_TOPIC"),
+    (("research", "?!"), 2, "INVALID_TOPIC"),
+    (("research", "x", "--source", "local:/nowhere/at/all"), 2, "LIBRARY_NOT_FOUND"),
+    (("research", "x", "--source", "local"), 2, "LIBRARY_NOT_FOUND"),
+    (("research", "x", "--since", "yesterday"), 2, "INVALID_INPUT"),
+    (("research", "x", "--since", "2026-02-01", "--until", "2026-01-01"), 2, "INVALID_INPUT"),
+    (("research", "x", "--url", "file:///etc/passwd"), 2, "INVALID_URL"),
+    (("research", "x", "--url", "http://127.0.0.1/"), 3, "BLOCKED_ADDRESS"),
+    (("research", "x", "--profile", "huge"), 2, "INVALID_SETTING"),
+    (("search", "", "--source", f"local:{EXAMPLES}"), 2, "INVALID_TOPIC"),
+    (("search", "x", "--source", "altavista"), 2, "INVALID_INPUT"),
+    (("search", "x", "--source", "bing"), 2, "INVALID_SETTING"),
+    (("fetch", "gopher://example.org/"), 2, "INVALID_URL"),
+    (("fetch", "http://169.254.169.254/latest/meta-data/"), 3, "BLOCKED_ADDRESS"),
+    (("fetch", "http://user:secret@example.org/"), 2, "INVALID_URL"),
+    (("runs", "show", "run_none"), 2, "RUN_NOT_FOUND"),
+    (("runs", "show", "last"), 2, "RUN_NOT_FOUND"),
+    (("runs", "resume", "run_none"), 2, "RUN_NOT_FOUND"),
+    (("index", "/nowhere/at/all"), 2, "LIBRARY_NOT_FOUND"),
+    (("research",), 2, "INVALID_INPUT"),
+    (("research", "x", "--no-such-option"), 2, "INVALID_INPUT"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "name"), ERRORS, ids=[" ".join(a)[:40] for a, _, _ in ERRORS])
+def test_bad_input_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    code: int,
+    name: str,
+) -> None:
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    ended = run([*arguments, "--json"])
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert (ended, error["code"]) == (code, name), err
+    assert error["message"]
+    assert "secret" not in out + err
+
+
+def test_an_error_for_a_person_goes_to_stderr(pincite: Pincite) -> None:
+    ended = pincite("research", "  ")
+    assert ended.code == 2
+    assert ended.out == ""
+    assert "INVALID_TOPIC" in ended.err
+    assert "Hint:" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_home_that_is_a_file_is_named(pincite: Pincite, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    ended = pincite("runs", "list", "--json", environ={"PINCITE_HOME": str(file)})
+    assert (ended.code, ended.json["error"]["code"]) == (4, "STORAGE_UNAVAILABLE")
+
+
+def test_doctor_names_what_is_missing_and_no_secret(pincite: Pincite) -> None:
+    ended = pincite("doctor", environ={"TAVILY_API_KEY": "canary-51f0", "PINCITE_MAX_PAGEZ": "3"})
+    assert ended.code == 0, ended.err
+    assert "canary-51f0" not in ended.out + ended.err
+    assert "PINCITE_MAX_PAGEZ" in ended.out

@@ -1,0 +1,97 @@
+"""The first report: the whole path through the real command, over real pages."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command
+
+
+def report_of(home: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((home / "report.json").read_text(encoding="utf-8"))
+    return report
+
+
+def test_the_report_answers_with_numbered_references(demo_home: Path) -> None:
+    text = (demo_home / "report.md").read_text(encoding="utf-8")
+    assert QUESTION in text
+    assert "[1]" in text
+    assert "https://www.postgresql.org/docs/15/" in text
+    cited = {int(n) for n in re.findall(r"\[(\d+)\]", text)}
+    assert cited == set(range(1, max(cited) + 1))
+
+
+def test_progress_is_one_plain_line_per_event(demo_home: Path) -> None:
+    lines = (demo_home / "progress.txt").read_text(encoding="utf-8").splitlines()
+    kinds = [line.split(" ", 1)[0] for line in lines]
+    for expected in ("run.started", "plan.created", "search.completed", "page.fetched", "claim.verified"):
+        assert expected in kinds
+    assert "\x1b" not in "".join(lines)
+
+
+def test_every_sentence_of_the_report_has_an_exact_quote(demo_home: Path) -> None:
+    report = report_of(demo_home)
+    claims = {claim["id"]: claim for claim in report["claims"]}
+    sentences = report["summary"]["sentences"] + [s for part in report["sections"] for s in part["sentences"]]
+    stated = [sentence for sentence in sentences if sentence["kind"] == "claim"]
+    assert len(stated) >= 5
+    for sentence in stated:
+        assert sentence["references"]
+        for claim_id in sentence["claim_ids"]:
+            assert claims[claim_id]["evidence"][0]["quote"]
+
+
+def test_the_same_question_gives_the_same_report(demo_home: Path, tmp_path: Path) -> None:
+    again = command(tmp_path, tmp_path)
+    ended = again("research", QUESTION, "--source", f"local:{EXAMPLES}", "--json")
+    assert ended.code == 0, ended.err
+    assert _lasting(ended.json) == _lasting(report_of(demo_home))
+
+
+def _lasting(report: dict[str, Any]) -> dict[str, Any]:
+    """The report without run id, times, metrics and the ids made from them (architecture §6)."""
+    text = json.dumps({k: v for k, v in report.items() if k not in {"run_id", "report_id", "created_at", "metrics"}})
+    text = re.sub(r"snap_[0-9a-f]{32}", "snap", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d(T[0-9:.]+(Z|\+00:00))?", "day", text)
+    lasting: dict[str, Any] = json.loads(text)
+    return lasting
+
+
+def test_runs_list_show_and_export(demo: Pincite) -> None:
+    assert QUESTION in demo("runs", "list").out
+    shown = demo("runs", "show", "last")
+    assert shown.code == 0, shown.err
+    for word in ("completed", "Plan", "Pages", "Claims"):
+        assert word in shown.out
+    exported = demo("runs", "export", "last", "--format", "bib")
+    assert exported.code == 0, exported.err
+    assert "@" in exported.out
+
+
+def test_a_finished_run_can_be_resumed_without_new_calls(demo: Pincite, demo_home: Path) -> None:
+    ended = demo("runs", "resume", "last", "--json")
+    assert ended.code == 0, ended.err
+    assert _lasting(ended.json) == _lasting(report_of(demo_home))
+
+
+def test_report_html_is_self_contained(demo_home: Path) -> None:
+    page = (demo_home / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?:https?:)?//", page)
+    assert "Content-Security-Policy" in page
+
+
+def test_index_then_search_and_research_without_naming_a_source(pincite: Pincite) -> None:
+    indexed = pincite("index", str(EXAMPLES))
+    assert indexed.code == 0, indexed.err
+    found = pincite("search", "autovacuum vacuum threshold", "--json")
+    assert found.code == 0, found.err
+    assert "postgresql.org" in found.json["results"][0]["url"]
+    answered = pincite("research", "What is the default of autovacuum_vacuum_threshold?")
+    assert answered.code == 0, answered.err
+    assert "50" in answered.out
+
+
+def test_nothing_found_is_said_and_has_its_own_exit_code(pincite: Pincite) -> None:
+    ended = pincite("research", "Who won the 1954 football world cup final in Bern?", "--source", f"local:{EXAMPLES}")
+    assert ended.code == 7, ended.out

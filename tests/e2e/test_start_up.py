@@ -1,0 +1,44 @@
+"""Start-up stays light: CPU time of fresh processes, best of three (a busy machine slows the others)."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import clean_environment
+
+HEAVY = {"aiohttp", "httpx2", "sqlalchemy", "trafilatura", "lxml", "pydantic", "rich", "anyio"}
+
+
+def cpu_s(home: Path, *arguments: str) -> float:
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, *arguments], capture_output=True, check=True, env=clean_environment(home), cwd=home
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return min(once() for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limit_s"),
+    [(("-c", "import pincite"), 0.1), (("-m", "pincite", "--help"), 0.3), (("-m", "pincite", "doctor"), 1.0)],
+    ids=["import", "help", "doctor"],
+)
+def test_start_up_time(tmp_path: Path, arguments: tuple[str, ...], limit_s: float) -> None:
+    assert cpu_s(tmp_path, *arguments) <= limit_s
+
+
+@pytest.mark.parametrize("code", ["import pincite", "import pincite.surfaces.cli.app"])
+def test_heavy_libraries_are_not_loaded(tmp_path: Path, code: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; import sys; print(*sorted(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=clean_environment(tmp_path),
+    )
+    assert HEAVY.isdisjoint(done.stdout.split())

@@ -1,0 +1,71 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from pincite.domain.errors import InvalidInput
+from pincite.runtime.kept_open import keep_open
+
+
+@asynccontextmanager
+async def service(log: list[str], name: str) -> AsyncIterator[str]:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.sleep_forever)
+        log.append(f"open {name}")
+        yield name
+        log.append(f"close {name}")
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_service_with_a_task_group_may_be_opened_in_any_task() -> None:
+    log: list[str] = []
+    async with keep_open() as kept:
+        kept.on_close(lambda: log.append("callback"))
+        async with anyio.create_task_group() as tasks:
+
+            async def ask() -> None:
+                assert await kept.open(service(log, "a")) == "a"
+
+            tasks.start_soon(ask)
+        assert log == ["open a"]
+    assert log == ["open a", "close a", "callback"]
+
+
+async def test_an_error_of_the_block_is_raised_as_it_is() -> None:
+    log: list[str] = []
+
+    async def fail() -> None:
+        async with keep_open() as kept:
+            await kept.open(service(log, "a"))
+            raise InvalidInput("mine")
+
+    with pytest.raises(InvalidInput, match="mine"):
+        await fail()
+    assert log == ["open a", "close a"]
+
+
+async def test_a_service_that_fails_to_open_tells_the_one_who_asked() -> None:
+    @asynccontextmanager
+    async def broken() -> AsyncIterator[str]:
+        if not kept_closed:
+            raise InvalidInput("no")
+        yield ""
+
+    kept_closed = False
+
+    async with keep_open() as kept:
+        with pytest.raises(InvalidInput, match="no"):
+            await kept.open(broken())
+        assert await kept.open(service([], "b")) == "b"
+
+
+async def test_cancelling_the_owner_closes_the_services() -> None:
+    log: list[str] = []
+    with anyio.move_on_after(0.01) as scope:
+        async with keep_open() as kept:
+            kept.on_close(lambda: log.append("callback"))
+            await kept.open(service(log, "a"))
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
+    assert log == ["open a", "close a", "callback"]
