@@ -49,7 +49,7 @@ class StubResolver:
         """The next round for `host`. Errors: DeadLink, DnsError."""
         turn = self.asked.count(host)
         self.asked.append(host)
-        rounds = self.table.get(host, [self.default])
+        rounds = self.table.get(host, [(INTERNAL,) if host == "localhost" else self.default])
         answer = rounds[min(turn, len(rounds) - 1)]
         if answer is None:
             raise DeadLink(f"there is no host {host}", reason="dns_failed")
@@ -151,6 +151,8 @@ class StubWeb:
                 if writer.is_closing():
                     break
                 await writer.drain()
+                if request.headers.get("connection", "").lower() == "close":
+                    break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
             pass
         finally:

@@ -1,0 +1,280 @@
+"""Pages that are empty without scripts, through a headless Chromium that can reach nothing but our own proxy."""
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from pincite.domain.errors import ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
+from pincite.domain.page import FetchRequest, Snapshot
+from pincite.fetch.captures import capture
+from pincite.fetch.egress_proxy import EgressProxy
+from pincite.fetch.limits import PRODUCT_TOKEN, USER_AGENT, FetchLimits
+from pincite.fetch.page_failures import failure_of
+from pincite.fetch.politeness import HostTurns
+from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.robots_gate import Admission, RobotsGate
+from pincite.fetch.signals import page_signals
+from pincite.ports import Clock
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+REQUESTS_MAX = 200
+MEMORY_MB = 1_024
+_SETTLE_S = 3.0
+_SKIPPED = frozenset({"image", "media", "font", "websocket", "eventsource", "manifest", "ping", "texttrack"})
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def contained(proxy: str) -> tuple[str, ...]:
+    """The arguments that leave Chromium no way around the proxy at `proxy`.
+
+    Without `<-loopback>` in the bypass list Chromium goes straight to loopback and link-local addresses, proxy or not.
+
+    Source: security measurements, browser containment (docs/fetch.md, "Rendering").
+    """
+    return (
+        f"--proxy-server=http://{proxy}",
+        "--proxy-bypass-list=<-loopback>",
+        f"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE {proxy.rsplit(':', 1)[0]}",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+        "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        "--disable-quic",
+        "--dns-prefetch-disable",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-extensions",
+        "--no-first-run",
+        "--no-pings",
+        "--disable-features=WebRTC,MediaRouter,OptimizationHints,Translate,PrefetchProxy",
+        f"--js-flags=--max-old-space-size={MEMORY_MB // 2}",
+    )
+
+
+def find_chromium() -> str | None:
+    """The path of a Chromium or Chrome of this system, or None."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class ChromiumBackend:
+    """Implements `ports.FetchBackend`. A fresh browser, profile and proxy for every page.
+
+    Args:
+        gate: policy and robots.txt, for the page asked for, every navigation and the final URL.
+        resolver: vetted DNS for the proxy.
+        turns: turns at hosts.
+        clock: the time.
+        limits: sizes and times.
+        executable: the browser; the system's own by default.
+        arguments: makes the containment arguments; only the test of the test passes others.
+    """
+
+    name = "chromium"
+
+    def __init__(
+        self,
+        gate: RobotsGate,
+        resolver: VettedResolver,
+        turns: HostTurns,
+        clock: Clock,
+        *,
+        limits: FetchLimits | None = None,
+        executable: str | None = None,
+        arguments: Callable[[str], tuple[str, ...]] = contained,
+    ) -> None:
+        self._gate = gate
+        self._resolver = resolver
+        self._turns = turns
+        self._clock = clock
+        self._limits = limits or FetchLimits()
+        self._executable = executable
+        self._arguments = arguments
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        """The page as its scripts left it, as HTML.
+
+        Errors: the policy errors of `RobotsGate.admit`; ExtraNotInstalled; Timeout `render_deadline`; NetworkError
+            `browser_failed`; TooLarge; those of `failure_of`.
+        """
+        admission = await self._admit(request, request.url)
+        async with self._turns.turn(admission.url.host, admission.delay_s):
+            try:
+                with anyio.fail_after(self._limits.render_total_s):
+                    async with AsyncExitStack() as stack:
+                        snapshot = await self._rendered(request, admission, stack)
+            except TimeoutError:
+                raise Timeout("the page took too long to render", reason="render_deadline", retryable=False) from None
+        if (failure := failure_of(snapshot)) is not None:
+            raise failure
+        return snapshot
+
+    async def _admit(self, request: FetchRequest, url: str) -> Admission:
+        return await self._gate.admit(url, include=request.include_domains, exclude=request.exclude_domains)
+
+    async def _rendered(self, request: FetchRequest, admission: Admission, stack: AsyncExitStack) -> Snapshot:
+        proxy = await stack.enter_async_context(
+            EgressProxy(self._gate.policy, self._resolver, connections_max=REQUESTS_MAX)
+        )
+        browser = await self._launched(proxy.address, stack)
+        visit = _BrowserVisit(self, request)
+        page = await visit.open(browser)
+        response = await visit.go(page, admission.url.sent)
+        html = await page.content()
+        if len(html) > self._limits.html_max_bytes:
+            raise TooLarge("the rendered page is too large", reason="decoded_too_large")
+        final = await self._admit(request, page.url)  # scripts may have led elsewhere
+        headers = tuple((await response.all_headers()).items())
+        now = self._clock.now()
+        return capture(
+            url=request.url,
+            final_url=final.url.sent,
+            status=response.status,
+            headers=(("content-type", "text/html; charset=utf-8"), *_other(headers)),
+            body=html.encode("utf-8", "replace"),
+            fetched_at=now,
+            via=self.name,
+            robots=final.robots,
+            usage_signals=tuple(dict.fromkeys((*final.signals, *page_signals(headers, PRODUCT_TOKEN, now=now)))),
+            redirects=() if final.url == admission.url else (final.url.sent,),
+            note="rendered in a browser",
+        )
+
+    async def _launched(self, proxy: str, stack: AsyncExitStack) -> "Browser":
+        executable = self._executable or find_chromium()
+        if executable is None:
+            raise ExtraNotInstalled(
+                "there is no Chromium on this system",
+                reason="no_browser",
+                hint="Install it (Debian, Ubuntu: apt install chromium), or pass render=never.",
+            )
+        try:
+            from playwright.async_api import Error, async_playwright
+        except ImportError:
+            raise ExtraNotInstalled(
+                "rendering needs the browser extra", hint='pip install "pincite[browser]"'
+            ) from None
+        try:
+            driver = await stack.enter_async_context(async_playwright())
+            browser = await driver.chromium.launch(
+                executable_path=executable,
+                headless=True,
+                chromium_sandbox=os.geteuid() != 0,
+                args=list(self._arguments(proxy)),
+                env={"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"},
+                timeout=self._limits.render_total_s * 1000,
+            )
+        except Error as error:
+            raise NetworkError("the browser did not start", reason="browser_failed", retryable=False) from error
+        stack.push_async_callback(browser.close)
+        return browser
+
+
+class _BrowserVisit:
+    """One page in one browser: what it may ask for, and until when it is waited for."""
+
+    def __init__(self, backend: ChromiumBackend, request: FetchRequest) -> None:
+        self._backend = backend
+        self._request = request
+        self._requests_left = REQUESTS_MAX
+        self._refusal: PinciteError | None = None
+
+    async def open(self, browser: "Browser") -> "Page":
+        """A page in an incognito context without service workers, downloads, permissions or popups."""
+        context = await browser.new_context(
+            user_agent=USER_AGENT,
+            service_workers="block",
+            accept_downloads=False,
+            permissions=[],
+            locale=self._request.prefer_language or None,
+        )
+        page = await context.new_page()
+        context.on("page", _closed)
+        page.on("dialog", _dismissed)
+        await context.route("**/*", self._decide)
+        await context.route_web_socket("**/*", lambda socket: socket.close())
+        return page
+
+    async def go(self, page: "Page", url: str) -> "Response":
+        """The response of the main document, when the network is quiet or a moment later.
+
+        Errors: the refusal of a navigation; NetworkError `browser_failed`.
+        """
+        from playwright.async_api import Error
+        from playwright.async_api import TimeoutError as BrowserTimeout
+
+        try:
+            response = await page.goto(url, wait_until="domcontentloaded", timeout=0)
+            try:
+                await page.wait_for_load_state("networkidle", timeout=_SETTLE_S * 1000)
+            except BrowserTimeout:
+                pass  # a page that never rests is taken as it is
+        except Error:
+            raise self._refusal or NetworkError(
+                "the browser could not load the page", reason="browser_failed", retryable=False
+            ) from None
+        if self._refusal is not None:
+            raise self._refusal
+        if response is None:
+            raise NetworkError("the browser loaded nothing", reason="browser_failed", retryable=False)
+        return response
+
+    async def _decide(self, route: "Route") -> None:
+        """Let a request through or not: the second layer, before the proxy."""
+        request = route.request
+        self._requests_left -= 1
+        if self._requests_left < 0 or request.resource_type in _SKIPPED or request.method not in _READING:
+            await route.abort()
+            return
+        if not request.url.startswith(("http://", "https://")):
+            await route.abort()
+            return
+        if request.is_navigation_request():
+            frame = _frame_of(request)
+            if frame is None or (frame.parent_frame is None and not await self._navigable(request.url)):
+                await route.abort()
+                return
+        await route.continue_()
+
+    async def _navigable(self, url: str) -> bool:
+        try:
+            await self._backend._admit(self._request, url)  # noqa: SLF001  # the two are one part
+        except PinciteError as error:
+            self._refusal = self._refusal or error
+            return False
+        return True
+
+
+async def _closed(popup: "Page") -> None:
+    from playwright.async_api import Error
+
+    with suppress(Error):  # it may have closed itself
+        await popup.close()
+
+
+async def _dismissed(dialog: "Dialog") -> None:
+    from playwright.async_api import Error
+
+    with suppress(Error):
+        await dialog.dismiss()
+
+
+def _frame_of(request: "Request") -> "Frame | None":
+    """The frame a request is for; None while a popup has none yet."""
+    from playwright.async_api import Error
+
+    try:
+        return request.frame
+    except Error:
+        return None
+
+
+def _other(headers: tuple[tuple[str, Any], ...]) -> list[tuple[str, str]]:
+    """The headers that still describe the rendered page."""
+    dropped = {"content-type", "content-encoding", "content-length", "transfer-encoding", "etag", "last-modified"}
+    return [(name, str(value)) for name, value in headers if name not in dropped]

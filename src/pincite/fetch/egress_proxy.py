@@ -1,0 +1,197 @@
+"""A proxy on loopback through which a browser must go: every connection it makes leads to a vetted address.
+
+It speaks CONNECT and plain `GET http://...`. What it refuses it answers with 403 and a reason that names no address.
+"""
+
+import asyncio
+import socket
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from pincite.domain.errors import BlockedAddress, PinciteError
+from pincite.fetch.resolver import VettedResolver
+from pincite.urls.parse import ParsedUrl
+from pincite.urls.policy import UrlPolicy, vet_parsed
+
+HOST = "127.0.0.1"
+_HEAD_BYTES_MAX = 65_536
+_HEAD_S = 10.0
+_CONNECT_S = 5.0
+_CHUNK_BYTES = 65_536
+_FORWARDED = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class EgressProxy:
+    """One proxy for one browser; `async with` opens and closes it.
+
+    Args:
+        policy: which hosts, ports and addresses.
+        resolver: vetted DNS.
+        connections_max: connections over its life; more are refused.
+        bytes_max: bytes to the browser over its life; then everything is closed.
+        idle_s: a tunnel without traffic for this long is closed.
+    """
+
+    def __init__(
+        self,
+        policy: UrlPolicy,
+        resolver: VettedResolver,
+        *,
+        connections_max: int = 200,
+        bytes_max: int = 50_000_000,
+        idle_s: float = 15.0,
+    ) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._connections_left = connections_max
+        self._bytes_left = bytes_max
+        self._idle_s = idle_s
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self.refused: Counter[str] = Counter()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, HOST, 0, limit=_HEAD_BYTES_MAX)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+            self._close_all()
+            await server.wait_closed()
+
+    @property
+    def address(self) -> str:
+        """Where the browser finds it: `127.0.0.1:PORT`."""
+        if self._server is None:
+            raise RuntimeError("the proxy is not open")
+        return f"{HOST}:{self._server.sockets[0].getsockname()[1]}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            with anyio.fail_after(_HEAD_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            await self._handle(head, reader, writer)
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+            pass  # a browser drops connections as it likes
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _handle(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
+        target = rest.partition(" ")[0]
+        try:
+            self._count()
+            url = vet_parsed(f"https://{target}/" if method == "CONNECT" else target, policy=self._policy)
+            if method != "CONNECT" and (method not in _FORWARDED or url.scheme != "http"):
+                raise BlockedAddress("only reading is forwarded", reason="method_denied")
+            upstream = await self._connect(url)
+        except PinciteError as error:
+            self.refused[error.reason] += 1
+            writer.write(b"HTTP/1.1 403 Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+            return
+        try:
+            if method == "CONNECT":
+                writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+                await self._tunnel(reader, writer, upstream)
+            else:
+                upstream[1].write(_origin_form(method, url, head))
+                await self._pump(upstream[0], writer)
+        finally:
+            self._writers.discard(upstream[1])
+            upstream[1].close()
+
+    def _count(self) -> None:
+        self._connections_left -= 1
+        if self._connections_left < 0:
+            raise BlockedAddress("more connections than one page may make", reason="connections_max")
+
+    async def _connect(self, url: ParsedUrl) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        addresses = (url.host,) if url.is_literal else await self._resolver.addresses(url.host, url.port)
+        last: OSError | None = None
+        for address in addresses:
+            try:
+                return await self._dial(address, url.port)
+            except OSError as error:
+                last = error
+        raise BlockedAddress("the host can't be connected to", reason="connect_failed") from last
+
+    async def _dial(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if not self._policy.addresses.allows(address):  # the last check, on what is dialled
+            raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setblocking(False)
+        try:
+            with anyio.fail_after(_CONNECT_S):
+                await asyncio.get_running_loop().sock_connect(made, (address, port))
+        except BaseException:
+            made.close()
+            raise
+        reader, writer = await asyncio.open_connection(sock=made)
+        self._writers.add(writer)
+        return reader, writer
+
+    async def _tunnel(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        async with anyio.create_task_group() as group:
+
+            async def back() -> None:
+                await self._pump(upstream[0], writer)
+                group.cancel_scope.cancel()
+
+            group.start_soon(back)
+            await self._pump(reader, upstream[1], counted=False)
+            group.cancel_scope.cancel()
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counted: bool = True) -> None:
+        """Copy until the end, the idle limit or the byte limit."""
+        try:
+            while True:
+                with anyio.fail_after(self._idle_s):
+                    data = await reader.read(_CHUNK_BYTES)
+                    if not data:
+                        return
+                    writer.write(data)
+                    await writer.drain()
+                if counted:
+                    self._bytes_left -= len(data)
+                    if self._bytes_left < 0:
+                        self.refused["bytes_max"] += 1
+                        self._close_all()
+                        return
+        except (TimeoutError, OSError):
+            return
+
+    def _close_all(self) -> None:
+        for writer in tuple(self._writers):
+            writer.transport.abort()
+
+
+def _origin_form(method: str, url: ParsedUrl, head: bytes) -> bytes:
+    """The request as the host expects it, for this one exchange.
+
+    Source: RFC 9112 §3.2.1; hop-by-hop and proxy headers are dropped (RFC 9110 §7.6.1).
+    """
+    dropped = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade", "host", "cookie")
+    kept = [
+        line
+        for line in head.decode("latin-1").split("\r\n")[1:]
+        if line and line.split(":", 1)[0].strip().lower() not in (*dropped, "content-length", "transfer-encoding")
+    ]
+    authority = url.origin.partition("://")[2]
+    lines = [f"{method} {url.target} HTTP/1.1", f"Host: {authority}", *kept, "Connection: close"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
