@@ -161,6 +161,10 @@ class Engine:
         exporter = self._parts.exporter(format_)
         return exporter.render(report, await self._documents_of(report))
 
+    def vet_format(self, format_: str) -> None:
+        """Return when reports can be exported in that format. Errors: InvalidInput, ExtraNotInstalled."""
+        self._parts.exporter(format_)
+
     # ---- runs ----
 
     async def start(self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE) -> str:

@@ -17,6 +17,7 @@ import anyio.to_thread
 from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
 from pincite.domain.events import Json
 from pincite.domain.library import IndexReport
+from pincite.domain.page import Document, Snapshot
 from pincite.domain.plan import Task
 from pincite.ports import (
     DocumentStore,
@@ -36,9 +37,9 @@ from pincite.urls import AddressPolicy, UrlPolicy, vet_url
 from pincite.urls.policy import PORTS
 
 if TYPE_CHECKING:
+    from pincite.audit.check import CheckResult
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
-    from pincite.storage.evidence import EvidenceReader
     from pincite.storage.service import ScopedStorage
 
 LOCAL: Final = "local"
@@ -381,12 +382,39 @@ def thawed_settings(settings: Settings, frozen: Json) -> Settings:
     return load_settings(given)
 
 
-def open_evidence(settings: Settings) -> "EvidenceReader":
-    """Stored pages for an offline check, read without the database layer. Errors: StorageUnavailable."""
-    from pincite.storage.evidence import EvidenceReader
-    from pincite.storage.service import DATABASE_NAME
+def check_stored_report(data: bytes, settings: Settings) -> "CheckResult":
+    """What checking a report (JSON bytes) against the pages stored in the home finds; no database layer is loaded.
 
-    return EvidenceReader(settings.home / DATABASE_NAME, settings.scope)
+    Errors:
+        InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite.
+    """
+    from pincite.audit.check import check_report
+    from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
+    from pincite.verification.checker import MechanicalChecker
+
+    try:
+        raw = json.loads(data)
+    except ValueError as error:
+        raise InvalidInput(f"not a report: {error}", reason="not_json") from None
+    if not isinstance(raw, dict):
+        raise InvalidInput("not a report: a JSON object was expected", reason="not_json")
+    database = settings.home / DATABASE_NAME
+    if not database.is_file():
+        return check_report(raw, NothingStored(), checker=MechanicalChecker())
+    with EvidenceReader(database, settings.scope) as evidence:
+        return check_report(raw, evidence, checker=MechanicalChecker())
+
+
+class NothingStored:
+    """Implements `ports.EvidenceSource` for a home without a database."""
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """None."""
+        return None
+
+    def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
+        """None."""
+        return None
 
 
 def _no_library() -> list[Path]:

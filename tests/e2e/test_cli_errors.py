@@ -27,6 +27,7 @@ ERRORS = [
     (("runs", "show", "run_none"), 2, "RUN_NOT_FOUND"),
     (("runs", "show", "last"), 2, "RUN_NOT_FOUND"),
     (("runs", "resume", "run_none"), 2, "RUN_NOT_FOUND"),
+    (("check", "nowhere.json"), 2, "INVALID_INPUT"),
     (("index", "/nowhere/at/all"), 2, "LIBRARY_NOT_FOUND"),
     (("research",), 2, "INVALID_INPUT"),
     (("research", "x", "--no-such-option"), 2, "INVALID_INPUT"),

@@ -2,9 +2,11 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command
 
 
@@ -40,6 +42,49 @@ def test_every_sentence_of_the_report_has_an_exact_quote(demo_home: Path) -> Non
         assert sentence["references"]
         for claim_id in sentence["claim_ids"]:
             assert claims[claim_id]["evidence"][0]["quote"]
+
+
+def test_check_passes_on_the_untouched_report(demo: Pincite) -> None:
+    ended = demo("check", "report.json")
+    assert ended.code == 0, ended.out
+
+
+def _flip(text: str) -> str:
+    """`text` with its first digit, or else its first letter, changed."""
+    for index, character in enumerate(text):
+        if character.isdigit():
+            return text[:index] + str((int(character) + 1) % 10) + text[index + 1 :]
+    return ("X" if text[0] != "X" else "Y") + text[1:]
+
+
+@pytest.mark.parametrize("target", ["quote", "body_sha256", "sentence", "reference", "markdown"])
+def test_check_fails_when_one_character_changes(demo: Pincite, demo_home: Path, tmp_path: Path, target: str) -> None:
+    report = report_of(demo_home)
+    evidence = report["claims"][0]["evidence"][0]
+    sentence = report["summary"]["sentences"][0]
+    match target:
+        case "quote" | "body_sha256":
+            evidence[target] = _flip(evidence[target])
+        case "sentence":
+            sentence["text"] = sentence["text"] + " It has 4711 parts."
+        case "reference":
+            sentence["references"] = [99]
+        case "markdown":
+            report["markdown"] = _flip(report["markdown"])
+    file = tmp_path / "altered.json"
+    file.write_text(json.dumps(report), encoding="utf-8")
+    ended = demo("check", str(file))
+    assert ended.code == 1, ended.out
+
+
+def test_check_without_the_stored_pages_is_unchecked_not_clean(
+    pincite: Pincite, demo_home: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.json"
+    shutil.copy(demo_home / "report.json", file)
+    ended = pincite("check", str(file))
+    assert ended.code == 1
+    assert "unchecked" in ended.out
 
 
 def test_the_same_question_gives_the_same_report(demo_home: Path, tmp_path: Path) -> None:

@@ -32,6 +32,10 @@ def test_start_up_time(tmp_path: Path, arguments: tuple[str, ...], limit_s: floa
     assert cpu_s(tmp_path, *arguments) <= limit_s
 
 
+def test_check_takes_at_most_a_second(demo_home: Path) -> None:
+    assert cpu_s(demo_home, "-m", "pincite", "check", "report.json") <= 1.0
+
+
 @pytest.mark.parametrize("code", ["import pincite", "import pincite.surfaces.cli.app"])
 def test_heavy_libraries_are_not_loaded(tmp_path: Path, code: str) -> None:
     done = subprocess.run(

@@ -22,6 +22,9 @@ from pincite.domain.report import Report
 from pincite.ports import RunRecord
 from pincite.storage.failures import translated
 
+DATABASE_NAME: Final = "pincite.sqlite"
+"""The file of the database in a home folder."""
+
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
 _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 

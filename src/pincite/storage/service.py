@@ -12,11 +12,11 @@ from pincite.storage import removal
 from pincite.storage.database import Database, open_database
 from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
+from pincite.storage.evidence import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
 
-DATABASE_NAME: Final = "pincite.sqlite"
 _MIN_AGE: Final = timedelta(hours=1)
 """Captures younger than this are never pruned: a run may be about to refer to them."""
 _PRUNE_STEP: Final = 200

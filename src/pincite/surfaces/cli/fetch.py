@@ -51,7 +51,7 @@ def fetch(
     if as_json:
         from pincite.domain.codec import to_json
 
-        plain = to_json(result)
+        plain = to_json(result, outside=True)
         if isinstance(plain, dict):
             for inner in ("snapshot", "document"):
                 plain.pop(inner, None)

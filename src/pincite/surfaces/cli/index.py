@@ -32,7 +32,7 @@ def index(
     if as_json:
         from pincite.domain.codec import to_json
 
-        print_json([to_json(summary) for summary in summaries])
+        print_json([to_json(summary, outside=True) for summary in summaries])
         return
     for path, summary in zip(paths, summaries, strict=True):
         print_text(

@@ -1,15 +1,18 @@
 """`pincite research`: question in, report out, progress on stderr."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import fail, note, print_json, print_text, run_async
+from pincite.surfaces.cli.run import format_of, note, print_text, run_async, write_file
+from pincite.surfaces.outcomes import EXIT_CODES
 
 if TYPE_CHECKING:
     from pincite.domain.report import Report
+
+Answer: TypeAlias = "tuple[Report, bytes]"
+"""A report, and its JSON where that was asked for."""
 
 
 def research(
@@ -50,7 +53,9 @@ def research(
         "home": home,
     }
 
-    async def job() -> "Report":
+    started: list[str] = []
+
+    async def job() -> Answer:
         import sys
 
         from pincite.engine import Engine
@@ -67,30 +72,37 @@ def research(
             language=language,
         )
         async with Engine.from_settings(**overrides) as engine:
-            with live_progress() as show:
-                report = await engine.research(text, urls=tuple(url or ()), constraints=constraints, on_event=show)
             for path in output or []:
-                path.write_bytes(await engine.export(report, path.suffix.lstrip(".")))
-                note(f"Written: {path}")
-            return report
+                engine.vet_format(format_of(path))
+            with live_progress() as show:
+                run_id = await engine.start(text, urls=tuple(url or ()), constraints=constraints)
+                started.append(run_id)
+                report = await engine.resume(run_id, on_event=show)
+            for path in output or []:
+                write_file(path, await engine.export(report, format_of(path)))
+            return report, await engine.export(report, "json") if as_json else b""
 
-    present(run_async(job, as_json=as_json), as_json=as_json, output=output)
+    answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume(started))
+    present(answer, as_json=as_json, hint=not output)
 
 
-def present(report: "Report", *, as_json: bool, output: list[Path] | None = None) -> None:
+def tell_how_to_resume(started: list[str]) -> None:
+    """Say how an interrupted run goes on."""
+    if started:
+        note(f"Stopped; what was read is kept. Go on with: pincite runs resume {started[0]}")
+
+
+def present(answer: Answer, *, as_json: bool, hint: bool = True) -> None:
     """Print a finished report and leave with 7 when it found no answer."""
-    from pincite.domain.errors import InsufficientEvidence
     from pincite.domain.report import ReportStatus
 
+    report, as_bytes = answer
     if as_json:
-        from pincite.domain.codec import to_json
-
-        print_json(to_json(report))
+        print_text(as_bytes.decode())
     else:
         print_text(report.markdown)
-        if not output:
+        if hint:
             note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
-        if as_json:
-            raise typer.Exit(7)
-        fail(InsufficientEvidence("nothing that was read supports an answer", hint="Try other sources."), as_json=False)
+        note("Nothing that was read supports an answer [INSUFFICIENT_EVIDENCE]. Try other sources.")
+        raise typer.Exit(EXIT_CODES["INSUFFICIENT_EVIDENCE"])

@@ -4,24 +4,25 @@ import json
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import typer
 
-from pincite.domain.errors import Internal, PinciteError
+from pincite.domain.errors import Internal, InvalidInput, PinciteError
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
 
 T = TypeVar("T")
 
 
-def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool) -> T:
+def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
     """What `job` returns; an error is printed and ends the process with its exit code, Ctrl-C with 130."""
     import anyio
 
-    return guarded(lambda: anyio.run(job), as_json=as_json)
+    return guarded(lambda: anyio.run(job), as_json=as_json, on_interrupt=on_interrupt)
 
 
-def guarded(job: Callable[[], T], *, as_json: bool) -> T:
+def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
     """What `job` returns, with errors printed as a front door does."""
     try:
         return job()
@@ -34,6 +35,8 @@ def guarded(job: Callable[[], T], *, as_json: bool) -> T:
             fail(Internal(f"{len(group.exceptions)} unexpected errors"), as_json=as_json)
         fail(_first(found), as_json=as_json)
     except KeyboardInterrupt:
+        if on_interrupt is not None:
+            on_interrupt()
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except typer.Exit:
         raise
@@ -73,6 +76,20 @@ def print_json(value: object) -> None:
     """The result on stdout as one JSON object."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
     sys.stdout.flush()
+
+
+def format_of(path: Path) -> str:
+    """The export format that a file name asks for: its suffix, or both where the last alone says too little."""
+    return "csl.json" if path.name.endswith(".csl.json") else path.suffix.lstrip(".") or "md"
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a result file and say so. Errors: InvalidInput (the place can't be written)."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InvalidInput(f"{path} can't be written: {error.strerror}", hint="The run itself is kept.") from None
+    note(f"Written: {path}")
 
 
 def printable(text: str) -> str:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import note, print_json, print_text, run_async
+from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text, run_async, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pincite.domain.report import Report
     from pincite.engine import RunView
     from pincite.ports import RunRecord
 
@@ -37,7 +36,7 @@ def list_runs(
     if as_json:
         from pincite.domain.codec import to_json
 
-        print_json([to_json(record) for record in records])
+        print_json([to_json(record, outside=True) for record in records])
         return
     for record in records:
         print_text(f"{record.run_id}  {record.created_at:%Y-%m-%d %H:%M}  {record.status:<22} {record.question}")
@@ -59,7 +58,7 @@ def show(run_id: RunId, home: options.Home = None, as_json: options.Json = False
     if as_json:
         from pincite.domain.codec import to_json
 
-        print_json(to_json(view))
+        print_json(to_json(view, outside=True))
         return
     from pincite.surfaces.cli.run_view import render_run
 
@@ -69,18 +68,19 @@ def show(run_id: RunId, home: options.Home = None, as_json: options.Json = False
 @app.command()
 def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Continue a run that was interrupted; finished calls are not made again."""
+    from pincite.surfaces.cli.research import Answer, present, tell_how_to_resume
 
-    async def job() -> "Report":
+    async def job() -> Answer:
         from pincite.engine import Engine
         from pincite.surfaces.cli.progress import live_progress
 
         async with Engine.from_settings(home=home) as engine:
             with live_progress() as watch:
-                return await engine.resume(run_id, on_event=watch)
+                report = await engine.resume(run_id, on_event=watch)
+            return report, await engine.export(report, "json") if as_json else b""
 
-    from pincite.surfaces.cli.research import present
-
-    present(run_async(job, as_json=as_json), as_json=as_json)
+    answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume([run_id]))
+    present(answer, as_json=as_json)
 
 
 @app.command()
@@ -98,15 +98,13 @@ def export(
 
         async with Engine.from_settings(home=home) as engine:
             report = await engine.report(run_id)
-            wanted = format_ or (output.name.split(".", 1)[-1] if output else "md")
-            return await engine.export(report, wanted)
+            return await engine.export(report, format_ or (format_of(output) if output else "md"))
 
     data = run_async(job, as_json=as_json)
     if output is None:
         typer.echo(data, nl=False)
         return
-    output.write_bytes(data)
-    note(f"Written: {output}")
+    guarded(lambda: write_file(output, data), as_json=as_json)
 
 
 @app.command()

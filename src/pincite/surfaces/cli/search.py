@@ -51,7 +51,7 @@ def search(
     if as_json:
         from pincite.domain.codec import to_json
 
-        print_json(to_json(response))
+        print_json(to_json(response, outside=True))
         return
     for result in response.results:
         print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")

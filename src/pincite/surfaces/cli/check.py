@@ -1,0 +1,56 @@
+"""`pincite check`: re-verify a stored report, offline and without a model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import guarded, print_json, print_text
+from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
+
+if TYPE_CHECKING:
+    from pincite.audit.check import CheckResult
+
+
+def check(
+    report: Annotated[Path, typer.Argument(help="A report as JSON.")],
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Verify every quote, hash, number, [n] and the rendering against the stored pages."""
+    result = guarded(lambda: _check(report, home), as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(result, outside=True))
+    else:
+        print_text(_render(result))
+    if result.status != "passed":
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+def _check(report: Path, home: Path | None) -> "CheckResult":
+    from pincite.domain.errors import InvalidInput
+    from pincite.settings import load_settings
+    from pincite.wiring import check_stored_report
+
+    try:
+        data = report.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a report.json.") from None
+    return check_stored_report(data, load_settings({"home": home}))
+
+
+def _render(result: "CheckResult") -> str:
+    counts = result.counts
+    lines = [
+        (
+            f"{result.status}: {counts.quotes} quotes in {counts.documents} documents of {counts.snapshots} captures, "
+            f"{counts.sentences} sentences, {counts.claims} claims, {counts.references} references"
+        )
+    ]
+    lines += [f"  {problem.kind:<9} {problem.where}: {problem.what}" for problem in result.problems]
+    if result.status == "unchecked":
+        lines.append("What is unchecked is neither clean nor wrong: its stored page is not in this home.")
+    return "\n".join(lines)
