@@ -33,7 +33,8 @@ SUPPORTED_FROM = 0.6
 PARTIAL_FROM = 0.25
 _LEAST_COVERAGE = 0.55
 _PARTIAL_COVERAGE = 0.5
-_CONTRADICTED_COVERAGE = 0.45
+_CONTRADICTED_COVERAGE = {"numbers": 0.55, "dates": 0.55, "direction": 0.6, "roles": 0.8}
+_CONTRADICTED_COVERAGE_ELSE = 0.7
 _WINDOWS = 6
 _HOPELESS = 0.35
 _CACHE_SOURCES = 64
@@ -61,9 +62,17 @@ class Reading:
         return not self.failures and self.score >= SUPPORTED_FROM and self.covered.words >= _LEAST_COVERAGE
 
     @property
-    def contradicts(self) -> bool:
-        """Whether the passage is about the same thing and says otherwise."""
-        return self.covered.words >= _CONTRADICTED_COVERAGE and any(f.contradicts for f in self.failures)
+    def contradicting(self) -> tuple[Finding, ...]:
+        """The findings that say the passage is about the same thing and says otherwise.
+
+        How much of the claim must be covered depends on the check: a figure is surer than a name.
+        """
+        return tuple(
+            finding
+            for finding in self.failures
+            if finding.contradicts
+            and self.covered.words >= _CONTRADICTED_COVERAGE.get(finding.name, _CONTRADICTED_COVERAGE_ELSE)
+        )
 
 
 class MechanicalChecker:
@@ -145,7 +154,7 @@ def _rank(reading: Reading) -> tuple[float, float]:
 
 def _verdict(claim: Sentence, readings: list[Reading]) -> Verdict:
     supporting = sorted((r for r in readings if r.supports), key=_rank, reverse=True)
-    contradicting = sorted((r for r in readings if r.contradicts), key=lambda r: r.covered.words, reverse=True)
+    contradicting = sorted((r for r in readings if r.contradicting), key=lambda r: r.covered.words, reverse=True)
     if not readings:
         reason = "no passage shares a content word with the claim"
         return Verdict(
@@ -161,9 +170,8 @@ def _verdict(claim: Sentence, readings: list[Reading]) -> Verdict:
         return Verdict(VerdictStatus.SUPPORTED, tuple(quotes), round(best.score, 4), (), _checks(best))
     if contradicting:
         best = contradicting[0]
-        reasons = tuple(f.detail for f in best.failures if f.contradicts) + tuple(
-            f.detail for f in best.failures if not f.contradicts
-        )
+        first = [finding.detail for finding in best.contradicting]
+        reasons = tuple(dict.fromkeys(first + [finding.detail for finding in best.failures]))
         quotes = [_quote(r, Relation.CONTRADICTS) for r in _one_each(contradicting)]
         return Verdict(VerdictStatus.CONTRADICTED, tuple(quotes), round(best.score, 4), reasons, _checks(best))
     best = max(readings, key=_rank)

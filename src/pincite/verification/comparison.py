@@ -3,6 +3,7 @@
 from pincite.verification.findings import Finding, failed, passed, skipped
 from pincite.verification.fits import fit, neighbours
 from pincite.verification.lexicon import OPPOSITES
+from pincite.verification.negation import denied
 from pincite.verification.passages import Sentence, Window, Word
 
 NAME = "direction"
@@ -21,10 +22,11 @@ def check_direction(claim: Sentence, window: Window) -> Finding:
     problems: list[str] = []
     seen = contradicts = False
     claimed = {word.stem for word in claim.words}
+    turned = denied(claim)
     for index, word in enumerate(claim.words):
         own = places(word)
-        if not own:
-            continue
+        if not own or index in turned:
+            continue  # "not allowed" is what "prohibited" says
         seen = True
         around = neighbours(claim.words, index, index)
         same, opposite, text = 0.0, 0.0, ""

@@ -10,7 +10,7 @@ from pincite.verification.passages import Name, Sentence, Source, Window
 
 NAME = "names"
 _RIVAL_MARGIN = 0.10
-_CLEAR_FIT = 0.45
+_CLEAR_FIT = 0.55
 _LEAST_FIT = 0.20
 _KEPT = 2_000
 _CONNECTORS = frozenset("of de van von der den du la le el al bin ibn the and & y di da dos del st".split())
@@ -152,7 +152,8 @@ def _problem(
         # A pronoun stands for it: any other name in its place speaks against it.
         return (f"{name.text} in the claim, {rival} in the passage", True) if rival_fit >= _CLEAR_FIT else None
     if rival_fit > best + _RIVAL_MARGIN and rival_fit >= _LEAST_FIT:
-        return f"{name.text} in the claim, {rival} in the passage at that place", rival_fit >= _CLEAR_FIT
+        # Both stand there: not what the passage says, but too little to say that it says otherwise.
+        return f"{name.text} in the claim, {rival} in the passage at that place", False
     return None
 
 

@@ -74,7 +74,7 @@ def kind_of(sentence: str) -> SentenceKind:
         return SentenceKind.CONNECTIVE
     if text.endswith(":") and not re.search(r"\d", text):
         return SentenceKind.CONNECTIVE
-    if _INSTRUCTION.match(text) and not re.search(r"\b(?:was|were|is|are|has|had)\b", text[:60]):
+    if _INSTRUCTION.match(text) and not re.search(r"\b(?:was|were|is|are|has|had)\b", text[:24]):
         return SentenceKind.INSTRUCTION
     if subjective(text) > 0 and not re.search(r"\d", text):
         return SentenceKind.OPINION

@@ -1,0 +1,79 @@
+"""How many sources really stand behind a claim: mirrors, syndicated copies and one publisher's pages count once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pincite.domain.errors import InputError, PolicyRefusal
+from pincite.text.near_duplicates import cluster
+from pincite.text.normalise import fold
+from pincite.text.tokens import words
+from pincite.urls.domains import registrable_domain
+from pincite.urls.keys import url_key
+
+COPIED_WORDS = 12
+"""A passage of at least so many words that two pages share word for word was written once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backing:
+    """One page that backs a claim: where it is, its text, and the passage that backs it."""
+
+    url: str
+    text: str
+    passage: str = ""
+
+
+def groups(backings: Sequence[Backing]) -> tuple[int, ...]:
+    """For each page the index of the first one that it is not independent of; its own index if it is independent.
+
+    Pages belong together when they are one page or work under two addresses, belong to one registrable domain, are
+    nearly the same text, or share the passage word for word.
+    """
+    leaders = list(range(len(backings)))
+
+    def leader(index: int) -> int:
+        while leaders[index] != index:
+            index = leaders[index]
+        return index
+
+    def join(first: int, second: int) -> None:
+        low, high = sorted((leader(first), leader(second)))
+        leaders[high] = low
+
+    for marks in (
+        [_key(backing.url) for backing in backings],
+        [_publisher(backing.url) for backing in backings],
+        [_copied(backing.passage) for backing in backings],
+    ):
+        seen: dict[str, int] = {}
+        for index, mark in enumerate(marks):
+            if mark:
+                join(seen.setdefault(mark, index), index)
+    for index, first in enumerate(cluster([backing.text for backing in backings])):
+        join(first, index)
+    return tuple(leader(index) for index in range(len(backings)))
+
+
+def independent_count(backings: Sequence[Backing]) -> int:
+    """The number of independent sources among the pages."""
+    return len(set(groups(backings)))
+
+
+def _key(url: str) -> str:
+    try:
+        return url_key(url)
+    except (InputError, PolicyRefusal):
+        return url
+
+
+def _publisher(url: str) -> str:
+    try:
+        return registrable_domain(url)
+    except (InputError, PolicyRefusal):
+        return url
+
+
+def _copied(passage: str) -> str:
+    """The words of a long passage, as its identity; short ones can agree by chance."""
+    found = [word.lower() for word in words(fold(passage).text)]
+    return " ".join(found) if len(found) >= COPIED_WORDS else ""
