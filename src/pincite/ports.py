@@ -50,6 +50,19 @@ class SearchProvider(Protocol):
         ...
 
 
+class BatchSearchProvider(SearchProvider, Protocol):
+    """An engine that answers several queries in one call."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many at most."""
+        ...
+
+    async def search_many(self, queries: Sequence[Query]) -> Sequence[SearchResponse]:
+        """One answer for each query, in order; all have the same topic."""
+        ...
+
+
 class Resolver(Protocol):
     """DNS."""
 

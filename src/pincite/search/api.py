@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from pincite.domain.errors import InvalidSetting, NetworkError, PinciteError, ProviderBadReply, Timeout, TlsError
+from pincite.domain.version import VERSION
 
 if TYPE_CHECKING:
     import ssl
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES = 4 * 2**20
 CALL_DEADLINE_S = 10.0
-USER_AGENT = "Pincite/0.1 (+https://pincite.example/bot)"
+USER_AGENT = f"Pincite/{VERSION} (+https://pincite.example/docs)"
 
 
 @dataclass(frozen=True, slots=True)

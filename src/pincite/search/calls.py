@@ -29,6 +29,7 @@ T = TypeVar("T")
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
 _DEFAULT_PUSH_BACK_S = 5.0
 _SHORT_WAIT_S = 2.0
+_SECOND_TRY_RESULTS = 10
 _BREAKING = (NetworkError, Timeout, TlsError, ProviderBadReply, SearchProviderUnavailable)
 Judge = Callable[[SearchResponse], bool]
 
@@ -202,13 +203,13 @@ class Caller:
     ) -> list[SearchResponse]:
         """One engine after the other; a second one starts beside the first when that is slow (hedging)."""
         answers: list[SearchResponse] = []
-        waiting = list(routes)
+        waiting, wider = list(routes), query  # after a miss the next engine is asked for more at the same price
         hedges = 1 if conditions.hedge_after_s is not None else 0
         send, receive = anyio.create_memory_object_stream[SearchResponse | None](max_buffer_size=len(routes) or 1)
 
         async def run(route: Route, max_wait_s: float) -> None:
             try:
-                send.send_nowait(await self.ask(route, query, conditions, trail, max_wait_s))
+                send.send_nowait(await self.ask(route, wider, conditions, trail, max_wait_s))
             except PinciteError:
                 send.send_nowait(None)
 
@@ -233,6 +234,7 @@ class Caller:
                     running -= 1
                     if answer is not None:
                         answers.append(answer)
+                        wider = replace(query, max_results=max(query.max_results, _SECOND_TRY_RESULTS))
                         if is_good(answer) or len(answers) >= 2:
                             tasks.cancel_scope.cancel()
                             break

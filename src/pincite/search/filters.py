@@ -1,21 +1,25 @@
 """Every rule that is applied to results here, whatever the engine promised: filters again, quality, relevance, caps."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.search.intent import KIND_WORDS
 from pincite.text.bm25 import Bm25
-from pincite.text.tokens import terms
+from pincite.text.tokens import is_stop, stem, terms, tokens
 from pincite.urls import host_matches, registrable_domain, url_key
 
 MIN_SNIPPET_CHARS = 20
 _LANGUAGE_CHARS = 60
 _LANGUAGE_SURE = 0.8
 LOW_COVERAGE = 0.25
+_LIKE_NAME = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}|[A-Za-z]\d")
+_PATH_MARKS = re.compile(r"[/\-_.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +125,15 @@ def coverage(query_terms: Sequence[str], hit: SearchResult) -> float:
 
 def hit_terms(hit: SearchResult) -> tuple[str, ...]:
     """The search terms of a hit; the title counts twice."""
-    title = terms(hit.title)
-    path = terms(urlsplit(hit.url).path.replace("/", " ").replace("-", " ").replace("_", " ").replace(".", " "))
-    return (*title, *title, *terms(hit.snippet), *path)
+    return _terms_of(hit.title, hit.snippet, hit.url)
+
+
+@lru_cache(maxsize=4_096)
+def _terms_of(title: str, snippet: str, url: str) -> tuple[str, ...]:
+    heading = terms(title)
+    parts = urlsplit(url)
+    place = terms(_PATH_MARKS.sub(" ", f"{parts.hostname or ''} {parts.path}"))
+    return (*heading, *heading, *terms(snippet), *place)
 
 
 def local_scores(query: Query, results: Sequence[SearchResult]) -> tuple[float, ...]:
@@ -138,20 +148,47 @@ def drop_irrelevant(
 ) -> tuple[SearchResult, ...]:
     """The results without those that share next to nothing with the query while others share more.
 
-    A hit that holds no subject word at all is dropped always, unless the texts are in another script or too short
-    to tell.
+    A query with names in it ("PostgreSQL", "RFC 9110") is about them: a hit with none of them goes when others have
+    one, and hits with all of them come first; so do the few whose title or host has one. Nothing is dropped when no
+    hit holds any subject word (another script, another language).
     """
     wanted = subject_terms(query.text)
-    if len(wanted) < 2:
-        return tuple(results)
     shares = [coverage(wanted, hit) for hit in results]
     best = max(shares, default=0.0)
-    if best == 0.0:
+    if len(wanted) < 2 or best == 0.0:
         return tuple(results)
     floor = min(rules.min_coverage, best)
-    kept = tuple(hit for hit, share in zip(results, shares, strict=True) if share >= floor)
+    names = frozenset(names_in(query.text))
+    named = [len(names & set(hit_terms(hit))) for hit in results]
+    least = min(1, max(named))
+    kept = [
+        (held, hit) for hit, share, held in zip(results, shares, named, strict=True) if share >= floor and held >= least
+    ]
     dropped["irrelevant"] += len(results) - len(kept)
-    return kept
+    most = max((held for held, _ in kept), default=0)
+    ordered = [hit for _, hit in sorted(kept, key=lambda pair: pair[0] < most)]
+    about = {hit.url for hit in ordered if is_about(names, hit)}
+    if 0 < len(about) <= len(ordered) / 2:
+        ordered.sort(key=lambda hit: hit.url not in about)
+    return tuple(ordered)
+
+
+def is_about(names: frozenset[str], hit: SearchResult) -> bool:
+    """Whether title or host hold one of the names; True when there are none."""
+    return not names or bool(names & {*terms(hit.title), *terms(_PATH_MARKS.sub(" ", _host(hit.url)))})
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The stems of what is written like a name: capitals or digits inside a sentence, or capitals inside a word.
+
+    A title or a shout, with capitals everywhere, has none.
+    """
+    found = tokens(text)
+    written = [token for token in found if _LIKE_NAME.search(token.text) or (token.start and token.text[0].isupper())]
+    names = [token.text for token in written if not is_stop(token.text)]
+    if len(names) > len(found) / 2:
+        return ()
+    return tuple(dict.fromkeys(stem(name) for name in names))
 
 
 def cap_and_rank(query: Query, results: Sequence[SearchResult], dropped: Counter[str]) -> tuple[SearchResult, ...]:

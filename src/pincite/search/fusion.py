@@ -14,7 +14,7 @@ from pincite.search.intent import Intent
 from pincite.urls import url_key
 
 RRF_K = 60
-LOCAL_SHARE = 0.5
+LOCAL_SHARE = 0.2
 RECENCY_SHARE = 0.3
 _RECENT_DAYS = 30.0
 

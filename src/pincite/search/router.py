@@ -61,6 +61,13 @@ class Route:
         return self.engine.card.cost(self.depth)
 
 
+_UNKNOWN = Decimal("Infinity")
+
+
+def _price(route: Route) -> Decimal:
+    return _UNKNOWN if route.cost_usd is None else route.cost_usd
+
+
 class Pace:
     """Dollars that come back evenly over the month. Only orders the engines; a hard cap is the budget's matter."""
 
@@ -123,8 +130,8 @@ class Router:
         routes = [self._route(engine, query, intent) for engine in awake]
         if self.pace is not None and routes and not self.pace.allows(routes[0].cost_usd):
             affordable = [route for route in routes if self.pace.allows(route.cost_usd)]
-            saved = [replace(route, why=f"{route.why}; the month's money is short") for route in affordable]
-            routes = saved + [route for route in routes if route not in affordable]
+            dearer = sorted((route for route in routes if route not in affordable), key=_price)
+            routes = [replace(route, why=f"{route.why}; the month's money is short") for route in affordable + dearer]
         if not peek:
             self._take_turn(routes)
         return (*routes, *(self._route(engine, query, intent) for engine in resting))
@@ -158,13 +165,12 @@ class Router:
 
     def _by_price(self, equal: list[Engine]) -> list[Engine]:
         """Cheapest first, unknown prices last; those that cost the same take turns by weight."""
-        unknown = Decimal("Infinity")
 
-        def price(engine: Engine) -> Decimal:
+        def rank(engine: Engine) -> tuple[Decimal, float]:
             cost = engine.card.cost(Depth.BASIC)
-            return unknown if cost is None else cost
+            return _UNKNOWN if cost is None else cost, self._standing(engine).turn / max(engine.weight, 1e-6)
 
-        return sorted(equal, key=lambda engine: (price(engine), self._standing(engine).turn / max(engine.weight, 1e-6)))
+        return sorted(equal, key=rank)
 
     def _take_turn(self, routes: Sequence[Route]) -> None:
         if routes:

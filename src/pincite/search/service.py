@@ -1,6 +1,6 @@
 """The search front door: gate, cache, routing, failover, fusion and filters around the engines."""
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -18,10 +18,10 @@ from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter
 from pincite.runtime.single_flight import SingleFlight
+from pincite.search.assembly import Made, after_failure, assembled, from_cache, is_good
 from pincite.search.calls import Caller, Conditions, Trail
 from pincite.search.catalogue import Terms, card_of
-from pincite.search.filters import QualityRules, apply_filters, cap_and_rank, coverage, drop_irrelevant, subject_terms
-from pincite.search.fusion import fuse
+from pincite.search.filters import QualityRules
 from pincite.search.gate import GateRules, RetrievalContext, gate
 from pincite.search.intent import Intent, intent_of
 from pincite.search.request import MAX_RESULTS, checked, exact_key
@@ -32,7 +32,6 @@ from pincite.search.store import AnswerStore, CacheCounts, Found, Scopes
 AUTO = ("auto",)
 SEARCH_DEADLINE_S = 60.0
 CALL_DEADLINE_S = 10.0
-_MISS_COVERAGE = 0.34
 _OTHER_PROCESS_WAIT_S = 2.0
 _POLL_S = 0.1
 _MANY_AT_ONCE = 8
@@ -41,14 +40,19 @@ _MOST_LEASES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The settings of the front door. `terms` are the operator's own contracts, by engine name."""
+    """The settings of the front door.
 
+    `sources` is what a search without sources of its own asks; `terms` are the operator's contracts by engine name.
+    """
+
+    sources: tuple[str, ...] = AUTO
     scopes: Scopes = Scopes()
     max_results: int = MAX_RESULTS
     deadline_s: float = SEARCH_DEADLINE_S
     call_deadline_s: float = CALL_DEADLINE_S
     hedge_after_s: float | None = 4.0
-    pace_usd_per_month: Decimal | None = Decimal(45)
+    pace_usd_per_month: Decimal | None = Decimal(40)
+    pace_burst_days: float = 1.0
     near_duplicates: bool = True
     quality: QualityRules = QualityRules()
     gate: GateRules = GateRules()
@@ -88,8 +92,7 @@ class SearchService:
         rates = {engine.key: engine.card.rates for engine in self._engines}
         self._limiter = limiter or MemoryLimiter(self._clock, rates)
         self._options = options
-        pace = options.pace_usd_per_month
-        self._router = Router(self._clock, None if pace is None else Pace(self._clock, pace))
+        self._router = Router(self._clock, _pace(self._clock, options))
         self._caller = Caller(
             self._clock,
             self._limiter,
@@ -131,7 +134,7 @@ class SearchService:
         self,
         query: Query,
         *,
-        sources: tuple[str, ...] = AUTO,
+        sources: tuple[str, ...] | None = None,
         priority: int = INTERACTIVE,
         spending: Spending | None = None,
         context: RetrievalContext | None = None,
@@ -141,7 +144,7 @@ class SearchService:
 
         Args:
             query: what to look for.
-            sources: `auto`, or names of engines; more than one name fuses their results.
+            sources: `auto`, or names of engines; more than one name fuses their results. None: as the options say.
             priority: lane of the limits (`runtime.limiter`: CRITICAL, INTERACTIVE, BATCH).
             spending: caps of the caller; None means none besides the settings.
             context: what the caller's own retrieval came to; the gate may then spare the web.
@@ -164,21 +167,45 @@ class SearchService:
         return replace(response, info=replace(response.info, latency_ms=latency_ms))
 
     def _job(
-        self, query: Query, sources: tuple[str, ...], priority: int, spending: Spending | None, scopes: Scopes | None
+        self,
+        query: Query,
+        sources: tuple[str, ...] | None,
+        priority: int,
+        spending: Spending | None,
+        scopes: Scopes | None,
     ) -> _Job:
         options = self._options
+        sources = sources or options.sources
         clean = checked(query, max_results=options.max_results)
         hedge = options.hedge_after_s if priority <= INTERACTIVE else None
         conditions = Conditions(priority, spending, options.deadline_s, hedge)
         self._chosen(sources)
         return _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
 
-    def explain(self, query: Query, sources: tuple[str, ...] = AUTO) -> tuple[str, ...]:
+    async def search_many(self, queries: Sequence[Query]) -> tuple[SearchResponse | PinciteError, ...]:
+        """An answer or an error for each query, in order, asked side by side under the limits."""
+        answers: list[SearchResponse | PinciteError | None] = [None] * len(queries)
+        at_once = anyio.CapacityLimiter(_MANY_AT_ONCE)
+
+        async def one(index: int, query: Query) -> None:
+            async with at_once:
+                try:
+                    answers[index] = await self.search(query)
+                except PinciteError as error:
+                    answers[index] = error
+
+        async with anyio.create_task_group() as tasks:
+            for index, query in enumerate(queries):
+                tasks.start_soon(one, index, query)
+        return tuple(answer for answer in answers if answer is not None)
+
+    def explain(self, query: Query, sources: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""
         clean = checked(query, max_results=self._options.max_results)
         intent = intent_of(clean)
+        chosen = self._chosen(sources or self._options.sources)
         lines = [f"intent: {intent.value}"]
-        for n, route in enumerate(self._router.order(clean, intent, self._chosen(sources), peek=True), start=1):
+        for n, route in enumerate(self._router.order(clean, intent, chosen, peek=True), start=1):
             price = "price unknown" if route.cost_usd is None else f"${route.cost_usd}"
             resting = self._router.resting(route.engine)
             rest = f"; resting: {resting.reason}" if resting else ""
@@ -191,7 +218,7 @@ class SearchService:
         found = await self._store.find(job.query, job.sources, job.scopes) if self._store else None
         if found is None:
             return SearchResponse(job.query.text, info=SearchInfo(cache="off", reason=f"no web needed: {reason}"))
-        response = _from_cache(found)
+        response = from_cache(found)
         return replace(response, info=replace(response.info, reason=f"no web needed: {reason}"))
 
     async def _answer(self, job: _Job) -> SearchResponse:
@@ -202,18 +229,18 @@ class SearchService:
         if found is not None and found.fresh:
             counts.hit += 1
             counts.near += found.level == "near"
-            return _from_cache(found)
+            return from_cache(found)
         if found is not None and found.revalidate and self._behind is not None:
             counts.stale += 1
             self._behind.start_soon(self._refresh, job)
-            return _from_cache(found)
+            return from_cache(found)
         try:
             response, coalesced = await self._flights.run(self._flight_key(job), partial(self._fetch, job))
         except PinciteError as error:
             if found is None or isinstance(error, InvalidInput):
                 raise
             counts.stale += 1
-            return _after_failure(found, error)
+            return after_failure(found, error)
         counts.coalesced += coalesced
         counts.miss += not coalesced
         if not coalesced:
@@ -236,7 +263,7 @@ class SearchService:
             return await self._fresh(job)
         elsewhere = await self._await_other_process(self._store, job)
         if elsewhere is not None:
-            return _from_cache(elsewhere)
+            return from_cache(elsewhere)
         response = await self._fresh(job)
         await self._store.keep(job.query, job.sources, job.scopes, response, job.intent, self._terms(response))
         return response
@@ -300,73 +327,24 @@ class SearchService:
                 "no search provider is set up", hint="Set a key, or use --source local:PATH."
             )
         routes = self._router.order(job.query, job.intent, engines)
-        several = job.sources != AUTO and len({engine.provider.name for engine in engines}) > 1
-        dropped: Counter[str] = Counter()
+        names = {engine.provider.name for engine in engines}
+        # Two libraries are two sources, not two accounts of one.
+        several = len(engines) > 1 and ((job.sources != AUTO and len(names) > 1) or names == {"local"})
         try:
             with anyio.fail_after(job.conditions.deadline_s):
                 if several:
                     answers = await self._caller.all_of(routes, job.query, job.conditions, trail)
                 else:
-                    good = partial(self._is_good, job)
+                    good = partial(is_good, job.query, self._options.quality)
                     answers = await self._caller.first_good(routes, job.query, job.conditions, trail, good)
         except TimeoutError:
             raise Timeout(
                 f"the search took longer than {job.conditions.deadline_s:g} s in all", reason="search_total"
             ) from None
-        return self._assembled(job, answers, trail, dropped)
-
-    def _is_good(self, job: _Job, response: SearchResponse) -> bool:
-        """Whether the answer has a hit that holds enough of what the query is about."""
-        kept = apply_filters(job.query, response.results, self._options.quality, Counter())
-        wanted = subject_terms(job.query.text)
-        return any(coverage(wanted, hit) >= _MISS_COVERAGE for hit in kept)
-
-    def _assembled(
-        self, job: _Job, answers: Sequence[SearchResponse], trail: Trail, dropped: Counter[str]
-    ) -> SearchResponse:
-        quality = self._options.quality
-        for answer in answers:
-            dropped.update(answer.info.dropped)
-        filtered = [
-            replace(answer, results=apply_filters(job.query, answer.results, quality, dropped)) for answer in answers
-        ]
-        if len(filtered) == 1:
-            ranked = filtered[0].results
-        else:
-            pages = fuse(job.query, filtered, job.intent, self._clock.now())
-            dropped["duplicate"] += sum(len(answer.results) for answer in filtered) - len(pages)
-            ranked = tuple(page.result for page in pages)
-        relevant = drop_irrelevant(job.query, ranked, quality, dropped)
-        notes = list(dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason))
-        info = SearchInfo(
-            providers_tried=tuple(trail.attempts),
-            cache="miss" if self._store is not None else "off",
-            fetched_at=self._clock.now(),
-            cost_usd=trail.cost_usd,
-            dropped={name: count for name, count in dropped.items() if count},
-            reason="; ".join(notes),
-        )
-        return SearchResponse(
-            query=job.query.text,
-            results=cap_and_rank(job.query, relevant, dropped),
-            answer=next((answer.answer for answer in answers if answer.answer), None)
-            if job.query.include_answer
-            else None,
-            follow_up_questions=tuple(dict.fromkeys(text for answer in answers for text in answer.follow_up_questions)),
-            info=info,
-        )
+        made = Made(job.query, job.intent, tuple(answers), trail)
+        return assembled(made, self._options.quality, self._clock.now(), "off" if self._store is None else "miss")
 
 
-def _from_cache(found: Found) -> SearchResponse:
-    label = found.level if found.fresh else "stale"
-    info = replace(found.response.info, cache=label, stale=not found.fresh, cost_usd=Decimal(0))
-    return replace(found.response, info=info)
-
-
-def _after_failure(found: Found, error: PinciteError) -> SearchResponse:
-    causes = error.causes if isinstance(error, SearchProviderUnavailable) else {}
-    said = "; ".join(f"{name}: {cause.reason}" for name, cause in causes.items()) or error.reason
-    response = _from_cache(found)
-    return replace(
-        response, info=replace(response.info, reason=f"kept from before, since every provider failed ({said})")
-    )
+def _pace(clock: Clock, options: SearchOptions) -> Pace | None:
+    usd = options.pace_usd_per_month
+    return None if usd is None else Pace(clock, usd, burst_days=options.pace_burst_days)

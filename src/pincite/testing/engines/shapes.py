@@ -1,19 +1,37 @@
 """The good answers of each engine, in the shape of its contract, and the checks it makes on a request."""
 
 import html
+import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pincite.testing.engines.pages import FakePage
 from pincite.testing.engines.troubles import TROUBLES, Reply, html_reply, json_reply
 
 Find = Callable[[str, int], Sequence[FakePage]]
+_SPAN_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 _TAVILY_TOPICS = {None, "general", "news", "finance"}
 
 
 def answer(provider: str, path: str, headers: Mapping[str, str], body: Any, find: Find) -> Reply:
     """The engine's answer to a request that met no trouble."""
-    return _ANSWERS[provider](path, headers, body, find)
+
+    def find_in_time(text: str, count: int) -> Sequence[FakePage]:
+        since = _since(body) if isinstance(body, dict) else ""
+        return [page for page in find(text, 1000) if not since or page.published >= since][:count]
+
+    return _ANSWERS[provider](path, headers, body, find_in_time)
+
+
+def _since(body: Mapping[str, Any]) -> str:
+    """The first day that the request's own date filter lets through, or nothing."""
+    if tbs := re.search(r"cd_min:(\d\d)/(\d\d)/(\d{4})", str(body.get("tbs", ""))):
+        return f"{tbs[3]}-{tbs[1]}-{tbs[2]}"
+    span = body.get("time_range") or {"d": "day", "w": "week", "m": "month", "y": "year"}.get(str(body.get("df")))
+    if span in _SPAN_DAYS:
+        return (datetime.now(UTC).date() - timedelta(days=_SPAN_DAYS[span])).isoformat()
+    return str(body.get("start_date") or body.get("startPublishedDate") or body.get("freshness") or "")[:10]
 
 
 def _tavily(path: str, headers: Mapping[str, str], body: Any, find: Find) -> Reply:

@@ -1,0 +1,93 @@
+"""From the engines' answers to the one response: filters, fusion, relevance, caps, and the account of how it came."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from pincite.domain.errors import PinciteError, SearchProviderUnavailable
+from pincite.domain.search import Query, SearchInfo, SearchResponse
+from pincite.search.calls import Trail
+from pincite.search.filters import (
+    QualityRules,
+    apply_filters,
+    cap_and_rank,
+    coverage,
+    drop_irrelevant,
+    is_about,
+    names_in,
+    subject_terms,
+)
+from pincite.search.fusion import fuse
+from pincite.search.intent import Intent
+from pincite.search.store import Found
+
+MISS_COVERAGE = 0.34
+"""An answer none of whose hits holds this share of the query's subject words is a miss: one more engine is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The material of a response: the query with its intent, the engines' answers in order, what was tried."""
+
+    query: Query
+    intent: Intent
+    answers: tuple[SearchResponse, ...]
+    trail: Trail
+
+
+def is_good(query: Query, quality: QualityRules, response: SearchResponse) -> bool:
+    """Whether the answer has a hit that holds enough of what the query is about, and its name in a title or host."""
+    wanted, names = subject_terms(query.text), frozenset(names_in(query.text))
+    kept = apply_filters(query, response.results, quality, Counter())
+    return any(coverage(wanted, hit) >= MISS_COVERAGE and is_about(names, hit) for hit in kept)
+
+
+def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> SearchResponse:
+    """The response; several answers are fused, one keeps its order."""
+    query, answers = made.query, made.answers
+    dropped: Counter[str] = Counter()
+    for answer in answers:
+        dropped.update(answer.info.dropped)
+    filtered = [replace(answer, results=apply_filters(query, answer.results, quality, dropped)) for answer in answers]
+    if len(filtered) == 1:
+        ranked = filtered[0].results
+    else:
+        pages = fuse(query, filtered, made.intent, now)
+        dropped["duplicate"] += sum(len(answer.results) for answer in filtered) - len(pages)
+        ranked = tuple(page.result for page in pages)
+    relevant = drop_irrelevant(query, ranked, quality, dropped)
+    results = cap_and_rank(query, relevant, dropped)
+    said = next((answer.answer for answer in answers if answer.answer), None)
+    notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
+    info = SearchInfo(
+        providers_tried=tuple(made.trail.attempts),
+        cache=cache,
+        fetched_at=now,
+        cost_usd=made.trail.cost_usd,
+        dropped={name: count for name, count in dropped.items() if count},
+        reason="; ".join(notes),
+    )
+    return SearchResponse(
+        query=query.text,
+        results=results,
+        answer=said if query.include_answer else None,
+        follow_up_questions=tuple(dict.fromkeys(text for answer in answers for text in answer.follow_up_questions)),
+        info=info,
+    )
+
+
+def from_cache(found: Found) -> SearchResponse:
+    """A cached answer, free of charge and marked as what it is."""
+    label = found.level if found.fresh else "stale"
+    info = replace(found.response.info, cache=label, stale=not found.fresh, cost_usd=Decimal(0))
+    return replace(found.response, info=info)
+
+
+def after_failure(found: Found, error: PinciteError) -> SearchResponse:
+    """A stale answer given because every engine failed, with what they said."""
+    causes = error.causes if isinstance(error, SearchProviderUnavailable) else {}
+    said = "; ".join(f"{name}: {cause.reason}" for name, cause in causes.items()) or error.reason
+    response = from_cache(found)
+    reason = f"kept from before, since every provider failed ({said})"
+    return replace(response, info=replace(response.info, reason=reason))
