@@ -12,31 +12,31 @@ Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json
 class EventType(StrEnum):
     """What happened. docs/events.md is generated from the comments here."""
 
-    RUN_STARTED = "run.started"
-    RUN_RESUMED = "run.resumed"
-    PLAN_CREATED = "plan.created"
-    ROUND_STARTED = "round.started"
-    SEARCH_STARTED = "search.started"
-    SEARCH_COMPLETED = "search.completed"
-    SEARCH_FAILED = "search.failed"
-    PAGE_FETCHED = "page.fetched"
-    PAGE_REFUSED = "page.refused"
-    PAGE_FAILED = "page.failed"
-    PAGE_DUPLICATE = "page.duplicate"
-    CHUNK_MADE = "chunk.made"
-    CLAIM_PROPOSED = "claim.proposed"
-    CLAIM_VERIFIED = "claim.verified"
-    CLAIM_REJECTED = "claim.rejected"
-    GAP_FOUND = "gap.found"
-    CONFLICT_FOUND = "conflict.found"
-    BUDGET_RESERVED = "budget.reserved"
-    BUDGET_SETTLED = "budget.settled"
-    BUDGET_EXHAUSTED = "budget.exhausted"
-    SECTION_READY = "report.section_ready"
-    REPORT_COMPLETED = "report.completed"
-    RUN_COMPLETED = "run.completed"
-    RUN_FAILED = "run.failed"
-    RUN_CANCELLED = "run.cancelled"
+    RUN_STARTED = "run.started"  # the run began; `question`, `profile`, `mode`
+    RUN_RESUMED = "run.resumed"  # a run that was broken off goes on; `epoch`
+    PLAN_CREATED = "plan.created"  # a round's plan stands; `round`, `sub_questions` (`id`, `text`, `queries`)
+    ROUND_STARTED = "round.started"  # searching and reading begin; `round`
+    SEARCH_STARTED = "search.started"  # a query goes out; `query`
+    SEARCH_COMPLETED = "search.completed"  # a query was answered; `query`, `results` (how many)
+    SEARCH_FAILED = "search.failed"  # no provider answered a query; `query`, `code`, `reason`
+    PAGE_FETCHED = "page.fetched"  # a page was read and stored; `url`, `title`, ids, `via`, `size_bytes`, `chars`
+    PAGE_REFUSED = "page.refused"  # a rule forbids the page (address, robots, domains, period); `url`, `code`, `reason`
+    PAGE_FAILED = "page.failed"  # a page could not be read; `url`, `code`, `reason`
+    PAGE_DUPLICATE = "page.duplicate"  # a page is the same as, or a near-copy of another; `url`, `of`, `reason`
+    CHUNK_MADE = "chunk.made"  # a page was cut into passages; `url`, `chunks` (how many)
+    CLAIM_PROPOSED = "claim.proposed"  # a statement with quotes was made; `claim_id`, `text`, `sub_question`
+    CLAIM_VERIFIED = "claim.verified"  # a claim passed its checks; `claim_id`, `verdict`, `reasons`
+    CLAIM_REJECTED = "claim.rejected"  # a claim did not pass; `claim_id`, `verdict`, `reasons`
+    GAP_FOUND = "gap.found"  # part of the question lacks evidence; `sub_question`, `reason`
+    CONFLICT_FOUND = "conflict.found"  # statements exclude each other; `sides`
+    BUDGET_RESERVED = "budget.reserved"  # an amount was set aside before a call; `kind`, `estimate`
+    BUDGET_SETTLED = "budget.settled"  # what a call really used; `kind`, `usage`
+    BUDGET_EXHAUSTED = "budget.exhausted"  # a cap was reached; `reason` (which one)
+    SECTION_READY = "report.section_ready"  # a section of the report is written; `heading`, `sentences` (how many)
+    REPORT_COMPLETED = "report.completed"  # report stored; `report_id`, `status`, `claims`, `references`
+    RUN_COMPLETED = "run.completed"  # the run ended with a report; `status`
+    RUN_FAILED = "run.failed"  # the run ended with an error; `code`, `reason`
+    RUN_CANCELLED = "run.cancelled"  # somebody stopped the run; `reason`
 
 
 class RunStatus(StrEnum):

@@ -1,0 +1,163 @@
+"""Write the generated tables of docs/*.md from the code; with --check, fail when one is out of date.
+
+A page holds a table between `<!-- generated: NAME -->` and `<!-- end -->`; NAME is one of `TABLES`.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import get_args
+
+from pydantic_core import PydanticUndefined
+
+from pincite.domain import events
+from pincite.domain.errors import PinciteError, leaves
+from pincite.domain.events import EventType
+from pincite.exports import schema
+from pincite.search.catalogue import CATALOGUE, RETIRED
+from pincite.settings import Settings, environment_names
+from pincite.surfaces.outcomes import EXIT_CODES
+
+FOLDER = Path("docs")
+BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z_]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+EVENT_LINE = re.compile(r'^    (?P<name>[A-Z_]+) = "[a-z_.]+"  # (?P<note>.+)$', re.MULTILINE)
+
+
+def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def first_line(kind: type) -> str:
+    return " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
+
+
+def errors() -> str:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for leaf in leaves():
+            family = next(base for base in leaf.__mro__[1:] if base in (PinciteError, *PinciteError.__subclasses__()))
+            kind = "" if family is PinciteError else family.__name__
+            again = "yes" if leaf.default_retryable else "no"
+            hint = f" *{leaf.default_hint}*" if leaf.default_hint else ""
+            yield f"`{leaf.code}`", str(EXIT_CODES[leaf.code]), again, kind, first_line(leaf) + hint
+
+    return table(("code", "exit", "retry", "family", "what it means, *what to do*"), rows())
+
+
+def event_types() -> str:
+    notes = {m["name"]: m["note"] for m in EVENT_LINE.finditer(inspect.getsource(events))}
+    told = "".join(
+        path.read_text(encoding="utf-8")
+        for path in sorted(Path("src/pincite").rglob("*.py"))
+        if not {"testing", "domain", "surfaces"} & set(path.parts)
+    )
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for event in EventType:
+            reserved = "" if f"EventType.{event.name}" in told else " (reserved: this version doesn't tell it)"
+            what, _, data = notes[event.name].partition("; `")
+            yield f"`{event.value}`", what + reserved, f"`{data}" if data else ""
+
+    return table(("type", "what happened", "in `data`"), rows())
+
+
+def default_of(name: str) -> str:
+    field = Settings.model_fields[name]
+    value = field.default
+    if value is PydanticUndefined:
+        return "platform's"
+    if value is None or value == ():
+        return "–"
+    if isinstance(value, tuple):
+        return f"`{','.join(map(str, value))}`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def settings() -> str:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name, field in Settings.model_fields.items():
+            variables = ", ".join(f"`{variable}`" for variable in environment_names(name))
+            choices = get_args(field.annotation)
+            allowed = (
+                f" One of {', '.join(f'`{c}`' for c in choices)}." if choices and isinstance(choices[0], str) else ""
+            )
+            yield f"`{name}`", variables, default_of(name), (field.description or "") + allowed
+
+    return table(("in `pincite.toml`", "in the environment", "default", "what it does"), rows())
+
+
+def money(amount: Decimal) -> str:
+    return f"${amount * 1000:f}".rstrip("0").rstrip(".") if amount else "free"
+
+
+def providers() -> str:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for card in CATALOGUE.values():
+            price = "unknown" if card.price is None else money(card.price.basic)
+            if card.price is not None and card.price.note:
+                price += f" ({card.price.note})"
+            key = f"`{card.key_variable}`" if card.key_variable else "none"
+            yield (
+                f"`{card.name}`",
+                card.title,
+                key,
+                price,
+                card.limits_text,
+                ", ".join(card.native),
+                str(card.max_results),
+            )
+
+    head = (
+        "name",
+        "engine",
+        "key",
+        "list price per 1,000",
+        "its limits",
+        "filters it applies itself",
+        "results at most",
+    )
+    dated = max(card.price.dated for card in CATALOGUE.values() if card.price)
+    gone = " ".join(f"`{name}`: {why}." for name, why in RETIRED.items())
+    return f"{table(head, rows())}\n\nPrices and limits as read on {dated}; they drift. Retired: {gone}"
+
+
+def schemas() -> str:
+    rows = ((f"`{name}`", f"`pincite/schemas/{name}.json`", str(schema.build(name)["$id"])) for name in schema.names())
+    return table(("shape", "file in the package", "`$id`"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "errors": errors,
+    "events": event_types,
+    "settings": settings,
+    "providers": providers,
+    "schemas": schemas,
+}
+
+
+def renewed(text: str) -> str:
+    """The page with every generated table as the code has it now."""
+    return BLOCK.sub(lambda found: found[1] + TABLES[found["name"]]() + found[3], text)
+
+
+def main() -> int:
+    stale = []
+    for path in sorted(FOLDER.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        wanted = renewed(text)
+        if text != wanted:
+            stale.append(str(path))
+            if "--check" not in sys.argv:
+                path.write_text(wanted, encoding="utf-8")
+    if "--check" in sys.argv and stale:
+        print(f"out of date: {', '.join(stale)}; run: python scripts/docs.py")
+        return 1
+    print(f"written: {', '.join(stale)}" if stale else "docs: generated tables up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""The docs are true: generated tables are fresh, code runs, links lead somewhere, every name appears."""
+
+import asyncio
+import importlib.util
+import inspect
+import json
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pincite.domain.errors import leaves
+from pincite.domain.events import EventType
+from pincite.settings import Settings, environment_names
+from pincite.surfaces.cli.app import app
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FENCE = re.compile(r"^```(?P<kind>[a-z]+)(?P<note>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#|citation:)([^)#\s]+)")
+
+
+def fences(kind: str) -> Iterator[tuple[str, str]]:
+    for page in [*PAGES, ROOT / "README.md"]:
+        for index, found in enumerate(FENCE.finditer(page.read_text(encoding="utf-8"))):
+            if found["kind"] == kind and "no-run" not in found["note"]:
+                yield f"{page.relative_to(ROOT)}:{index}", found["code"]
+
+
+def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.chdir(ROOT)
+    spec = importlib.util.spec_from_file_location(f"script_{name}", ROOT / "scripts" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["docs", "schemas"])
+def test_generated_files_are_fresh(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = script(name, monkeypatch)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--check"])
+    assert module.main() == 0
+
+
+PYTHON = list(fences("python"))
+
+
+@pytest.mark.parametrize("code", [code for _, code in PYTHON], ids=[place for place, _ in PYTHON])
+def test_python_blocks_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")  # the library of the examples
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    compiled = compile(code, "docs", "exec", flags=0x2000)  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    running = eval(compiled, {"__name__": "docs"})
+    if inspect.iscoroutine(running):
+        asyncio.run(running)
+
+
+TOML = list(fences("toml"))
+
+
+@pytest.mark.parametrize("code", [code for _, code in TOML], ids=[place for place, _ in TOML])
+def test_settings_blocks_are_settings(code: str) -> None:
+    Settings.model_validate(tomllib.loads(code))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_links_lead_to_pages(page: Path) -> None:
+    written = FENCE.sub("", page.read_text(encoding="utf-8"))
+    missing = [link for link in LINK.findall(written) if not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_error_event_and_setting_is_documented() -> None:
+    text = {
+        name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("errors", "events", "settings")
+    }
+    assert [leaf.code for leaf in leaves() if f"`{leaf.code}`" not in text["errors"]] == []
+    assert [event.value for event in EventType if f"`{event.value}`" not in text["events"]] == []
+    for name in Settings.model_fields:
+        assert f"`{name}`" in text["settings"]
+        assert all(f"`{variable}`" in text["settings"] for variable in environment_names(name))
+
+
+def commands() -> Iterator[str]:
+    """Every command as it is typed."""
+    for info in app.registered_commands:
+        yield f"pincite {info.name}"
+    for group in app.registered_groups:
+        assert group.typer_instance
+        for info in group.typer_instance.registered_commands:
+            name = info.name or (info.callback.__name__.replace("_", "-") if info.callback else "")
+            yield f"pincite {group.name} {name}"
+
+
+def test_every_command_is_documented() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert [command for command in commands() if f"`{command}" not in text] == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "docs" / "index.md"]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        waiting += [page.parent / link for link in LINK.findall(page.read_text(encoding="utf-8"))]
+    assert [str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in seen] == []
+
+
+JSON = list(fences("json"))
+
+
+@pytest.mark.parametrize("code", [code for _, code in JSON], ids=[place for place, _ in JSON])
+def test_json_blocks_are_json(code: str) -> None:
+    json.loads(code)
