@@ -93,7 +93,7 @@ class Gate:
             web.policy,
             VettedResolver(self.resolver, web.policy, self.clock),
             SystemClock(),
-            limits=FetchLimits(idle_s=0.2, connect_s=0.2),
+            limits=FetchLimits(idle_s=1.0, connect_s=1.0),
         )
         self.gate = RobotsGate(self.client, web.policy, self.clock, **options)
 

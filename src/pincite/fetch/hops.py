@@ -24,7 +24,7 @@ class Visit:
 
 async def visit(
     client: GuardedClient,
-    url: str,
+    start: ParsedUrl,
     admit: Admit,
     *,
     redirects_max: int,
@@ -37,8 +37,8 @@ async def visit(
 
     Args:
         client: sends one request at a time.
-        url: where to start.
-        admit: gives the canonical URL of a hop, or raises; called for the first URL too.
+        start: where to start; already admitted.
+        admit: gives the canonical URL of a further hop, or raises.
         redirects_max: 0 gives the first answer back, whatever it is.
         headers: request headers; conditional ones go to the first URL only.
         max_bytes: size limit for every answer.
@@ -50,7 +50,7 @@ async def visit(
         NetworkError: `redirect_no_location`, `redirect_ambiguous`.
         BlockedAddress: `redirect_downgrade`; and everything `admit` and the client raise.
     """
-    here = await admit(url)
+    here = start
     seen = {here.sent}
     trail: list[str] = []
     while True:

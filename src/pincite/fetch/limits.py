@@ -70,7 +70,7 @@ class FetchLimits:
         for field in fields(self):
             value = getattr(self, field.name)
             ceiling = CEILINGS.get(field.name)
-            if value <= 0 and field.name != "redirects_max":
+            if value < 0 or (value == 0 and field.name != "redirects_max"):
                 raise InvalidSetting(f"{field.name} must be more than 0", reason="out_of_range")
             if ceiling is not None and value > ceiling:
                 raise InvalidSetting(f"{field.name} may be at most {ceiling:g}", reason="above_ceiling")

@@ -22,14 +22,13 @@ _CHALLENGE_MARKS = (
     b"awswafintegration",
 )
 _CHALLENGE_TITLE = re.compile(
-    rb"<title[^>]*>\s*(?:just a moment|attention required|access denied|are you (?:a )?(?:human|robot)"
-    rb"|verify(?:ing)? you are (?:a )?human|robot check|security check|pardon our interruption|bot verification)",
-    re.IGNORECASE,
+    rb"(?:just a moment|attention required|access denied|are you (?:a )?(?:human|robot)"
+    rb"|verify(?:ing)? you are (?:a )?human|robot check|security check|pardon our interruption|bot verification)"
 )
 _GONE_TITLE = re.compile(
-    rb"<title[^>]*>\s*(?:(?:error\s*)?404\b|(?:page|site|file|document|article)\s+(?:not\s+found|does\s+not\s+exist))"
-    rb"|<title[^>]*>[^<]{0,60}\b(?:404\s+(?:error|not\s+found)|page\s+not\s+found)\b",
-    re.IGNORECASE,
+    rb"(?:error\s*)?404\b|(?:page|site|file|document|article)\s+(?:not\s+found|does\s+not\s+exist)"
+    rb"|.{0,60}\b(?:404\s+(?:error|not\s+found)|page\s+not\s+found)\b",
+    re.DOTALL,
 )
 _LOGIN_PATH = re.compile(
     r"/(?:log-?in|sign-?in|sso|auth/login|accounts/login|account/login|session/new)(?:[/.?]|$)", re.I
@@ -39,16 +38,17 @@ _PASSWORD_FIELD = re.compile(rb"<input[^>]{0,300}type\s*=\s*[\"']?password", re.
 
 def failure_of(snapshot: Snapshot) -> PinciteError | None:
     """The error that this answer is, or None when it is the page. 3xx answers are handed back as they are."""
-    host = parse_url(snapshot.final_url).host if "://" in snapshot.final_url else "the library"
-    status = snapshot.status
-    if 300 <= status < 400:
+    if 300 <= snapshot.status < 400:
         return None
-    if status >= 400 and (error := _by_status(snapshot, host)) is not None:
-        return error
-    return _by_body(snapshot, host)
+    return _by_status(snapshot) if snapshot.status >= 400 else _by_body(snapshot)
 
 
-def _by_status(snapshot: Snapshot, host: str) -> PinciteError | None:
+def _host(snapshot: Snapshot) -> str:
+    return parse_url(snapshot.final_url).host if "://" in snapshot.final_url else "the library"
+
+
+def _by_status(snapshot: Snapshot) -> PinciteError:
+    host = _host(snapshot)
     status = snapshot.status
     headers = dict(snapshot.headers)
     context = {"status": status}
@@ -79,31 +79,41 @@ def _by_status(snapshot: Snapshot, host: str) -> PinciteError | None:
     return PageBlocked(f"{host} refused the page ({status})", reason=f"http_{status}", context=context)
 
 
-def _by_body(snapshot: Snapshot, host: str) -> PinciteError | None:
+def _by_body(snapshot: Snapshot) -> PinciteError | None:
     if "html" not in snapshot.content_type and not snapshot.body[:64].lstrip().lower().startswith(b"<"):
         return None
     if _is_challenge(snapshot, dict(snapshot.headers)):
-        return _challenge(host)
+        return _challenge(_host(snapshot))
     if len(snapshot.body) > _SMALL_BYTES:
         return None
     head = snapshot.body[:_HEAD_BYTES]
-    if _GONE_TITLE.search(head):
-        return DeadLink(f"{host} shows an error page instead of the page", reason="soft_404")
+    if _GONE_TITLE.match(_title(head)):
+        return DeadLink(f"{_host(snapshot)} shows an error page instead of the page", reason="soft_404")
     if snapshot.redirects and _LOGIN_PATH.search(parse_url(snapshot.final_url).path) and _PASSWORD_FIELD.search(head):
-        return LoginRequired(f"{host} leads to its login page", reason="login_page")
+        return LoginRequired(f"{_host(snapshot)} leads to its login page", reason="login_page")
     return None
 
 
 def _is_challenge(snapshot: Snapshot, headers: dict[str, str]) -> bool:
     if headers.get("cf-mitigated", "").lower() == "challenge" or headers.get("x-amzn-waf-action", "") == "challenge":
         return True
-    head = snapshot.body[:_HEAD_BYTES].lower()
-    marked = any(mark in head for mark in _CHALLENGE_MARKS)
-    titled = _CHALLENGE_TITLE.search(head) is not None
-    if snapshot.status >= 400:
-        return marked or titled
-    # Real pages carry captchas in forms too: a challenge is small, and says what it is.
-    return titled and len(snapshot.body) <= _SMALL_BYTES and (marked or b"<noscript" in head)
+    head = snapshot.body[:_HEAD_BYTES]
+    titled = _CHALLENGE_TITLE.match(_title(head)) is not None
+    if snapshot.status < 400 and (not titled or len(snapshot.body) > _SMALL_BYTES):
+        return False  # real pages carry captchas in forms too: a challenge is small, and says what it is
+    lowered = head.lower()
+    marked = any(mark in lowered for mark in _CHALLENGE_MARKS)
+    return marked or titled if snapshot.status >= 400 else marked or b"<noscript" in lowered
+
+
+def _title(head: bytes) -> bytes:
+    """The start of the page's title, lower-case, or nothing."""
+    start = head.find(b"<title")
+    if start < 0:
+        start = head.find(b"<TITLE")
+    if start < 0:
+        return b""
+    return head[start : start + 300].partition(b">")[2].partition(b"<")[0].strip().lower()
 
 
 def _challenge(host: str) -> PinciteError:

@@ -16,10 +16,25 @@ async def retried(do: Callable[[], Awaitable[T]], left_s: Callable[[], float]) -
 
     Errors: the last one of `do`.
     """
-    import stamina  # its start-up cost is only paid where something is fetched
+    try:
+        return await do()
+    except PinciteError as error:
+        if not recovery_of(error).delays_s:
+            raise
+        failed = error
+    return await _again(do, left_s, failed)
 
+
+async def _again(do: Callable[[], Awaitable[T]], left_s: Callable[[], float], failed: PinciteError) -> T:
+    """The further attempts. Making the retry loop for pages that answer at once was a tenth of their cost."""
+    import stamina
+
+    first: PinciteError | None = failed
     async for attempt in stamina.retry_context(on=_Backoff(left_s), attempts=None, timeout=None):
         with attempt:
+            if first is not None:
+                error, first = first, None
+                raise error
             return await do()
     raise Internal("a retry loop ended without an outcome")
 

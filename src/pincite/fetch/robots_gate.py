@@ -176,18 +176,17 @@ class RobotsGate:
         return rules
 
     async def _fetched(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
-        hops = 0
+        redirects = 0
 
         async def admit(target: str) -> ParsedUrl:
-            nonlocal hops
-            hops += 1
+            nonlocal redirects
+            redirects += 1
             return vet_parsed(target, policy=self._policy)
 
         async def ask() -> Visit:
-            start = parse_url("/robots.txt", url.href).href
             return await visit(
                 self._client,
-                start,
+                vet_parsed(parse_url("/robots.txt", url.href).href, policy=self._policy),
                 admit,
                 redirects_max=_REDIRECTS_MAX,
                 max_bytes=ROBOTS_BYTES_MAX,
@@ -200,7 +199,7 @@ class RobotsGate:
         except TooManyRedirects:
             return self._keep(Decision.ALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
         except (BlockedAddress, DomainDenied, InvalidUrl):
-            if hops <= 1:
+            if not redirects:
                 raise
             return self._unreachable(known, _RETRY_S)
         except PinciteError:  # unreachable: RFC 9309 §2.3.1.4

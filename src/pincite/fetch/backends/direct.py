@@ -1,8 +1,7 @@
 """The page straight from its host, with the whole policy at every hop."""
 
-from collections.abc import Awaitable, Callable
+import math
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import anyio
 
@@ -20,27 +19,18 @@ from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.urls.parse import ParsedUrl
 
-T = TypeVar("T")
-
 
 @dataclass(slots=True)
 class _Job:
-    """One fetch: until when it may run, and what it met on the way."""
+    """One fetch and what it met on the way. The clock stands still while it waits for the host's turn."""
 
     request: FetchRequest
-    left_s: float
+    scope: anyio.CancelScope
     admissions: list[Admission] = field(default_factory=list)
 
-    async def timed(self, do: Callable[[], Awaitable[T]]) -> T:
-        """What `do` gives, within the time left. Errors: Timeout `deadline_total`."""
-        started = anyio.current_time()
-        try:
-            with anyio.fail_after(self.left_s):
-                return await do()
-        except TimeoutError:
-            raise Timeout("the page took longer than its deadline", reason="deadline_total", retryable=False) from None
-        finally:
-            self.left_s = max(self.left_s - (anyio.current_time() - started), 0.001)
+    def left_s(self) -> float:
+        """Seconds until the deadline."""
+        return self.scope.deadline - anyio.current_time()
 
 
 class DirectBackend:
@@ -71,11 +61,18 @@ class DirectBackend:
         Errors: the policy errors of `RobotsGate.admit` for any hop, the remote errors of `GuardedClient.get` and
             `hops.visit`, those of `failure_of` for answers that aren't the page, and Timeout `deadline_total`.
         """
-        job = _Job(request, self._limits.deadline(request.deadline_s))
-        url = await job.timed(lambda: self._admit(job, request.url))
+        try:
+            with anyio.fail_after(self._limits.deadline(request.deadline_s)) as scope:
+                return await self._fetched(_Job(request, scope))
+        except TimeoutError:
+            raise Timeout("the page took longer than its deadline", reason="deadline_total", retryable=False) from None
+
+    async def _fetched(self, job: _Job) -> Snapshot:
+        url = await self._admit(job, job.request.url)
+        left_s, job.scope.deadline = job.left_s(), math.inf
         async with self._turns.turn(url.host, job.admissions[-1].delay_s):
-            ends_at = anyio.current_time() + job.left_s
-            return await job.timed(lambda: retried(lambda: self._once(job), lambda: ends_at - anyio.current_time()))
+            job.scope.deadline = anyio.current_time() + left_s
+            return await retried(lambda: self._once(job, url), job.left_s)
 
     async def _admit(self, job: _Job, url: str) -> ParsedUrl:
         request = job.request
@@ -85,12 +82,12 @@ class DirectBackend:
         job.admissions.append(admission)
         return admission.url
 
-    async def _once(self, job: _Job) -> Snapshot:
+    async def _once(self, job: _Job, start: ParsedUrl) -> Snapshot:
         request = job.request
         del job.admissions[1:]
         seen = await visit(
             self._client,
-            request.url,
+            start,
             lambda url: self._admit(job, url),
             redirects_max=self._limits.redirects_max if request.allow_redirects else 0,
             headers=_headers(request),

@@ -1,0 +1,275 @@
+"""Costs of the fetch front door on loopback: CPU a page beside a guarded httpx2, the whole service, slow hosts, memory.
+
+    python benchmarks/fetch.py [cpu] [service] [slow] [memory]
+
+The web is another process, so that only the fetcher's own CPU time counts. Without a name all parts run.
+"""
+
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import httpcore2
+import httpx2
+from httpcore2 import AnyIOBackend, AsyncNetworkBackend
+
+from pincite.domain.page import FetchRequest
+from pincite.fetch.backends.direct import DirectBackend
+from pincite.fetch.client import GuardedClient
+from pincite.fetch.extractors import extract
+from pincite.fetch.limits import USER_AGENT, FetchLimits
+from pincite.fetch.politeness import HostTurns
+from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.robots_gate import RobotsGate
+from pincite.fetch.service import FetchService
+from pincite.runtime.breaker import MemoryBreaker
+from pincite.runtime.clock import SystemClock
+from pincite.runtime.limiter import MemoryLimiter, Rate
+from pincite.testing.storage import MemoryDocumentStore, MemorySnapshotStore
+from pincite.testing.web import StubResolver
+from pincite.urls import AddressPolicy, UrlPolicy, vet_url
+from pincite.urls.policy import PORTS
+
+ADDRESS = "127.9.0.1"
+HOSTS = 50
+IN_FLIGHT = 100
+KEEPALIVE = 20  # httpx2's default
+
+SERVER = """
+import asyncio, sys
+SENTENCE = b"The lock manager keeps one row for each lock that a transaction holds or waits for. "
+PARAGRAPH = b"<p>" + SENTENCE * 12 + b"</p>"
+BODY = b"<html><head><title>Page</title></head><body><main><h1>Page</h1>" + PARAGRAPH * 9 + b"</main></body></html>"
+HEAD = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html; charset=utf-8\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(BODY)
+ROBOTS = b"user-agent: *\\ndisallow: /private\\n"
+
+class Web(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport, self.data = transport, b""
+
+    def data_received(self, data):
+        self.data += data
+        while (end := self.data.find(b"\\r\\n\\r\\n")) >= 0:
+            head, self.data = self.data[:end], self.data[end + 4:]
+            path = head.split(b" ", 2)[1]
+            if path == b"/robots.txt":
+                answer = b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(ROBOTS) + ROBOTS
+            else:
+                answer = HEAD + BODY
+            delay = 8.0 if b"Host: slow" in head or b"host: slow" in head else 0.0
+            if delay:
+                asyncio.get_running_loop().call_later(delay, self.send, answer)
+            else:
+                self.send(answer)
+
+    def send(self, answer):
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+
+async def main():
+    server = await asyncio.get_running_loop().create_server(Web, "127.9.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.sleep(3600)
+
+asyncio.run(main())
+"""
+
+
+def cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def policy_for(port: int) -> UrlPolicy:
+    return UrlPolicy(addresses=AddressPolicy(allow_networks=("127.9.0.0/16",)), ports=PORTS | {port})
+
+
+class Stack:
+    """The direct backend as wiring builds it, with politeness opened wide where the benchmark says so."""
+
+    def __init__(self, port: int, *, polite: bool, limits: FetchLimits | None = None) -> None:
+        wide = FetchLimits(per_host_concurrency=IN_FLIGHT, requests_per_s_per_host=10_000, concurrency=IN_FLIGHT)
+        self.limits = limits or (FetchLimits(concurrency=IN_FLIGHT) if polite else wide)
+        clock, policy = SystemClock(), policy_for(port)
+        vetted = VettedResolver(StubResolver(), policy, clock)
+        self.client = GuardedClient(policy, vetted, clock, limits=self.limits)
+        gate = RobotsGate(self.client, policy, clock)
+        rate = Rate(self.limits.requests_per_s_per_host, 1.0, burst=1 if polite else IN_FLIGHT)
+        turns = HostTurns(MemoryLimiter(clock, default=(rate,)), MemoryBreaker(clock), self.limits)
+        self.backend = DirectBackend(self.client, gate, turns, clock, limits=self.limits)
+        self.policy, self.clock = policy, clock
+
+    def service(self) -> FetchService:
+        class InProcess:
+            def extract(self, body: bytes, url: str, content_type: str | None) -> Any:
+                return extract(body, url, content_type)
+
+        return FetchService(
+            backends=(self.backend,),
+            extractor=InProcess(),
+            snapshots=MemorySnapshotStore(),
+            documents=MemoryDocumentStore(),
+            clock=self.clock,
+            policy=self.policy,
+        )
+
+
+class PinnedBackend(AsyncNetworkBackend):
+    """The same vetting for httpx2: resolve, check, dial what was checked."""
+
+    def __init__(self, vetted: VettedResolver) -> None:
+        self._vetted, self._real = vetted, AnyIOBackend()
+
+    async def connect_tcp(self, host: str, port: int, **options: Any) -> Any:
+        addresses = await self._vetted.addresses(host, port)
+        return await self._real.connect_tcp(addresses[0], port, **options)
+
+    async def connect_unix_socket(self, path: str, **options: Any) -> Any:
+        raise httpcore2.ConnectError("refused")
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+
+
+class GuardedHttpx2:
+    """The baseline: httpx2 with pinned connections and a bounded read; no robots.txt, no turns, no retries.
+
+    Its pool has httpx2's own default limits, as the backend's has aiohttp's.
+    """
+
+    def __init__(self, port: int) -> None:
+        policy = policy_for(port)
+        transport = httpx2.AsyncHTTPTransport(trust_env=False)
+        transport._pool = httpcore2.AsyncConnectionPool(
+            max_connections=httpx2.Limits().max_connections or IN_FLIGHT,
+            max_keepalive_connections=KEEPALIVE,
+            network_backend=PinnedBackend(VettedResolver(StubResolver(), policy, SystemClock())),
+        )
+        self.policy = policy
+        self.client = httpx2.AsyncClient(transport=transport, trust_env=False, headers={"User-Agent": USER_AGENT})
+
+    async def get(self, url: str) -> bytes:
+        body = bytearray()
+        async with self.client.stream("GET", vet_url(url, policy=self.policy)) as response:
+            async for chunk in response.aiter_bytes(65_536):
+                body += chunk
+                if len(body) > 2_000_000:
+                    raise ValueError("too large")
+        return bytes(body)
+
+
+async def many(count: int, do: Callable[[int], Awaitable[object]]) -> None:
+    limiter = anyio.CapacityLimiter(IN_FLIGHT)
+
+    async def one(n: int) -> None:
+        async with limiter:
+            await do(n)
+
+    async with anyio.create_task_group() as group:
+        for n in range(count):
+            group.start_soon(one, n)
+
+
+def url(port: int, n: int, hosts: int = HOSTS) -> str:
+    return f"http://h{n % hosts}.example:{port}/page/{n}"
+
+
+async def cpu_per_page(count: int, do: Callable[[int], Awaitable[object]]) -> tuple[float, float]:
+    await many(HOSTS * 2, do)  # robots.txt, connections, imports
+    started, wall = cpu_s(), time.perf_counter()
+    await many(count, do)
+    return (cpu_s() - started) * 1000 / count, count / (time.perf_counter() - wall)
+
+
+async def ours_per_page(port: int, count: int, hosts: int) -> tuple[float, float]:
+    stack = Stack(port, polite=False)
+    try:
+        return await cpu_per_page(count, lambda n: stack.backend.fetch(FetchRequest(url(port, n, hosts))))
+    finally:
+        await stack.client.aclose()
+
+
+async def theirs_per_page(port: int, count: int, hosts: int) -> tuple[float, float]:
+    baseline = GuardedHttpx2(port)
+    try:
+        return await cpu_per_page(count, lambda n: baseline.get(url(port, n, hosts)))
+    finally:
+        await baseline.client.aclose()
+
+
+async def cpu(port: int) -> None:
+    """Medians of three interleaved runs of 2,000 pages, 100 in flight."""
+    for hosts in (1, HOSTS):
+        runs = [(await ours_per_page(port, 2_000, hosts), await theirs_per_page(port, 2_000, hosts)) for _ in range(3)]
+        print(f"{hosts} host(s), {IN_FLIGHT} in flight, 11 KB pages")
+        costs = []
+        for name, side in (("direct backend, full policy", 0), ("guarded httpx2, no robots", 1)):
+            costs.append(statistics.median(run[side][0] for run in runs))
+            rate = statistics.median(run[side][1] for run in runs)
+            print(f"  {name:<28} {costs[-1]:6.2f} ms CPU a page {rate:6.0f} pages/s")
+        print(f"  ratio                        {costs[1] / costs[0]:6.1f}")
+
+
+async def service(port: int) -> None:
+    stack = Stack(port, polite=False)
+    door = stack.service()
+    cost, rate = await cpu_per_page(300, lambda n: door.fetch(FetchRequest(url(port, n))))
+    await stack.client.aclose()
+    print(f"whole service (read, stored): {cost:6.2f} ms CPU a page, {rate:6.0f} pages/s")
+
+
+async def slow(port: int) -> None:
+    """1 page in 20 lives on a host that answers after 8 seconds; the limit for a page is that of a research run."""
+    stack = Stack(port, polite=True, limits=FetchLimits(concurrency=IN_FLIGHT, idle_s=2.5))
+    seconds: list[float] = []
+
+    async def one(n: int) -> None:
+        host = f"slow{n}" if n % 20 == 0 else f"h{n}"
+        started = time.perf_counter()
+        try:
+            await stack.backend.fetch(FetchRequest(f"http://{host}.example:{port}/page", deadline_s=2.9))
+        except Exception as error:
+            print(f"  {host}: {getattr(error, 'reason', error)}", file=sys.stderr)
+        seconds.append(time.perf_counter() - started)
+
+    await many(200, one)
+    await stack.client.aclose()
+    seconds.sort()
+    median, p95 = seconds[len(seconds) // 2], seconds[int(len(seconds) * 0.95)]
+    print(f"200 pages, 5 % slow hosts:    median {median:.2f} s, p95 {p95:.2f} s, worst {seconds[-1]:.2f} s")
+
+
+async def memory(port: int) -> None:
+    stack = Stack(port, polite=False)
+    door = stack.service()
+    await many(500, lambda n: door.fetch(FetchRequest(url(port, n))))
+    await stack.client.aclose()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"500 pages, 50 hosts, 100 in flight: peak {peak:.0f} MB RSS")
+
+
+PARTS = {"memory": memory, "cpu": cpu, "service": service, "slow": slow}
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(PARTS)
+    if not set(names) <= set(PARTS):
+        print(f"parts: {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            port = int((server.stdout or sys.stdin).readline())
+            for name in names:
+                anyio.run(PARTS[name], port)
+        finally:
+            server.terminate()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
