@@ -87,6 +87,11 @@ class Settings(BaseModel):
     requests_per_s_per_host: float = Field(1.0, gt=0, description="Politeness; robots.txt may ask for slower.")
     fetch_deadline_s: float = Field(12.0, gt=0, le=120, description="Total seconds for one page, redirects included.")
 
+    hosted_scrapers: Names = Field(
+        (),
+        description="Paid scrapers that may be asked for pages that can't be read otherwise: firecrawl, zenrows, jina.",
+    )
+
     # ---- providers: keys and base URLs ----
     tavily_api_key: SecretStr | None = _key("Key of Tavily.", "TAVILY_API_KEY")
     tavily_base_url: str | None = _key("Base URL of Tavily.")

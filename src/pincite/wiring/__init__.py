@@ -1,0 +1,11 @@
+"""The only place that names concrete classes: settings in, a working set of parts out.
+
+`parts` is what an engine works with; `search_door` and `fetch_door` build the two front doors below research;
+`sources` says where a run looks; `registry` names adapters by text, so that each is imported when it is first used.
+"""
+
+from pincite.wiring.checking import check_stored_report
+from pincite.wiring.parts import Parts, open_parts
+from pincite.wiring.run_settings import frozen_settings, thawed_settings
+
+__all__ = ["Parts", "check_stored_report", "frozen_settings", "open_parts", "thawed_settings"]

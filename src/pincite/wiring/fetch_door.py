@@ -1,0 +1,148 @@
+"""Builds the fetch front door: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from pincite.domain.errors import InvalidSetting
+from pincite.ports import Cache, Clock, Extractor, Fetch, FetchBackend
+from pincite.runtime.kept_open import KeptOpen
+from pincite.settings import Settings
+from pincite.urls import AddressPolicy, UrlPolicy
+from pincite.urls.policy import PORTS
+from pincite.wiring.registry import SCRAPERS, load
+
+if TYPE_CHECKING:
+    from pincite.library import LocalLibrary
+    from pincite.storage.service import ScopedStorage
+
+OFFLINE: Final = "offline"
+SCRAPER_URLS: Final = {
+    "firecrawl": "https://api.firecrawl.dev",
+    "zenrows": "https://api.zenrows.com",
+    "jina": "https://r.jina.ai",
+}
+
+
+async def build_fetch(
+    settings: Settings,
+    clock: Clock,
+    kept: KeptOpen,
+    *,
+    libraries: "Sequence[LocalLibrary]",
+    storage: "ScopedStorage",
+    extractor: Extractor,
+    cache: Cache,
+) -> Fetch:
+    """The front door: pages of these libraries come from there, all others from the network unless `offline`."""
+    from pincite.fetch.backends.archive import ArchiveBackend
+    from pincite.fetch.page_cache import PageCache
+    from pincite.fetch.service import FetchService
+
+    backends: list[FetchBackend] = [ArchiveBackend(libraries)] if libraries else []
+    renderer: FetchBackend | None = None
+    hosted: list[FetchBackend] = []
+    if settings.profile != OFFLINE:
+        net = await _Network.open(settings, clock, kept)
+        backends.append(net.direct())
+        renderer = net.renderer()
+        hosted = [net.scraper(name) for name in settings.hosted_scrapers]
+    service = FetchService(
+        backends=backends,
+        extractor=extractor,
+        snapshots=storage.snapshots,
+        documents=storage.documents,
+        clock=clock,
+        renderer=renderer,
+        hosted=hosted,
+        pages=PageCache(cache, storage.snapshots, storage.documents, clock, profile=extractor_profile(extractor)),
+        policy=url_policy(settings),
+    )
+    return await kept.open(service)
+
+
+class _Network:
+    """The parts that all backends on the network share: one policy, one resolver, one line at each host."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        from pincite.fetch.client import GuardedClient
+        from pincite.fetch.limits import USER_AGENT, FetchLimits
+        from pincite.fetch.politeness import HostTurns
+        from pincite.fetch.resolver import SystemResolver, VettedResolver
+        from pincite.fetch.robots_gate import RobotsGate
+        from pincite.runtime.breaker import MemoryBreaker
+        from pincite.runtime.limiter import MemoryLimiter, Rate
+
+        policy = url_policy(settings)
+        self._settings, self._clock = settings, clock
+        self._limits = FetchLimits(total_s=settings.fetch_deadline_s)
+        self._resolver = VettedResolver(SystemResolver(), policy, clock, fixed_addresses(settings.resolve))
+        self.client = GuardedClient(
+            policy, self._resolver, clock, limits=self._limits, user_agent=settings.user_agent or USER_AGENT
+        )
+        self._gate = RobotsGate(self.client, policy, clock)
+        rate = Rate(settings.requests_per_s_per_host, 1.0)
+        self._turns = HostTurns(MemoryLimiter(clock, default=(rate,)), MemoryBreaker(clock), self._limits)
+
+    @classmethod
+    async def open(cls, settings: Settings, clock: Clock, kept: KeptOpen) -> "_Network":
+        made = cls(settings, clock)
+        await kept.open(made.client)
+        return made
+
+    def direct(self) -> FetchBackend:
+        from pincite.fetch.backends.direct import DirectBackend
+
+        return DirectBackend(self.client, self._gate, self._turns, self._clock, limits=self._limits)
+
+    def renderer(self) -> FetchBackend | None:
+        if find_spec("playwright") is None:
+            return None
+        from pincite.fetch.backends.chromium import ChromiumBackend, find_chromium
+
+        if find_chromium() is None:
+            return None
+        return ChromiumBackend(self._gate, self._resolver, self._turns, self._clock, limits=self._limits)
+
+    def scraper(self, name: str) -> FetchBackend:
+        from pincite.fetch.hosted import HostedSurroundings
+        from pincite.fetch.hosted_api import HostedSettings
+
+        key = getattr(self._settings, f"{name}_api_key", None)
+        own = getattr(self._settings, f"{name}_reader_base_url", None) or getattr(
+            self._settings, f"{name}_base_url", None
+        )
+        adapter = load(SCRAPERS, name, "hosted scraper")
+        made: FetchBackend = adapter(
+            HostedSettings(own or SCRAPER_URLS[name], api_key=key.get_secret_value() if key else None),
+            HostedSurroundings(self._gate, self._resolver, self._clock),
+        )
+        return made
+
+
+def extractor_profile(extractor: Extractor) -> str:
+    """What tells cached readings of different extractor versions apart."""
+    return str(getattr(extractor, "revision", type(extractor).__name__))
+
+
+def url_policy(settings: Settings) -> UrlPolicy:
+    """What may be fetched under these settings."""
+    return UrlPolicy(
+        addresses=AddressPolicy(allow_networks=settings.allow_networks),
+        ports=PORTS | frozenset(settings.allow_ports),
+        allow_hosts=settings.include_domains,
+        deny_hosts=settings.exclude_domains,
+    )
+
+
+def fixed_addresses(entries: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]]:
+    """`HOST:PORT:ADDRESS` entries as a table. Errors: InvalidSetting."""
+    table: dict[tuple[str, int], tuple[str, ...]] = {}
+    for entry in entries:
+        host, _, rest = entry.partition(":")
+        port, _, address = rest.partition(":")
+        if not (host and port.isdigit() and address):
+            raise InvalidSetting(f"--resolve {entry!r} is not HOST:PORT:ADDRESS", context={"setting": "resolve"})
+        key = (host.lower(), int(port))
+        table[key] = (*table.get(key, ()), address.strip("[]"))
+    return table

@@ -1,0 +1,206 @@
+"""What an engine works with: stores, front doors, roles. Services are built on first use and closed with the engine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.errors import InvalidInput
+from pincite.domain.library import IndexReport
+from pincite.domain.plan import Task
+from pincite.ports import Cache, DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search
+from pincite.runtime.clock import SystemClock
+from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.settings import Settings
+from pincite.urls import vet_url
+from pincite.wiring.fetch_door import build_fetch, url_policy
+from pincite.wiring.registry import EXPORTERS, load
+from pincite.wiring.search_door import build_search
+from pincite.wiring.sources import Sources, remember_library, resolve_sources
+
+if TYPE_CHECKING:
+    from pincite.library import LocalLibrary
+    from pincite.research.service import ResearchService
+    from pincite.storage.service import ScopedStorage
+
+
+class Parts:
+    """What an engine works with. Services are built on first use and closed with the engine."""
+
+    def __init__(
+        self, settings: Settings, storage: "ScopedStorage", clock: SystemClock, kept: KeptOpen, cache: Cache
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.runs: RunStore = storage.runs
+        self.documents: DocumentStore = storage.documents
+        self._storage = storage
+        self._kept = kept
+        self._cache = cache
+        self._libraries: dict[Path, LocalLibrary] = {}
+        self._services: dict[Sources, tuple[Search | None, Fetch]] = {}
+        self._building = anyio.Lock()
+
+    # ---- front doors ----
+
+    async def search(self) -> Search:
+        """The search front door over the sources of the settings."""
+        found, _ = await self._front_doors(resolve_sources(self.settings))
+        if found is None:
+            raise InvalidInput("no source to search in", hint="--source local:PATH, or --source auto")
+        return found
+
+    async def fetch(self) -> Fetch:
+        """The fetch front door; pages of local libraries are served from there."""
+        _, found = await self._front_doors(resolve_sources(self.settings))
+        return found
+
+    async def research(self, record: RunRecord, task: Task, settings: Settings, events: EventSink) -> "ResearchService":
+        """The loop with its roles, for one run that was taken."""
+        from pincite.research.extractive.analyst import ExtractiveAnalyst
+        from pincite.research.extractive.planner import ExtractivePlanner
+        from pincite.research.extractive.shelf import Shelf
+        from pincite.research.extractive.verifier import ExtractiveVerifier
+        from pincite.research.extractive.writer import ExtractiveWriter
+        from pincite.research.reader import PageReader
+        from pincite.research.searcher import QuerySearcher
+        from pincite.research.service import ResearchService, Roles
+        from pincite.research.state import Limits
+        from pincite.verification.checker import MechanicalChecker
+
+        search, fetch = await self._front_doors(resolve_sources(settings, only_urls=bool(task.urls)))
+        ledger = await self._storage.ledger(record)
+        limits = Limits(
+            budget=record.budget,
+            results_per_query=settings.results_per_query,
+            pages_per_round=settings.pages_per_round,
+            per_domain_cap=settings.per_domain_cap,
+            keep_undated=settings.keep_undated,
+            fetch_deadline_s=settings.fetch_deadline_s,
+        )
+        shelf = Shelf()
+        return ResearchService(
+            Roles(
+                planner=ExtractivePlanner(shelf, results_per_query=settings.results_per_query),
+                searcher=QuerySearcher(search, ledger, events, limits=limits),
+                reader=PageReader(
+                    fetch, self._storage.snapshots, self._storage.documents, ledger, events, limits=limits
+                ),
+                analyst=ExtractiveAnalyst(shelf),
+                verifier=ExtractiveVerifier(MechanicalChecker()),
+                writer=ExtractiveWriter(),
+            ),
+            ledger=ledger,
+            events=events,
+            clock=self.clock,
+            limits=limits,
+            run_id=record.run_id,
+            created_at=record.created_at,
+        )
+
+    async def events(self, record: RunRecord, topic: str) -> EventSink:
+        """Where the run says what happened."""
+        sink = await self._storage.events(record)
+        sink.topic_hash = topic
+        return sink
+
+    def exporter(self, format_: str) -> Exporter:
+        """The exporter of that format. Errors: InvalidInput, ExtraNotInstalled."""
+        made: Exporter = load(EXPORTERS, format_, "format")()
+        return made
+
+    async def vet_task(self, task: Task) -> None:
+        """Refuse a task that can't be worked on, before a run of it is stored.
+
+        Errors:
+            InvalidUrl, BlockedAddress, DomainDenied: one of its URLs. LibraryNotFound, InvalidInput: its sources.
+        """
+        for url in task.urls:
+            vet_url(url, policy=url_policy(self.settings))
+        await self._front_doors(resolve_sources(self.settings, only_urls=bool(task.urls)))
+
+    async def index(self, path: Path) -> IndexReport:
+        """Index a library and remember it as one that is searched when no source is named."""
+        return await anyio.to_thread.run_sync(self._index, path)
+
+    def _index(self, path: Path) -> IndexReport:
+        wanted = path.expanduser().resolve()
+        report = self._open_library(wanted).refresh()
+        remember_library(self.settings, wanted)
+        return report
+
+    # ---- building ----
+
+    def _open_library(self, path: Path) -> "LocalLibrary":
+        if path not in self._libraries:
+            from pincite.fetch.extractors import BytesExtractor
+            from pincite.library import LocalLibrary
+
+            library = LocalLibrary.open(
+                path,
+                index_dir=self.settings.home / "libraries",
+                extractor=BytesExtractor(),
+                revision=BytesExtractor.revision,
+            )
+            self._kept.on_close(library.close)
+            self._libraries[path] = library
+        return self._libraries[path]
+
+    async def _ready_library(self, path: Path) -> "LocalLibrary":
+        library = await anyio.to_thread.run_sync(self._open_library, path)
+        await anyio.to_thread.run_sync(library.refresh)
+        return library
+
+    async def _front_doors(self, sources: Sources) -> tuple[Search | None, Fetch]:
+        async with self._building:
+            if sources not in self._services:
+                self._services[sources] = await self._build(sources)
+            return self._services[sources]
+
+    async def _build(self, sources: Sources) -> tuple[Search | None, Fetch]:
+        from pincite.fetch.extractors import BytesExtractor
+
+        libraries = [await self._ready_library(path) for path in sources.libraries]
+        search = await build_search(
+            self.settings,
+            self.clock,
+            self._kept,
+            libraries=libraries,
+            providers=sources.providers,
+            cache=self._cache,
+        )
+        fetch = await build_fetch(
+            self.settings,
+            self.clock,
+            self._kept,
+            libraries=libraries,
+            storage=self._storage,
+            extractor=BytesExtractor(),
+            cache=self._cache,
+        )
+        return search, fetch
+
+
+@asynccontextmanager
+async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
+    """The parts of an engine; all that was opened is closed at the end.
+
+    Errors:
+        StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
+    """
+    from pincite.storage.cache import open_cache
+    from pincite.storage.service import open_storage
+
+    clock = SystemClock()
+    place = settings.home if settings.database_url is None else settings.database_url.get_secret_value()
+    async with open_storage(place, clock) as storage:
+        cache = await open_cache(settings.home / "cache.sqlite", settings.scope, clock)
+        try:
+            async with keep_open() as kept:
+                yield Parts(settings, storage.scope(settings.scope), clock, kept, cache)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await cache.close()

@@ -1,0 +1,40 @@
+"""The settings that belong to a run: stored with it, so that a resumed run does what it set out to do."""
+
+from typing import Final
+
+from pincite.domain.events import Json
+from pincite.settings import Settings, load_settings
+
+FROZEN: Final = (
+    "profile",
+    "source",
+    "max_rounds",
+    "max_searches",
+    "max_pages",
+    "max_web_requests",
+    "max_cost_usd",
+    "max_tokens",
+    "deadline_s",
+    "results_per_query",
+    "pages_per_round",
+    "per_domain_cap",
+    "keep_undated",
+    "llm",
+)
+
+
+def frozen_settings(settings: Settings) -> dict[str, Json]:
+    """The settings that belong to a run, as plain JSON for its record."""
+    plain: dict[str, Json] = settings.model_dump(mode="json", include=set(FROZEN))
+    return plain | {"named": "source" in settings.model_fields_set}
+
+
+def thawed_settings(settings: Settings, frozen: Json) -> Settings:
+    """The settings in force with those that the run was started with."""
+    if not isinstance(frozen, dict):
+        return settings
+    kept: dict[str, object] = {name: frozen[name] for name in FROZEN if name in frozen}
+    if not frozen.get("named"):
+        kept.pop("source", None)
+    given: dict[str, object] = {**settings.model_dump(exclude_unset=True), **kept}
+    return load_settings(given)
