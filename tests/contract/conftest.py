@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
 import pytest
 
@@ -42,10 +43,11 @@ def clock() -> FrozenClock:
     return FrozenClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[Stores]:
     if request.param == "memory":
         yield MemoryStorage(clock)
         return
-    async with open_storage(tmp_path, clock) as storage:
-        yield storage.scope("alice")
+    place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
+    async with open_storage(place, clock) as storage:
+        yield storage.scope(f"alice-{uuid4()}")  # a scope of its own keeps tests on one server apart

@@ -8,12 +8,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
+
+from pincite.runtime.clock import SystemClock
+from pincite.storage.service import open_storage
 
 CALLS_OF_A_RUN = 9
 FAN_OUT = 4
@@ -35,6 +41,7 @@ class Worker:
     """A process that forks a child per command, so that each kill costs no import."""
 
     def __init__(self, environment: dict[str, str]) -> None:
+        self._children: list[int] = []
         self._process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("worker.py"))],
             stdin=subprocess.PIPE,
@@ -50,18 +57,35 @@ class Worker:
         assert self._process.stdout is not None
         self._process.stdin.write(f"{job} {run_id}\n")
         self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        child = int(self._process.stdout.readline())
+        self._children.append(child)
+        return child
 
     def close(self) -> None:
+        for child in self._children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
         self._process.communicate(timeout=30)
+
+
+class Asking:
+    """PostgreSQL asked in the words of SQLite."""
+
+    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
+        self._connection = connection
+
+    def execute(self, query: str, values: tuple[object, ...] = ()) -> Any:
+        return self._connection.execute(query.replace("?", "%s"), values or None)
 
 
 class Home:
     """A home with a database whose runs are killed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, url: str = "") -> None:
         self.folder = folder
-        self.store = folder / "pincite.sqlite"
+        self.url = url
+        self.store = url or str(folder / "pincite.sqlite")
+        self.prefix = f"run_{uuid4().hex[:8]}"
         self.paid_file = folder / "paid.txt"
         self._workers: list[Worker] = []
 
@@ -75,17 +99,22 @@ class Home:
             worker.close()
 
     @contextmanager
-    def database(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self.store, timeout=10, isolation_level=None)) as connection:
-            yield connection
+    def database(self) -> Iterator[Any]:
+        """A connection whose `execute` takes `?` for values on either database."""
+        if self.url:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                yield Asking(connection)
+        else:
+            with closing(sqlite3.connect(self.store, timeout=10, isolation_level=None)) as raw:
+                yield raw
 
     def create(self, run_id: str, cap: int | None = None) -> None:
         with self.database() as database:
             database.execute(
                 "INSERT INTO runs (scope, run_id, question, status, inputs, budget, created_at, updated_at,"
-                " cancel_requested, cap_web_requests) VALUES ('crash', ?, 'Why?', 'queued', '{}', '{}',"
-                " '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 0, ?)",
-                (run_id, cap),
+                " cancel_requested, cap_web_requests) VALUES ('crash', ?, 'Why', 'queued', '{}', '{}',"
+                " '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', ?, ?)",
+                (run_id, False, cap),
             )
 
     def status(self, run_id: str) -> str:
@@ -109,9 +138,8 @@ class Home:
 
     def events(self, run_id: str) -> list[tuple[int, str, str]]:
         with self.database() as database:
-            return database.execute(
-                "SELECT seq, type, data FROM events WHERE run_id = ? ORDER BY seq", (run_id,)
-            ).fetchall()
+            rows = database.execute("SELECT seq, type, data FROM events WHERE run_id = ? ORDER BY seq", (run_id,))
+            return [tuple(row) for row in rows]
 
     def paid(self, run_id: str) -> list[tuple[int, str]]:
         if not self.paid_file.exists():
@@ -123,7 +151,12 @@ class Home:
         """Stop a process while it holds no lock (with one, all others would get `Locked`, as they should)."""
         while True:
             os.kill(pid, signal.SIGSTOP)
+            if self.url and self.no_lock_is_held():
+                return
             with self.database() as database:
+                if self.url:
+                    os.kill(pid, signal.SIGCONT)
+                    continue
                 database.execute("PRAGMA busy_timeout = 50")
                 try:
                     database.execute("BEGIN IMMEDIATE")
@@ -132,6 +165,12 @@ class Home:
                 except sqlite3.OperationalError:
                     os.kill(pid, signal.SIGCONT)
                     time.sleep(0.005)
+
+    def no_lock_is_held(self) -> bool:
+        """On PostgreSQL, whether no session is in the middle of a transaction."""
+        with self.database() as database:
+            query = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+            return bool(database.execute(query).fetchone()[0] == 0)
 
     def made(self, run_id: str) -> int:
         """How many different calls were paid."""
@@ -151,7 +190,7 @@ class Home:
         """Runs that are killed `kills` times each and then let end, and what came of them."""
         chance, found, worker = random.Random(seed), Found(), self.worker(**environment)
         for n in range(runs):
-            run_id = f"run_{seed}_{n}"
+            run_id = f"{self.prefix}_{seed}_{n}"
             self.create(run_id)
             self.kill_and_finish(run_id, worker, chance, kills, found)
         return found
@@ -228,8 +267,24 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+async def home(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Home]:
+    url = "" if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
+    async with _opened(Home(tmp_path, url)) as home:
+        yield home
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    home = Home(tmp_path)
-    yield home
-    home.close()
+async def shared_home(postgresql_url: str, tmp_path: Path) -> AsyncIterator[Home]:
+    async with _opened(Home(tmp_path, postgresql_url)) as home:
+        yield home
+
+
+@asynccontextmanager
+async def _opened(home: Home) -> AsyncIterator[Home]:
+    async with open_storage(home.store, SystemClock()):  # the schema
+        pass
+    try:
+        yield home
+    finally:
+        home.close()

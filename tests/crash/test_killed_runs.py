@@ -12,15 +12,6 @@ from typing import Any
 
 import pytest
 
-from pincite.runtime.clock import SystemClock
-from pincite.storage.service import open_storage
-
-
-@pytest.fixture(autouse=True)
-async def _schema(home: Any) -> None:
-    async with open_storage(home.store, SystemClock()):
-        pass
-
 
 def test_twenty_runs_killed_once(home: Any) -> None:
     found = home.kill_runs(runs=20, kills=1, seed=7)
@@ -32,6 +23,12 @@ def test_twenty_runs_killed_once(home: Any) -> None:
 
 def test_runs_killed_again_and_again(home: Any) -> None:
     found = home.kill_runs(runs=3, kills=6, seed=8)
+    assert found.finished_paid_again == 0
+    assert found.wrong_end == []
+
+
+def test_runs_on_postgresql_killed_once(shared_home: Any) -> None:
+    found = shared_home.kill_runs(runs=5, kills=1, seed=6)
     assert found.finished_paid_again == 0
     assert found.wrong_end == []
 
@@ -51,22 +48,22 @@ def test_without_replay_the_harness_sees_calls_paid_again(home: Any) -> None:
 
 def frozen_worker_pays(home: Any, **environment: str) -> tuple[int, int]:
     """How many calls a worker pays after it was frozen until another took its run, and how often that happened."""
-    worker = home.worker(LEASE_S="0.4", **environment)
-    home.create("run_z")
-    sleeper = worker.start("run_z", "many")
-    home.wait(lambda: len(home.paid("run_z")) >= 6)
+    worker, run_id = home.worker(LEASE_S="0.4", **environment), f"{home.prefix}_z"
+    home.create(run_id)
+    sleeper = worker.start(run_id, "many")
+    home.wait(lambda: len(home.paid(run_id)) >= 6)
     home.freeze(sleeper)
-    other = worker.start("run_z", "many")
-    home.wait(lambda: home.epoch("run_z") == 2)
-    home.wait(lambda: any(epoch == 2 for epoch, _ in home.paid("run_z")))
-    before = sum(epoch == 1 for epoch, _ in home.paid("run_z"))
+    other = worker.start(run_id, "many")
+    home.wait(lambda: home.epoch(run_id) == 2)
+    home.wait(lambda: any(epoch == 2 for epoch, _ in home.paid(run_id)))
+    before = sum(epoch == 1 for epoch, _ in home.paid(run_id))
     os.kill(sleeper, signal.SIGCONT)
     time.sleep(0.6)
-    after = sum(epoch == 1 for epoch, _ in home.paid("run_z"))
+    after = sum(epoch == 1 for epoch, _ in home.paid(run_id))
     for pid in (sleeper, other):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return after - before, home.epoch("run_z")
+    return after - before, home.epoch(run_id)
 
 
 def test_a_frozen_worker_that_wakes_pays_nothing_more(home: Any) -> None:
@@ -85,7 +82,7 @@ def test_the_cap_holds_whatever_is_killed(home: Any) -> None:
     chance = random.Random(11)
     worker = home.worker()
     for n in range(2):
-        run_id, cap = f"run_cap_{n}", 100
+        run_id, cap = f"{home.prefix}_{n}", 100
         home.create(run_id, cap)
         for _ in range(4):
             epoch = home.epoch(run_id)

@@ -42,6 +42,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from pincite.domain.errors import ExtraNotInstalled, Internal, InvalidSetting, PinciteError, StorageUnavailable
 from pincite.ports import Clock
+from pincite.runtime.clock import SystemClock
 from pincite.storage import failures, migrations
 
 T = TypeVar("T")
@@ -99,7 +100,8 @@ class Transaction(Statements):
     def insert_new(self, table: Table, **values: Any) -> bool:
         """Add a row of the scope unless its key is there; whether it was added."""
         made: Any = self._dialect_insert(table).values(scope=self.scope, **values)
-        return self._connection.execute(made.on_conflict_do_nothing()).rowcount > 0
+        added = made.on_conflict_do_nothing().returning(table.c.scope)
+        return self._connection.execute(added).first() is not None
 
     def run(self, statement: Select[Any] | Update | Delete, **values: object) -> Sequence[Row[Any]]:
         """The rows of a statement, or those its RETURNING names; `values` fill in a prepared one."""
@@ -116,7 +118,8 @@ class Transaction(Statements):
 
     def now_s(self) -> float:
         """The time that leases go by: the database's own where workers on several machines share it."""
-        if self._connection.dialect.name == "postgresql":
+        shared = self._connection.dialect.name == "postgresql"
+        if shared and isinstance(self._clock, SystemClock):  # a frozen clock stays in charge
             moment = func.extract("epoch", func.clock_timestamp())
             return float(self._connection.execute(select(moment)).scalar_one())
         return self._clock.now().timestamp()

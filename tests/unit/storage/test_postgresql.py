@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, inspect
+
+from pincite.domain.errors import StorageUnavailable
+from pincite.runtime.clock import SystemClock
+from pincite.storage.schema import metadata
+from pincite.storage.service import open_storage
+
+
+async def test_the_migrations_make_the_schema_of_the_code(postgresql_url: str) -> None:
+    async with open_storage(postgresql_url, SystemClock()) as storage:
+        assert storage.database.is_shared
+    engine = create_engine(postgresql_url.replace("postgresql://", "postgresql+psycopg://"))
+    found = inspect(engine)
+    assert set(metadata.tables) <= set(found.get_table_names())
+    for name, table in metadata.tables.items():
+        columns = {column["name"]: column for column in found.get_columns(name)}
+        assert list(columns) == [column.name for column in table.columns]
+        assert {n for n, c in columns.items() if c["nullable"]} == {c.name for c in table.columns if c.nullable}
+        assert {i["name"] for i in found.get_indexes(name) if not i.get("duplicates_constraint")} == {
+            i.name for i in table.indexes
+        }
+    engine.dispose()
+
+
+async def test_a_server_that_is_not_there_is_a_typed_error_without_the_password(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable) as caught:
+        async with open_storage(f"postgresql://me:s3cret@/db?host={tmp_path}", SystemClock()):
+            pass
+    assert caught.value.retryable
+    assert "s3cret" not in str(caught.value) + caught.value.hint + repr(caught.value.__cause__)
