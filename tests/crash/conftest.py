@@ -40,10 +40,10 @@ class Found:
 class Worker:
     """A process that forks a child per command, so that each kill costs no import."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, script: str, environment: dict[str, str]) -> None:
         self._children: list[int] = []
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("worker.py"))],
+            [sys.executable, str(Path(__file__).with_name(script))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -89,8 +89,8 @@ class Home:
         self.paid_file = folder / "paid.txt"
         self._workers: list[Worker] = []
 
-    def worker(self, **environment: str) -> Worker:
-        worker = Worker({"STORE": str(self.store), "PAID": str(self.paid_file), **environment})
+    def worker(self, script: str = "worker.py", /, **environment: str) -> Worker:
+        worker = Worker(script, {"STORE": str(self.store), "PAID": str(self.paid_file), **environment})
         self._workers.append(worker)
         return worker
 
@@ -178,9 +178,17 @@ class Home:
 
     def is_past(self, run_id: str, calls: int) -> bool:
         """Whether this many calls were paid, or the run has ended."""
-        return self.made(run_id) >= calls or self.status(run_id) == "completed"
+        return self.made(run_id) >= calls or self.status(run_id) not in ("queued", "running")
 
-    def wait(self, until: Callable[[], bool], at_most_s: float = 20.0) -> None:
+    @staticmethod
+    def is_alive(pid: int) -> bool:
+        """Whether the process runs (or is frozen)."""
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def wait(self, until: Callable[[], bool], at_most_s: float = 60.0) -> None:
         end = time.monotonic() + at_most_s
         while not until():
             assert time.monotonic() < end, "nothing happened in time"
@@ -215,7 +223,7 @@ class Home:
             paid_before = len(self.paid(run_id))
             with suppress(ProcessLookupError):  # it may have ended just now
                 os.kill(child, signal.SIGKILL)
-            self.wait(lambda pid=child: not is_alive(pid))  # type: ignore[misc]
+            self.wait(lambda pid=child: not self.is_alive(pid))  # type: ignore[misc]
             for key in finished:
                 settled.setdefault(key, paid_before)
             if self.status(run_id) == "completed":
@@ -258,13 +266,6 @@ def wrong_events(events: list[tuple[int, str, str]]) -> str:
         "run.completed",
     ]
     return "" if kinds == expected else f"order {kinds}"
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])

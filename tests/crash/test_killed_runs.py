@@ -46,35 +46,36 @@ def test_without_replay_the_harness_sees_calls_paid_again(home: Any) -> None:
     assert found.finished_paid_again > 0
 
 
-def frozen_worker_pays(home: Any, **environment: str) -> tuple[int, int]:
-    """How many calls a worker pays after it was frozen until another took its run, and how often that happened."""
+IN_FLIGHT = 2
+"""A call that was reserved before the freeze may still go out: whether it had left is not to be known."""
+
+
+def frozen_worker_pays(home: Any, **environment: str) -> int:
+    """How many calls a worker pays after it was frozen until another took its run (it stops at 3 above those)."""
     worker, run_id = home.worker(LEASE_S="0.4", **environment), f"{home.prefix}_z"
     home.create(run_id)
     sleeper = worker.start(run_id, "many")
     home.wait(lambda: len(home.paid(run_id)) >= 6)
     home.freeze(sleeper)
-    other = worker.start(run_id, "many")
+    worker.start(run_id, "many")
     home.wait(lambda: home.epoch(run_id) == 2)
     home.wait(lambda: any(epoch == 2 for epoch, _ in home.paid(run_id)))
-    before = sum(epoch == 1 for epoch, _ in home.paid(run_id))
+    before = of_first_owner(home, run_id)
     os.kill(sleeper, signal.SIGCONT)
-    time.sleep(0.6)
-    after = sum(epoch == 1 for epoch, _ in home.paid(run_id))
-    for pid in (sleeper, other):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return after - before, home.epoch(run_id)
+    home.wait(lambda: not home.is_alive(sleeper) or of_first_owner(home, run_id) > before + IN_FLIGHT + 3)
+    return of_first_owner(home, run_id) - before
 
 
-def test_a_frozen_worker_that_wakes_pays_nothing_more(home: Any) -> None:
-    paid, epoch = frozen_worker_pays(home)
-    assert epoch == 2
-    assert paid == 0
+def of_first_owner(home: Any, run_id: str) -> int:
+    return sum(epoch == 1 for epoch, _ in home.paid(run_id))
+
+
+def test_a_frozen_worker_that_wakes_starts_no_call(home: Any) -> None:
+    assert frozen_worker_pays(home) <= IN_FLIGHT
 
 
 def test_without_the_fence_the_harness_sees_a_woken_worker_pay(home: Any) -> None:
-    paid, _ = frozen_worker_pays(home, NO_FENCE="1")
-    assert paid > 0
+    assert frozen_worker_pays(home, NO_FENCE="1") > IN_FLIGHT
 
 
 def test_the_cap_holds_whatever_is_killed(home: Any) -> None:
