@@ -26,6 +26,7 @@ from pincite.research.service import vet_question
 from pincite.runtime.lease import LEASE_S, with_lease
 from pincite.runtime.worker import this_worker
 from pincite.settings import Settings, load_settings
+from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, frozen_settings, open_parts, thawed_settings
 
 OnEvent = Callable[[Event], None]
@@ -289,13 +290,13 @@ def _teller(on_event: OnEvent | None) -> Tell:
 
 
 class _Told:
-    """An event sink that also tells the caller."""
+    """An event sink that also tells the caller. What looks like a credential in a URL is masked first."""
 
     def __init__(self, sink: EventSink, tell: Tell) -> None:
         self._sink = sink
         self._tell = tell
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
-        event = await self._sink.emit(type_, data)
+        event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
         await self._tell(event)
         return event

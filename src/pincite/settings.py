@@ -85,7 +85,7 @@ class Settings(BaseModel):
     include_domains: Names = Field((), description="Only these domains and their subdomains.")
     exclude_domains: Names = Field((), description="Never these domains nor their subdomains.")
     requests_per_s_per_host: float = Field(1.0, gt=0, description="Politeness; robots.txt may ask for slower.")
-    fetch_deadline_s: float = Field(12.0, gt=0, le=120, description="Total seconds for one page, redirects included.")
+    fetch_deadline_s: float = Field(12.0, gt=0, le=40, description="Total seconds for one page, redirects included.")
 
     hosted_scrapers: Names = Field(
         (),

@@ -236,7 +236,8 @@ class Render(StrEnum):
 class FetchRequest:
     """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
 
-    `validators` are conditional headers (`If-None-Match`, ...) of a stored capture; the service sets them.
+    `deadline_s` is that of the front door when None. `validators` are conditional headers (`If-None-Match`, ...) of a
+    stored capture; the service sets them.
     """
 
     url: str
@@ -253,7 +254,7 @@ class FetchRequest:
     render: Render = Render.AUTO
     include_domains: tuple[str, ...] = ()
     exclude_domains: tuple[str, ...] = ()
-    deadline_s: float = 12.0
+    deadline_s: float | None = None
     validators: tuple[tuple[str, str], ...] = ()
 
 

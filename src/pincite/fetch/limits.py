@@ -80,6 +80,6 @@ class FetchLimits:
         sizes = {BodyKind.HTML: self.html_max_bytes, BodyKind.PDF: self.pdf_max_bytes}
         return sizes.get(kind, self.document_max_bytes)
 
-    def deadline(self, wanted_s: float) -> float:
-        """The total deadline of a request that asked for `wanted_s`: its own, within the ceiling."""
-        return max(min(wanted_s, CEILINGS["total_s"]), 0.05)
+    def deadline(self, wanted_s: float | None) -> float:
+        """The total deadline of a request: what it asks for, within the ceiling, else the operator's."""
+        return self.total_s if wanted_s is None else max(min(wanted_s, CEILINGS["total_s"]), 0.05)

@@ -60,8 +60,9 @@ def parse_resolve(texts: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]
         port, _, addresses = rest.partition(":")
         plain = tuple(address.strip().strip("[]") for address in addresses.split(","))
         if not host or not port.isdecimal() or not all(_is_address(address) for address in plain):
-            raise InvalidSetting(f"{text!r} is not HOST:PORT:ADDRESS", reason="resolve")
-        table[host.lower().rstrip("."), int(port)] = plain
+            raise InvalidSetting(f"--resolve {text!r} is not HOST:PORT:ADDRESS", context={"setting": "resolve"})
+        key = (host.lower().rstrip("."), int(port))
+        table[key] = (*table.get(key, ()), *plain)
     return table
 
 

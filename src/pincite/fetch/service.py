@@ -243,7 +243,7 @@ def _check(request: FetchRequest) -> None:
         raise InvalidInput(f"max_links must be between 0 and {MAX_LINKS_CEILING}", reason="max_links")
     if request.offset < 0:
         raise InvalidInput("offset must not be negative", reason="offset")
-    if request.deadline_s <= 0:
+    if request.deadline_s is not None and request.deadline_s <= 0:
         raise InvalidInput("deadline_s must be more than 0", reason="deadline_s")
 
 

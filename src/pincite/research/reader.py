@@ -18,7 +18,7 @@ from pincite.research.records import ids_from_record, page_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.text.chunks import chunks
 from pincite.text.near_duplicates import cluster
-from pincite.urls import registrable_domain
+from pincite.urls import mask_url, registrable_domain
 
 _LEAD_SNIPPET_CHARS = 300
 
@@ -204,9 +204,10 @@ def _rank(page: ReadPage, domain_quality: Mapping[str, float]) -> tuple[float, d
 
 
 def _page_url(fetched: _Fetched) -> str:
-    return fetched.snapshot.canonical_url or fetched.snapshot.final_url or fetched.snapshot.url
+    """How the page is cited: credentials in its URL are masked, the stored capture keeps the URL that was fetched."""
+    return mask_url(fetched.snapshot.canonical_url or fetched.snapshot.final_url or fetched.snapshot.url)
 
 
 def _lead(result: SearchResult, reason: str) -> Lead:
     snippet = " ".join(result.snippet.split())
-    return Lead(result.title or result.url, result.url, snippet[:_LEAD_SNIPPET_CHARS], reason)
+    return Lead(result.title or mask_url(result.url), mask_url(result.url), snippet[:_LEAD_SNIPPET_CHARS], reason)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from pincite.domain.errors import InvalidSetting
 from pincite.ports import Cache, Clock, Extractor, Fetch, FetchBackend
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
@@ -68,7 +67,7 @@ class _Network:
         from pincite.fetch.client import GuardedClient
         from pincite.fetch.limits import USER_AGENT, FetchLimits
         from pincite.fetch.politeness import HostTurns
-        from pincite.fetch.resolver import SystemResolver, VettedResolver
+        from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
         from pincite.fetch.robots_gate import RobotsGate
         from pincite.runtime.breaker import MemoryBreaker
         from pincite.runtime.limiter import MemoryLimiter, Rate
@@ -76,7 +75,7 @@ class _Network:
         policy = url_policy(settings)
         self._settings, self._clock = settings, clock
         self._limits = FetchLimits(total_s=settings.fetch_deadline_s)
-        self._resolver = VettedResolver(SystemResolver(), policy, clock, fixed_addresses(settings.resolve))
+        self._resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
         self.client = GuardedClient(
             policy, self._resolver, clock, limits=self._limits, user_agent=settings.user_agent or USER_AGENT
         )
@@ -133,16 +132,3 @@ def url_policy(settings: Settings) -> UrlPolicy:
         allow_hosts=settings.include_domains,
         deny_hosts=settings.exclude_domains,
     )
-
-
-def fixed_addresses(entries: Sequence[str]) -> dict[tuple[str, int], tuple[str, ...]]:
-    """`HOST:PORT:ADDRESS` entries as a table. Errors: InvalidSetting."""
-    table: dict[tuple[str, int], tuple[str, ...]] = {}
-    for entry in entries:
-        host, _, rest = entry.partition(":")
-        port, _, address = rest.partition(":")
-        if not (host and port.isdigit() and address):
-            raise InvalidSetting(f"--resolve {entry!r} is not HOST:PORT:ADDRESS", context={"setting": "resolve"})
-        key = (host.lower(), int(port))
-        table[key] = (*table.get(key, ()), address.strip("[]"))
-    return table

@@ -93,4 +93,4 @@ def test_kinds_have_their_sizes() -> None:
     assert plain.max_bytes(BodyKind.HTML) == 2_000_000
     assert plain.max_bytes(BodyKind.PDF) == 33_554_432
     assert plain.max_bytes(BodyKind.DOCUMENT) == 50_000_000
-    assert plain.deadline(1000) == 40.0
+    assert (plain.deadline(None), plain.deadline(3.0), plain.deadline(1000)) == (12.0, 3.0, 40.0)

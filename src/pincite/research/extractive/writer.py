@@ -29,7 +29,7 @@ from pincite.domain.report import (
     normalize_citation,
 )
 from pincite.research.extractive.outline import Draft, draft
-from pincite.urls import registrable_domain
+from pincite.urls import mask_url, registrable_domain
 
 _TITLE_CHARS = 140
 _MAX_LEADS = 10
@@ -118,7 +118,7 @@ def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
         excerpt=citation.excerpt,
         author=document.byline or None,
         published_at=document.published_at,
-        fetched_url=snapshot.final_url if snapshot.final_url != page.url else "",
+        fetched_url=fetched_url if (fetched_url := mask_url(snapshot.final_url)) != page.url else "",
         note=note,
     )
 
