@@ -90,14 +90,30 @@ class Engine:
 
     # ---- the three front doors ----
 
-    async def search(self, query: str | Query) -> SearchResponse:
-        """Results of the sources in the settings.
+    async def search(self, query: str | Query, *, confidence: float | None = None) -> SearchResponse:
+        """Results of the sources in the settings. Within their cap on dollars.
+
+        Args:
+            query: what to look for.
+            confidence: how sure the caller's own retrieval is, 0 to 1. The gate may then find that no web is needed:
+                cached results come back, perhaps none, with the reason in `info`.
 
         Errors:
-            InvalidInput, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
+            InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
         """
+        from pincite.search.gate import RetrievalContext
+
         search = await self._parts.search()
-        return await search.search(Query(query) if isinstance(query, str) else query)
+        return await search.search(
+            Query(query) if isinstance(query, str) else query,
+            spending=self._parts.purse,
+            context=None if confidence is None else RetrievalContext(confidence),
+        )
+
+    async def explain_search(self, query: str | Query) -> tuple[str, ...]:
+        """The order in which the engines would be asked now and why, one line each. Calls nothing."""
+        search = await self._parts.search()
+        return search.explain(Query(query) if isinstance(query, str) else query)
 
     async def fetch(self, request: str | FetchRequest) -> FetchResult:
         """One page, vetted, read and stored.

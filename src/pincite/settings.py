@@ -92,6 +92,20 @@ class Settings(BaseModel):
         description="Paid scrapers that may be asked for pages that can't be read otherwise: firecrawl, zenrows, jina.",
     )
 
+    # ---- search ----
+    search_cache: bool = Field(True, description="Keep search answers as long as their kind and the terms allow.")
+    search_near_duplicates: bool = Field(True, description="Let other wordings of the same query share an answer.")
+    search_hedge_after_s: float | None = Field(4.0, gt=0, description="Ask a second engine beside one this slow.")
+    search_pace_usd_per_month: Decimal | None = Field(
+        Decimal(40), ge=0, description="Money for searches that comes back evenly; only orders the engines, no cap."
+    )
+    search_contracts: dict[str, dict[str, float | bool | str]] = Field(
+        default_factory=dict,
+        description="What your contract with an engine allows: longest_cache_s, storable, shareable, attribution.",
+    )
+    search_deny_domains: Names = Field((), description="Domains that no search result may be from.")
+    team_scope: str | None = Field(None, description="Scope that shares answers whose terms allow it.")
+
     # ---- providers: keys and base URLs ----
     tavily_api_key: SecretStr | None = _key("Key of Tavily.", "TAVILY_API_KEY")
     tavily_base_url: str | None = _key("Base URL of Tavily.")

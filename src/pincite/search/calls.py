@@ -20,7 +20,7 @@ from pincite.domain.errors import (
     Timeout,
     TlsError,
 )
-from pincite.domain.search import ProviderAttempt, Query, SearchResponse
+from pincite.domain.search import Depth, ProviderAttempt, Query, SearchResponse
 from pincite.ports import Breaker, Clock, Limiter
 from pincite.search.router import Engine, Route, Router
 from pincite.search.spending import Spending, call_estimate, without_price
@@ -68,7 +68,23 @@ class Caller:
     async def ask(
         self, route: Route, query: Query, conditions: Conditions, trail: Trail, max_wait_s: float
     ) -> SearchResponse:
-        """The answer of one engine. Errors: what a provider may raise, BudgetExhausted, RateLimited (`own_limit`)."""
+        """The answer of one engine; at the lower depth when the higher one is over a cap and the caller set none.
+
+        Errors: what a provider may raise, BudgetExhausted, RateLimited (`own_limit`).
+        """
+        try:
+            return await self._ask(route, query, conditions, trail, max_wait_s)
+        except BudgetExhausted as error:
+            if error.reason != "cost_usd" or query.depth is not None or route.depth is Depth.BASIC:
+                raise
+            trail.attempts.pop()
+            del trail.causes[route.engine.label]
+            lower = replace(route, depth=Depth.BASIC, why=f"{route.why}; depth lowered to basic to stay within the cap")
+            return await self._ask(lower, query, conditions, trail, max_wait_s)
+
+    async def _ask(
+        self, route: Route, query: Query, conditions: Conditions, trail: Trail, max_wait_s: float
+    ) -> SearchResponse:
         sent = replace(query, depth=route.depth)
         return await self.guarded(
             route, conditions, trail, max_wait_s, lambda: route.engine.provider.search(sent), _cost_of

@@ -40,7 +40,10 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
             hint="Ask in a sentence or two; for a long text use research.",
         )  # fmt: skip
     if not 1 <= query.max_results <= max_results:
-        raise InvalidInput(f"max_results must be 1 to {max_results}, not {query.max_results}", reason="max_results")
+        raise InvalidInput(
+            f"max_results must be 1 to {max_results}, not {query.max_results}", reason="max_results",
+            hint="A higher results_per_query in the settings (PINCITE_RESULTS_PER_QUERY) raises the most.",
+        )  # fmt: skip
     for name, value in (("language", query.constraints.language), ("region", query.region)):
         if value is not None and not _CODE.fullmatch(value):
             raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)

@@ -85,6 +85,7 @@ class SearchService:
         limiter: Limiter | None = None,
         breaker: Breaker | None = None,
         cache: Cache | None = None,
+        shared_cache: Cache | None = None,
         options: SearchOptions = SearchOptions(),
     ) -> None:
         self._engines = tuple(engine_of(provider) for provider in providers)
@@ -102,7 +103,7 @@ class SearchService:
         )
         self._store = None
         if cache is not None:
-            self._store = AnswerStore(cache, self._clock, near_duplicates=options.near_duplicates)
+            self._store = AnswerStore(cache, self._clock, near_duplicates=options.near_duplicates, shared=shared_cache)
         self._flights: SingleFlight[SearchResponse] = SingleFlight()
         self._own_leases: OrderedDict[str, float] = OrderedDict()
         self._behind: TaskGroup | None = None

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted
+from pincite.domain.search import Query, SearchResponse
+from pincite.ports import Ledger
 
 
 class Spending(Protocol):
@@ -45,6 +47,49 @@ class Purse:
     def caps_money(self) -> bool:
         """Whether dollars are capped."""
         return self._budget.cost_usd is not None
+
+
+class RunSpending:
+    """Implements `Spending` for a run: what its ledger has settled, and what is under way here, against its caps.
+
+    The ledger itself counts the search; here the dollars and the requests of every try are held back first.
+    """
+
+    def __init__(self, ledger: Ledger, budget: Budget) -> None:
+        self._ledger = ledger
+        self._caps = Budget(cost_usd=budget.cost_usd, web_requests=budget.web_requests)
+        self._under_way = Usage()
+
+    async def reserve(self, estimate: Usage) -> None:
+        """Set the estimate aside. Errors: BudgetExhausted with the name of the cap."""
+        cap = self._caps.first_exceeded(await self._ledger.spent() + self._under_way + estimate)
+        if cap is not None:
+            raise BudgetExhausted(f"the run's cap on {cap} does not allow this search", reason=cap)
+        self._under_way = self._under_way + estimate
+
+    async def settle(self, estimate: Usage, actual: Usage) -> None:
+        """Let go of the estimate; the ledger writes down what the search came to."""
+        self._under_way = self._under_way - estimate
+
+    def caps_money(self) -> bool:
+        """Whether the run caps dollars."""
+        return self._caps.cost_usd is not None
+
+
+class _SpendingSearch(Protocol):
+    async def search(self, query: Query, *, spending: Spending | None = None) -> SearchResponse: ...
+
+
+class BudgetedSearch:
+    """Implements `ports.Search` for a run: every call of the front door stays within the run's caps."""
+
+    def __init__(self, search: _SpendingSearch, spending: Spending) -> None:
+        self._search = search
+        self._spending = spending
+
+    async def search(self, query: Query) -> SearchResponse:
+        """As the front door's. Errors: also BudgetExhausted."""
+        return await self._search.search(query, spending=self._spending)
 
 
 def call_estimate(cost_usd: Decimal | None, spending: Spending | None, provider: str) -> Usage:

@@ -61,10 +61,13 @@ class Scopes:
 
 
 class AnswerStore:
-    """Search answers in a `ports.Cache`."""
+    """Search answers in a `ports.Cache`; those of a team in one of their own where `shared` is given."""
 
-    def __init__(self, cache: Cache, clock: Clock, *, near_duplicates: bool = True) -> None:
+    def __init__(
+        self, cache: Cache, clock: Clock, *, near_duplicates: bool = True, shared: Cache | None = None
+    ) -> None:  # fmt: skip
         self._cache = cache
+        self._shared = shared or cache
         self._clock = clock
         self._near_duplicates = near_duplicates
         self.counts = CacheCounts()
@@ -72,9 +75,9 @@ class AnswerStore:
     async def find(self, query: Query, sources: tuple[str, ...], scopes: Scopes) -> Found | None:
         """The best cached answer of these scopes: fresh before stale, exact before near."""
         stale: Found | None = None
-        for namespace in _namespaces(scopes):
+        for cache, namespace in self._places(scopes):
             for level, key in self._keys(query, sources):
-                found = await self._read(namespace, key, level, query)
+                found = await self._read(cache, namespace, key, level, query)
                 if found is not None and found.fresh:
                     return found
                 stale = stale or found
@@ -95,7 +98,7 @@ class AnswerStore:
         stale_s = min(ttl_s + (STALE_S if response.results else 0.0), terms.cap_s())
         if ttl_s <= 0:
             return
-        namespace = _shared(scopes.shared) if scopes.shared and terms.may_share() else _private(scopes.private)
+        cache, namespace = self._places(scopes)[-1 if terms.may_share() else 0]
         entry = Entry(
             value=json.dumps({"text": query.text, "response": to_json(response)}, ensure_ascii=False).encode(),
             fresh_until=now + timedelta(seconds=ttl_s),
@@ -104,29 +107,34 @@ class AnswerStore:
             validators=_NO_VALIDATORS,
         )
         keys = self._keys(query, sources)
-        await self._cache.put(namespace, keys[0][1], entry)
+        await cache.put(namespace, keys[0][1], entry)
         if len(keys) > 1 and response.results:
             pointer = json.dumps({"text": query.text, "see": keys[0][1]}, ensure_ascii=False).encode()
-            await self._cache.put(namespace, keys[1][1], replace(entry, value=pointer))
+            await cache.put(namespace, keys[1][1], replace(entry, value=pointer))
 
     async def lease(self, query: Query, sources: tuple[str, ...], scopes: Scopes, ttl_s: float) -> bool:
         """Whether this process may ask for it now."""
-        return await self._cache.lease(_private(scopes.private), exact_key(query, sources), ttl_s)
+        return await self._cache.lease(self._places(scopes)[0][1], exact_key(query, sources), ttl_s)
 
     def _keys(self, query: Query, sources: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         exact = ("hit", exact_key(query, sources))
         near = near_key(query, sources) if self._near_duplicates else None
         return (exact,) if near is None else (exact, ("near", near))
 
-    async def _read(self, namespace: str, key: str, level: str, query: Query) -> Found | None:
-        entry = await self._cache.get(namespace, key)
+    def _places(self, scopes: Scopes) -> tuple[tuple[Cache, str], ...]:
+        """Where answers of these scopes are: the private place first, the shared one, if any, last."""
+        private = (self._cache, f"search/private/{scopes.private}")
+        return (private, (self._shared, f"search/shared/{scopes.shared}")) if scopes.shared else (private,)
+
+    async def _read(self, cache: Cache, namespace: str, key: str, level: str, query: Query) -> Found | None:
+        entry = await cache.get(namespace, key)
         if entry is None:
             return None
         stored = _parsed(entry.value)
         if "see" in stored:
             if similarity(query.text, str(stored.get("text", ""))) < NEAR_SIMILARITY:
                 return None
-            entry = await self._cache.get(namespace, str(stored["see"]))
+            entry = await cache.get(namespace, str(stored["see"]))
             if entry is None:
                 return None
             stored = _parsed(entry.value)
@@ -153,18 +161,6 @@ def _parsed(value: bytes) -> dict[str, Json]:
     except ValueError:
         return {}
     return stored if isinstance(stored, dict) else {}
-
-
-def _private(scope: str) -> str:
-    return f"search/private/{scope}"
-
-
-def _shared(scope: str) -> str:
-    return f"search/shared/{scope}"
-
-
-def _namespaces(scopes: Scopes) -> tuple[str, ...]:
-    return (_private(scopes.private), *((_shared(scopes.shared),) if scopes.shared else ()))
 
 
 class RawAnswers:

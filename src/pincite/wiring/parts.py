@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
 from pincite.domain.library import IndexReport
 from pincite.domain.plan import Task
-from pincite.ports import Cache, DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search
+from pincite.ports import Cache, DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetch_door import build_fetch, url_policy
 from pincite.wiring.registry import EXPORTERS, load
-from pincite.wiring.search_door import build_search
+from pincite.wiring.search_door import CACHE_NAME, build_search, within_budget
 from pincite.wiring.sources import Sources, remember_library, resolve_sources
 
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
+    from pincite.search.service import SearchService
+    from pincite.search.spending import Purse
     from pincite.storage.service import ScopedStorage
 
 
@@ -41,17 +44,27 @@ class Parts:
         self._kept = kept
         self._cache = cache
         self._libraries: dict[Path, LocalLibrary] = {}
-        self._services: dict[Sources, tuple[Search | None, Fetch]] = {}
+        self._services: dict[Sources, tuple[SearchService | None, Fetch]] = {}
+        self._purse: Purse | None = None
         self._building = anyio.Lock()
 
     # ---- front doors ----
 
-    async def search(self) -> Search:
+    async def search(self) -> "SearchService":
         """The search front door over the sources of the settings."""
         found, _ = await self._front_doors(resolve_sources(self.settings))
         if found is None:
             raise InvalidInput("no source to search in", hint="--source local:PATH, or --source auto")
         return found
+
+    @property
+    def purse(self) -> "Purse":
+        """What the searches of this engine outside of runs have spent, against the cap of the settings."""
+        if self._purse is None:
+            from pincite.search.spending import Purse
+
+            self._purse = Purse(Budget(cost_usd=self.settings.max_cost_usd))
+        return self._purse
 
     async def fetch(self) -> Fetch:
         """The fetch front door; pages of local libraries are served from there."""
@@ -85,7 +98,7 @@ class Parts:
         return ResearchService(
             Roles(
                 planner=ExtractivePlanner(shelf, results_per_query=settings.results_per_query),
-                searcher=QuerySearcher(search, ledger, events, limits=limits),
+                searcher=QuerySearcher(within_budget(search, ledger, record.budget), ledger, events, limits=limits),
                 reader=PageReader(
                     fetch, self._storage.snapshots, self._storage.documents, ledger, events, limits=limits
                 ),
@@ -154,13 +167,13 @@ class Parts:
         await anyio.to_thread.run_sync(library.refresh)
         return library
 
-    async def _front_doors(self, sources: Sources) -> tuple[Search | None, Fetch]:
+    async def _front_doors(self, sources: Sources) -> "tuple[SearchService | None, Fetch]":
         async with self._building:
             if sources not in self._services:
                 self._services[sources] = await self._build(sources)
             return self._services[sources]
 
-    async def _build(self, sources: Sources) -> tuple[Search | None, Fetch]:
+    async def _build(self, sources: Sources) -> "tuple[SearchService | None, Fetch]":
         from pincite.fetch.extractors import BytesExtractor
 
         libraries = [await self._ready_library(path) for path in sources.libraries]
@@ -197,7 +210,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     clock = SystemClock()
     place = settings.home if settings.database_url is None else settings.database_url.get_secret_value()
     async with open_storage(place, clock) as storage:
-        cache = await open_cache(settings.home / "cache.sqlite", settings.scope, clock)
+        cache = await open_cache(settings.home / CACHE_NAME, settings.scope, clock)
         try:
             async with keep_open() as kept:
                 yield Parts(settings, storage.scope(settings.scope), clock, kept, cache)

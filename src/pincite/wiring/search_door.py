@@ -1,15 +1,28 @@
-"""Builds the search front door: engines with their keys, the answer cache."""
+"""Builds the search front door: engines with their keys, the answer cache, the operator's contracts."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Final, cast
 
-from pincite.ports import Cache, Clock, Search, SearchProvider
+from pincite.domain.budget import Budget
+from pincite.domain.errors import InvalidSetting
+from pincite.ports import BatchSearchProvider, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
+from pincite.wiring.fetch_door import url_policy
 from pincite.wiring.registry import PROVIDERS, load
+from pincite.wiring.sources import AUTO, LOCAL
 
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
+    from pincite.search.catalogue import Terms
+    from pincite.search.service import SearchOptions, SearchService
+
+PLUGINS: Final = "pincite.search_providers"
+"""Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
+
+CACHE_NAME: Final = "cache.sqlite"
 
 
 async def build_search(
@@ -20,7 +33,7 @@ async def build_search(
     libraries: "Sequence[LocalLibrary]",
     providers: Sequence[str],
     cache: Cache,
-) -> Search | None:
+) -> "SearchService | None":
     """The front door over these sources, or None when there are none.
 
     Errors:
@@ -29,32 +42,102 @@ async def build_search(
     if not libraries and not providers:
         return None
     from pincite.search.providers.local import LocalProvider
-    from pincite.search.service import SearchOptions, SearchService
-    from pincite.search.store import Scopes
+    from pincite.search.service import SearchService
 
     engines: list[SearchProvider] = [LocalProvider(library) for library in libraries]
-    engines += [provider(name, settings, clock) for name in providers]
+    engines += [provider(name, settings, clock, cache) for name in providers]
+    cached = bool(providers) and settings.search_cache  # a local index answers as it is now, and faster than a cache
+    shared = await kept.open(_team_cache(settings, clock)) if cached and settings.team_scope else None
     service = SearchService(
         engines,
         clock=clock,
-        cache=cache if providers else None,  # a local index answers as it is now, and faster than a cache
-        options=SearchOptions(scopes=Scopes(private=settings.scope)),
+        cache=cache if cached else None,
+        shared_cache=shared,
+        options=search_options(settings, tuple(dict.fromkeys(engine.name for engine in engines))),
     )
     return await kept.open(service)
 
 
-def provider(name: str, settings: Settings, clock: Clock) -> SearchProvider:
-    """The adapter of one search engine, with its key and base URL from the settings."""
+def provider(name: str, settings: Settings, clock: Clock, cache: Cache) -> SearchProvider:
+    """The adapter of one search engine, with its key and base URL from the settings.
+
+    Errors:
+        InvalidInput: an unknown provider. InvalidSetting: a retired one, or no address. ProviderAuth: no key.
+    """
     from pincite.search.api import ProviderSettings
+    from pincite.search.batching import Batched
     from pincite.search.catalogue import card_of
     from pincite.search.provider import Surroundings
+    from pincite.search.store import RawAnswers
 
     card = card_of(name)
-    adapter = load(PROVIDERS, name, "search provider")
+    adapter = load({**_plugins(), **PROVIDERS}, name, "search provider")
     key = getattr(settings, f"{name}_api_key", None)
     # The search and reader APIs of one vendor may live at different places.
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
+    if not own and not card.base_url and name in PROVIDERS:
+        raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
+    keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings)).keep
     made: SearchProvider = adapter(
-        ProviderSettings(own or card.base_url, api_key=key.get_secret_value() if key else None), Surroundings(clock)
+        ProviderSettings(own or card.base_url, api_key=key.get_secret_value() if key else None),
+        Surroundings(clock, policy=url_policy(settings), keep=keep),
     )
-    return made
+    return Batched(cast("BatchSearchProvider", made), clock) if hasattr(made, "search_many") else made
+
+
+def within_budget(search: "SearchService | None", ledger: Ledger, budget: Budget) -> Search | None:
+    """The front door for a run: what a search will cost is held back before each call."""
+    from pincite.search.spending import BudgetedSearch, RunSpending
+
+    return None if search is None else BudgetedSearch(search, RunSpending(ledger, budget))
+
+
+def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions":
+    """The settings of the front door; engines that were named are fused, `auto` is routed."""
+    from pincite.search.filters import QualityRules
+    from pincite.search.service import AUTO as ROUTED
+    from pincite.search.service import SearchOptions
+    from pincite.search.store import Scopes
+
+    return SearchOptions(
+        sources=ROUTED if len(names) < 2 or (AUTO in settings.source and LOCAL not in names) else names,
+        scopes=Scopes(settings.scope, shared=settings.team_scope),
+        max_results=max(10, settings.results_per_query),
+        hedge_after_s=settings.search_hedge_after_s,
+        pace_usd_per_month=settings.search_pace_usd_per_month,
+        near_duplicates=settings.search_near_duplicates,
+        quality=QualityRules(deny_domains=settings.search_deny_domains, keep_undated=settings.keep_undated),
+        terms=search_contracts(settings),
+    )
+
+
+def search_contracts(settings: Settings) -> "dict[str, Terms]":
+    """What the operator's contracts with engines allow. Errors: InvalidSetting."""
+    from pincite.search.catalogue import Terms, card_of
+
+    try:
+        return {
+            card_of(name).name: Terms(**contract)  # type: ignore[arg-type]  # the call itself checks the names
+            for name, contract in settings.search_contracts.items()
+        }
+    except TypeError:
+        raise InvalidSetting(
+            "search_contracts has an unknown member",
+            hint="Known: longest_cache_s, storable, shareable, attribution.",
+            context={"setting": "search_contracts"},
+        ) from None
+
+
+def _plugins() -> dict[str, str]:
+    return {entry.name: entry.value for entry in entry_points(group=PLUGINS)}
+
+
+@asynccontextmanager
+async def _team_cache(settings: Settings, clock: Clock) -> AsyncIterator[Cache]:
+    from pincite.storage.cache import open_cache
+
+    cache = await open_cache(settings.home / CACHE_NAME, f"team/{settings.team_scope}", clock)
+    try:
+        yield cache
+    finally:
+        await cache.close()

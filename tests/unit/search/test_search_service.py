@@ -5,7 +5,7 @@ from decimal import Decimal
 import anyio
 import pytest
 
-from pincite.domain.budget import Budget
+from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import (
     BudgetExhausted,
     InvalidInput,
@@ -25,7 +25,7 @@ from pincite.search.catalogue import Price, ProviderCard, Terms, card_of
 from pincite.search.gate import RetrievalContext
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
-from pincite.search.spending import Purse
+from pincite.search.spending import BudgetedSearch, Purse, RunSpending
 from pincite.search.store import Scopes
 from pincite.testing.clock import FrozenClock
 
@@ -428,6 +428,43 @@ async def test_the_cheaper_engine_is_asked_when_dollars_run_short() -> None:
     response = await service(tavily, serper).search(POOL, spending=purse)
     assert [hit.provider for hit in response.results] == ["serper"]
     assert purse.used.cost_usd == Decimal("0.001")
+
+
+async def test_the_depth_is_lowered_to_stay_within_a_cap() -> None:
+    tavily = Scripted("tavily", cost="0.008")
+    purse = Purse(Budget(cost_usd=Decimal("0.01")))
+    response = await service(tavily, Scripted("serper")).search(POOL, spending=purse)
+    assert tavily.queries[0].depth is Depth.BASIC
+    assert "lowered" in response.info.providers_tried[0].detail
+    assert len(response.info.providers_tried) == 1
+    with pytest.raises(BudgetExhausted):
+        await service(tavily).search(Query("connection pool", depth=Depth.ADVANCED), spending=purse)
+
+
+class SpentLedger:
+    """A ledger that has settled something."""
+
+    def __init__(self, spent: Usage) -> None:
+        self.settled = spent
+
+    async def call(self, *_: object) -> None:
+        raise AssertionError
+
+    async def spent(self) -> Usage:
+        return self.settled
+
+
+async def test_a_run_holds_dollars_and_requests_back_before_each_call() -> None:
+    ledger = SpentLedger(Usage(cost_usd=Decimal("0.995"), web_requests=10))
+    exa, serper = Scripted("exa", cost="0.007"), Scripted("serper", cost="0.001")
+    spending = RunSpending(ledger, Budget(cost_usd=Decimal(1), web_requests=20))
+    search = BudgetedSearch(service(exa, serper), spending)
+    assert [hit.provider for hit in (await search.search(POOL)).results] == ["serper"]
+    assert not exa.queries
+    ledger.settled = Usage(web_requests=20)
+    with pytest.raises(BudgetExhausted) as caught:
+        await search.search(Query("another connection pool"))
+    assert caught.value.reason == "web_requests"
 
 
 async def test_a_failed_call_costs_a_request_but_no_money() -> None:
