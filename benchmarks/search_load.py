@@ -49,6 +49,7 @@ ADAPTERS = {"tavily": Tavily, "exa": Exa, "serper": Serper, "brave": Brave}
 MEDIAN_S = {"tavily": 0.55, "exa": 0.5, "serper": 0.35, "brave": 0.35}
 LIMITS = {"tavily": (100, 60.0), "exa": (10, 1.0), "serper": (50, 1.0), "brave": (50, 1.0)}
 DAYS = 10
+PACE = SearchOptions().pace_usd_per_month or Decimal(0)
 CONTRACT = Terms(longest_cache_s=30 * 86_400, storable=True, shareable=True, attribution="operator's contract")
 
 
@@ -113,7 +114,7 @@ async def serve(queries: list[dict[str, Any]], kind: str, names: Sequence[str], 
     day_s = length_s / (DAYS * len(queries) / 10_000)
     options = SearchOptions(
         hedge_after_s=1.5,
-        pace_usd_per_month=Decimal(45) * 86_400 / Decimal(day_s) if depth is None else None,
+        pace_usd_per_month=(PACE * 86_400 / Decimal(day_s)) if depth is None else None,
         pace_burst_days=day_s / 86_400,
         terms=dict.fromkeys(names, CONTRACT) if kind == "team" else {},
     )

@@ -17,7 +17,7 @@ from pincite.domain import events
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.events import EventType
 from pincite.exports import schema
-from pincite.search.catalogue import CATALOGUE, RETIRED
+from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
 from pincite.settings import Settings, environment_names
 from pincite.surfaces.outcomes import EXIT_CODES
 
@@ -69,7 +69,7 @@ def default_of(name: str) -> str:
     value = field.default
     if value is PydanticUndefined:
         return "platform's"
-    if value is None or value == ():
+    if value is None or value in ((), {}):
         return "–"
     if isinstance(value, tuple):
         return f"`{','.join(map(str, value))}`"
@@ -93,6 +93,13 @@ def money(amount: Decimal) -> str:
     return f"${amount * 1000:f}".rstrip("0").rstrip(".") if amount else "free"
 
 
+def terms(known: Terms) -> str:
+    if known.read_on is None:
+        return f"not read: kept {known.cap_s() / 86_400:g} day, one scope"
+    shared = "may be shared" if known.may_share() else "one scope"
+    return f"kept {known.cap_s() / 86_400:g} days, {shared} (read {known.read_on})"
+
+
 def providers() -> str:
     def rows() -> Iterator[tuple[str, ...]]:
         for card in CATALOGUE.values():
@@ -108,6 +115,7 @@ def providers() -> str:
                 card.limits_text,
                 ", ".join(card.native),
                 str(card.max_results),
+                terms(card.terms),
             )
 
     head = (
@@ -118,6 +126,7 @@ def providers() -> str:
         "its limits",
         "filters it applies itself",
         "results at most",
+        "terms for its answers",
     )
     dated = max(card.price.dated for card in CATALOGUE.values() if card.price)
     gone = " ".join(f"`{name}`: {why}." for name, why in RETIRED.items())

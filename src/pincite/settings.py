@@ -100,7 +100,7 @@ class Settings(BaseModel):
         Decimal(40), ge=0, description="Money for searches that comes back evenly; only orders the engines, no cap."
     )
     search_contracts: dict[str, dict[str, float | bool | str]] = Field(
-        default_factory=dict,
+        {},
         description="What your contract with an engine allows: longest_cache_s, storable, shareable, attribution.",
     )
     search_deny_domains: Names = Field((), description="Domains that no search result may be from.")

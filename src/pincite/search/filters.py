@@ -185,9 +185,9 @@ def names_in(text: str) -> tuple[str, ...]:
     """
     found = tokens(text)
     written = [token for token in found if _LIKE_NAME.search(token.text) or (token.start and token.text[0].isupper())]
-    names = [token.text for token in written if not is_stop(token.text)]
-    if len(names) > len(found) / 2:
+    if len(written) > len(found) / 2:
         return ()
+    names = [token.text for token in written if not is_stop(token.text)]
     return tuple(dict.fromkeys(stem(name) for name in names))
 
 

@@ -20,8 +20,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2060-\u206
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#.]+|localhost")
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})?", re.IGNORECASE)
 _DIRECTION = re.compile(
-    r"\b(?:from|into|before|after|than|versus|vs|without|not|no|never|except|between|by)\b|(?<!how )\bto\b"
+    r"\b(?:from|into|before|after|than|versus|vs|without|not|no|never|except|between|by)\b|(?<!how )(?<!way )\bto\b"
 )
+_SIGNS = re.compile(r"[^\s\w\"'.,;:?!()-]+|(?<!\S)\.\w+")
 
 
 def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
@@ -142,15 +143,12 @@ def near_key(query: Query, sources: tuple[str, ...]) -> str | None:
     negated = [
         word for word in words(text) if word in {"not", "no", "never", "without", "except"} or word.endswith("n't")
     ]
-    return _hash("near", " ".join([*ordered, *negated]), query, sources)
+    # C, C++ and C# are three languages: signs count like words.
+    return _hash("near", " ".join([*ordered, *negated, *_SIGNS.findall(text)]), query, sources)
 
 
 def _subject_words(text: str) -> list[str]:
-    return [
-        word
-        for word in words(text)
-        if not is_stop(word) and word not in KIND_WORDS and (len(word) > 1 or word.isdigit())
-    ]
+    return [word for word in words(text) if not is_stop(word) and word not in KIND_WORDS]
 
 
 def similarity(one: str, other: str) -> float:

@@ -1,0 +1,99 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.domain.search import Query
+from pincite.search.answers import Row, build_response, clean, money, parse_date, retry_after_s
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text())
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-11-03", "2026-11-03"),
+        ("2026-11-19T08:00:00", "2026-11-19"),
+        ("2026-10-02T00:00:00.000Z", "2026-10-02"),
+        ("Tue, 03 Nov 2026 10:00:00 GMT", "2026-11-03"),
+        ("Nov 3, 2026", "2026-11-03"),
+        ("3 November 2026", "2026-11-03"),
+        ("2 days ago", "2026-11-19"),
+        ("3 hours ago", "2026-11-21"),
+        ("1 week ago", "2026-11-14"),
+        ("yesterday", "2026-11-20"),
+        ("soon", None),
+        ("", None),
+        ("0001-01-01", None),
+        ("9999-12-31", None),
+        (20261103, None),
+    ],
+)
+def test_dates_as_engines_write_them(text: object, day: str | None) -> None:
+    found = parse_date(text, NOW)
+    assert (found.date().isoformat() if found else None) == day
+
+
+@given(st.lists(st.builds(Row, ANYTHING, ANYTHING, ANYTHING, ANYTHING, ANYTHING), max_size=5))
+def test_rows_of_any_type_never_break_the_response(rows: list[Row]) -> None:
+    response = build_response("exa", Query("pool", max_results=3), rows, NOW)
+    assert len(response.results) <= 3
+    assert sum(response.info.dropped.values()) + len(response.results) <= len(rows)
+    assert all(hit.title and hit.url.startswith(("http://", "https://")) for hit in response.results)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/relative",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "http://127.0.0.1/",
+        "http://10.0.0.1/x",
+        "http://[::1]/",
+        "http://169.254.169.254/latest",
+        "https://user:pass@example.org/",
+        "http://localhost/",
+        "ftp://example.org/",
+        "",
+        None,
+        7,
+    ],
+)
+def test_urls_that_can_not_be_pages_are_dropped_and_counted(url: object) -> None:
+    response = build_response("exa", Query("pool"), [Row("t", url, "s")], NOW)
+    assert response.results == ()
+    assert sum(response.info.dropped.values()) == 1
+
+
+@given(st.text(max_size=3000), st.integers(10, 400))
+def test_clean_text_is_one_short_line(text: str, most: int) -> None:
+    found = clean(text, most)
+    assert len(found) <= most
+    assert "\n" not in found
+    assert found == found.strip()
+
+
+def test_markup_and_invisible_characters_go() -> None:
+    assert clean("A <b>bold</b> &amp; &lt;i&gt;odd&lt;/i&gt;\u202e\x00 text", 100) == "A bold & odd text"
+    assert clean("if a < b and c > d", 100) == "if a < b and c > d"
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"), [("7", 7.0), ("1.5", 1.5), ("nan", None), ("-3", None), ("", None), ("1e9", None)]
+)
+def test_retry_after_numbers(header: str, wait: float | None) -> None:
+    assert retry_after_s(header, NOW) == wait
+
+
+def test_retry_after_dates() -> None:
+    later = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    assert retry_after_s(later, NOW) == 90
+    assert retry_after_s("Sat, 01 Jan 2000 00:00:00 GMT", NOW) == 0
+
+
+@pytest.mark.parametrize("value", [True, None, "x", float("nan"), float("inf"), -1, [], 10**9])
+def test_amounts_that_are_none(value: object) -> None:
+    assert money(value) is None
