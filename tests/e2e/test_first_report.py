@@ -140,3 +140,15 @@ def test_index_then_search_and_research_without_naming_a_source(pincite: Pincite
 def test_nothing_found_is_said_and_has_its_own_exit_code(pincite: Pincite) -> None:
     ended = pincite("research", "Who won the 1954 football world cup final in Bern?", "--source", f"local:{EXAMPLES}")
     assert ended.code == 7, ended.out
+
+
+def test_a_plain_folder_is_a_library_with_names_of_its_own(pincite: Pincite, tmp_path: Path) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "deploy.md").write_text("# Deploying\n\nThe release train leaves every Tuesday at 14:00 UTC.\n")
+    (folder / "oncall.txt").write_text("Whoever is on call answers a page within ten minutes.\n")
+    (folder / "noise.html").write_bytes(b"\x00\x01\x02 not a page")
+    ended = pincite("research", "When does the release train leave?", "--source", f"local:{folder}", "--json")
+    assert ended.code == 0, ended.err
+    assert "Tuesday at 14:00 UTC" in ended.json["markdown"]
+    assert ended.json["references"][0]["url"] == "local:handbook/deploy.md"

@@ -15,6 +15,7 @@ from pincite.domain.report import Metrics, Report
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
 from pincite.research.state import Limits, with_reading, with_results, with_verification
+from pincite.runtime.failures import first_failure
 
 MAX_QUESTION_CHARS = 20_000
 
@@ -65,10 +66,8 @@ class ResearchService:
         started_s = self._clock.monotonic_s()
         await self._emit(EventType.RUN_STARTED, question=task.question, profile=task.profile, mode="extractive")
         try:
-            progress = await self._gather(task, started_s)
-            metrics = await self._metrics(progress, started_s)
-            report = await self._roles.writer.write(task, progress, Imprint(self._run_id, self._created_at, metrics))
-            await self._tell_report(report)
+            with first_failure():
+                report = await self._report(task, started_s)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self._emit(EventType.RUN_CANCELLED, reason="cancelled")
@@ -76,6 +75,13 @@ class ResearchService:
         except PinciteError as error:
             await self._emit(EventType.RUN_FAILED, code=error.code, reason=error.reason)
             raise
+        return report
+
+    async def _report(self, task: Task, started_s: float) -> Report:
+        progress = await self._gather(task, started_s)
+        metrics = await self._metrics(progress, started_s)
+        report = await self._roles.writer.write(task, progress, Imprint(self._run_id, self._created_at, metrics))
+        await self._tell_report(report)
         return report
 
     async def _gather(self, task: Task, started_s: float) -> Progress:

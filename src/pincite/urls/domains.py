@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import ada_url
 
 from pincite.domain.errors import InvalidUrl
-from pincite.urls.parse import parse_url
+from pincite.urls.parse import LOCAL_SCHEME, parse_url
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -30,11 +30,15 @@ def is_public_suffix(host: str) -> bool:
 def registrable_domain(url_or_host: str) -> str:
     """The domain someone registered: `bbc.co.uk` for `https://news.bbc.co.uk/x`. An address is its own domain.
 
+    A page of a local library (`local:NAME/path`) belongs to `local:NAME`.
+
     Errors:
         InvalidUrl: neither a URL nor a host name.
 
     Source: Public Suffix List, both sections, the copy bundled with `publicsuffixlist`.
     """
+    if url_or_host.startswith(LOCAL_SCHEME):
+        return url_or_host.partition("/")[0]
     parsed = parse_url(url_or_host if "://" in url_or_host else f"http://{url_or_host}/")
     if not parsed.host:
         raise InvalidUrl("this URL has no host", reason="url_invalid")

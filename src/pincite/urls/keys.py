@@ -4,7 +4,7 @@ import re
 
 from pincite.domain.errors import InvalidUrl
 from pincite.urls.domains import is_public_suffix
-from pincite.urls.parse import ParsedUrl, parse_url
+from pincite.urls.parse import LOCAL_SCHEME, ParsedUrl, parse_url
 from pincite.urls.policy import vet_url
 from pincite.urls.tracking import GIT_HOSTS, MOBILE_HOSTS, SITE_NAMES, WIKIS, is_tracking
 from pincite.urls.works import work_of
@@ -15,7 +15,6 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _SESSION_PATH = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
 _INDEX = re.compile(r"/(?:index\.(?:html?|php)|default\.aspx?)$", re.IGNORECASE)
 _UNWRAPS_MAX = 5
-LOCAL_SCHEME = "local:"
 
 
 def url_key(url: str) -> str:

@@ -10,6 +10,9 @@ import ada_url
 
 from pincite.domain.errors import InvalidUrl
 
+LOCAL_SCHEME = "local:"
+"""Pages of local libraries without a published address are `local:NAME/path`: no URL, never fetched."""
+
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST_IPV4, _HOST_IPV6 = 1, 2
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, cast
 
@@ -25,6 +26,10 @@ PLUGINS: Final = "pincite.search_providers"
 CACHE_NAME: Final = "cache.sqlite"
 
 
+LOCAL_DEADLINE_S: Final = 55.0
+"""A busy machine must not change what a local library answers: wait for it."""
+
+
 async def build_search(
     settings: Settings,
     clock: Clock,
@@ -44,16 +49,17 @@ async def build_search(
     from pincite.search.providers.local import LocalProvider
     from pincite.search.service import SearchService
 
-    engines: list[SearchProvider] = [LocalProvider(library) for library in libraries]
+    engines: list[SearchProvider] = [LocalProvider(library, deadline_s=LOCAL_DEADLINE_S) for library in libraries]
     engines += [provider(name, settings, clock, cache) for name in providers]
     cached = bool(providers) and settings.search_cache  # a local index answers as it is now, and faster than a cache
     shared = await kept.open(_team_cache(settings, clock)) if cached and settings.team_scope else None
+    options = search_options(settings, tuple(dict.fromkeys(engine.name for engine in engines)))
     service = SearchService(
         engines,
         clock=clock,
         cache=cache if cached else None,
         shared_cache=shared,
-        options=search_options(settings, tuple(dict.fromkeys(engine.name for engine in engines))),
+        options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
     )
     return await kept.open(service)
 

@@ -10,6 +10,7 @@ from typing import NoReturn, TypeVar
 import typer
 
 from pincite.domain.errors import Internal, InvalidInput, PinciteError
+from pincite.runtime.failures import first_failure
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
 
 T = TypeVar("T")
@@ -25,15 +26,10 @@ def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, on_interrupt: C
 def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
     """What `job` returns, with errors printed as a front door does."""
     try:
-        return job()
+        with first_failure():
+            return job()
     except PinciteError as error:
         fail(error, as_json=as_json)
-    except BaseExceptionGroup as group:
-        found = group.split(PinciteError)[0]
-        if found is None:
-            traceback.print_exc()
-            fail(Internal(f"{len(group.exceptions)} unexpected errors"), as_json=as_json)
-        fail(_first(found), as_json=as_json)
     except KeyboardInterrupt:
         if on_interrupt is not None:
             on_interrupt()
@@ -95,8 +91,3 @@ def write_file(path: Path, data: bytes) -> None:
 def printable(text: str) -> str:
     """`text` without terminal control sequences: pages must not be able to move the cursor or set the title."""
     return "".join(c if c in "\n\t" or (c.isprintable() or c == "\xa0") else "�" for c in text)
-
-
-def _first(group: BaseExceptionGroup[PinciteError]) -> PinciteError:
-    inner = group.exceptions[0]
-    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
