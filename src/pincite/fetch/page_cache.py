@@ -56,7 +56,7 @@ class PageCache:
         parts = (
             _FORMAT,
             self._profile,
-            page_key(request.url),
+            _identity(request.url),
             request.mode,
             request.render.value,
             request.prefer_language or "",
@@ -115,6 +115,13 @@ class PageCache:
         kept = STALE_IF_ERROR if namespace == _PAGES else timedelta()
         entry = Entry(value, now + lives, now + lives + kept, now, validators)
         await self._cache.put(namespace, key, entry)
+
+
+def _identity(url: str) -> str:
+    try:
+        return page_key(url)
+    except PinciteError:  # a redirector that leads to an opened network: the page is known by its own URL
+        return url
 
 
 def _conditional(entry: Entry) -> tuple[tuple[str, str], ...]:

@@ -85,8 +85,8 @@ class AddressPolicy:
     """The one rule about addresses, for every byte out.
 
     `allow_networks` opens private networks one CIDR at a time; the metadata core stays closed whatever it says.
-    `deny_networks` closes more (own interfaces of this machine); `nat64_prefixes` are extra /96 translation prefixes
-    of the site, whose embedded IPv4 address decides.
+    `deny_networks` closes more (the public addresses of this machine); `nat64_prefixes` are extra /96 translation
+    prefixes of the site, whose embedded IPv4 address decides.
     """
 
     allow_networks: tuple[str, ...] = ()
@@ -118,10 +118,10 @@ class AddressPolicy:
         embedded = self._embedded(address)
         if _within(address, METADATA) or any(_within(inner, METADATA) for inner in embedded):
             return False
-        if _within(address, self._deny):
-            return False
         if _within(address, self._allow):
             return True
+        if _within(address, self._deny):
+            return False
         if isinstance(address, IPv4Address):
             return not _within(address, IPV4_DENY)
         if _within(address, self._nat64):

@@ -44,6 +44,7 @@ METADATA_NAMES = (
     "metadata.tencentyun.com",
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_LABEL = re.compile(r"[a-z0-9_-]+")
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -159,6 +160,8 @@ def _check_host_syntax(parsed: ParsedUrl) -> None:
     for label in labels:
         if len(label) > LABEL_MAX_CHARS:
             raise InvalidUrl("a part of the host name is longer than DNS allows", reason="host_too_long")
+        if not _LABEL.fullmatch(label):  # WHATWG lets quotes, braces and such pass; DNS names have none
+            raise InvalidUrl("the host name has a character that names can't have", reason="host_syntax")
         # ada lets labels pass that claim to be punycode and aren't
         if label.startswith("xn--") and not _decodes(label):
             raise InvalidUrl("the host name is not valid punycode", reason="host_syntax")

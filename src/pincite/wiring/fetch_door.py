@@ -126,8 +126,10 @@ def extractor_profile(extractor: Extractor) -> str:
 
 def url_policy(settings: Settings) -> UrlPolicy:
     """What may be fetched under these settings."""
+    from pincite.fetch.own_addresses import own_public_addresses
+
     return UrlPolicy(
-        addresses=AddressPolicy(allow_networks=settings.allow_networks),
+        addresses=AddressPolicy(allow_networks=settings.allow_networks, deny_networks=own_public_addresses()),
         ports=PORTS | frozenset(settings.allow_ports),
         allow_hosts=settings.include_domains,
         deny_hosts=settings.exclude_domains,

@@ -296,6 +296,17 @@ async def test_hosted_scrapers_come_last_and_never_after_a_refusal(clock: Any) -
         await last.get()
 
 
+async def test_a_second_hosted_scrape_costs_nothing(clock: Any) -> None:
+    hosted = Canned("firecrawl", clock, [PAGE])
+    door = Door(clock, PageBlocked("x", reason="challenge"), hosted=(hosted,))
+    first = await door.get()
+    second = await door.get()
+    assert (first.info.cache, second.info.cache, second.info.via) == ("miss", "hit", "firecrawl")
+    assert (len(door.direct.asked), len(hosted.asked)) == (1, 1)
+    await door.get(force_refresh=True)
+    assert len(hosted.asked) == 2
+
+
 SHELL = '<html><head><script src="/a.js"></script></head><body><div id="root"></div></body></html>'
 
 
