@@ -142,6 +142,18 @@ async def test_robots_holds_for_where_scripts_lead(make_browser: Callable[..., C
     assert web.count("/private") == 0
 
 
+@needs_browser
+async def test_a_page_that_eats_memory_is_ended(make_browser: Callable[..., ChromiumBackend], web: StubWeb) -> None:
+    web.page(
+        "/eats",
+        "<p>x</p><script>var kept = []; (function more() { for (var i = 0; i < 4; i++) {"
+        "kept.push(new Uint8Array(8e6).fill(7)) } fetch('/a?' + kept.length); setTimeout(more, 20) })()</script>",
+    )
+    with pytest.raises(PinciteError) as caught:
+        await make_browser(memory_mb=400).fetch(FetchRequest(web.url("site.example", "/eats")))
+    assert caught.value.reason == "browser_memory"
+
+
 async def test_a_private_page_starts_no_browser(make_browser: Callable[..., ChromiumBackend]) -> None:
     with pytest.raises(BlockedAddress):
         await make_browser(executable="/nonexistent").fetch(FetchRequest("http://10.0.0.1/"))

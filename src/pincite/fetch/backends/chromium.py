@@ -1,15 +1,17 @@
 """Pages that are empty without scripts, through a headless Chromium that can reach nothing but our own proxy."""
 
 import os
+import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from pincite.domain.errors import ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
 from pincite.domain.page import FetchRequest, Snapshot
+from pincite.fetch.browser_memory import end_above
 from pincite.fetch.captures import capture
 from pincite.fetch.egress_proxy import EgressProxy
 from pincite.fetch.limits import PRODUCT_TOKEN, USER_AGENT, FetchLimits
@@ -23,6 +25,7 @@ from pincite.ports import Clock
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route
 
+T = TypeVar("T")
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 REQUESTS_MAX = 200
 MEMORY_MB = 1_024
@@ -73,6 +76,7 @@ class ChromiumBackend:
         limits: sizes and times.
         executable: the browser; the system's own by default.
         arguments: makes the containment arguments; only the test of the test passes others.
+        memory_mb: a browser that takes more is killed.
     """
 
     name = "chromium"
@@ -87,6 +91,7 @@ class ChromiumBackend:
         limits: FetchLimits | None = None,
         executable: str | None = None,
         arguments: Callable[[str], tuple[str, ...]] = contained,
+        memory_mb: float = MEMORY_MB,
     ) -> None:
         self._gate = gate
         self._resolver = resolver
@@ -95,6 +100,7 @@ class ChromiumBackend:
         self._limits = limits or FetchLimits()
         self._executable = executable
         self._arguments = arguments
+        self._memory_mb = memory_mb
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """The page as its scripts left it, as HTML.
@@ -121,11 +127,10 @@ class ChromiumBackend:
         proxy = await stack.enter_async_context(
             EgressProxy(self._gate.policy, self._resolver, connections_max=REQUESTS_MAX)
         )
-        browser = await self._launched(proxy.address, stack)
+        mark = f"--pincite-page={secrets.token_hex(8)}"
+        browser = await self._launched(proxy.address, mark, stack)
         visit = _BrowserVisit(self, request)
-        page = await visit.open(browser)
-        response = await visit.go(page, admission.url.sent)
-        html = await page.content()
+        response, page, html = await self._watched(mark, lambda: visit.run(browser, admission.url.sent))
         if len(html) > self._limits.html_max_bytes:
             raise TooLarge("the rendered page is too large", reason="decoded_too_large")
         final = await self._admit(request, page.url)  # scripts may have led elsewhere
@@ -145,7 +150,29 @@ class ChromiumBackend:
             note="rendered in a browser",
         )
 
-    async def _launched(self, proxy: str, stack: AsyncExitStack) -> "Browser":
+    async def _watched(self, mark: str, do: Callable[[], Awaitable[T]]) -> T:
+        """What `do` gives, unless the browser takes too much memory meanwhile. Errors: TooLarge `browser_memory`."""
+        ended = False
+        outcome: list[T | PinciteError] = []
+
+        async def watch() -> None:
+            nonlocal ended
+            ended = await end_above(mark, self._memory_mb)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            try:
+                outcome.append(await do())
+            except PinciteError as error:  # raised below, outside the group, which would wrap it
+                outcome.append(error)
+            group.cancel_scope.cancel()
+        if isinstance(outcome[0], PinciteError):
+            if ended:
+                raise TooLarge("the page takes too much memory to render", reason="browser_memory") from outcome[0]
+            raise outcome[0]
+        return outcome[0]
+
+    async def _launched(self, proxy: str, mark: str, stack: AsyncExitStack) -> "Browser":
         executable = self._executable or find_chromium()
         if executable is None:
             raise ExtraNotInstalled(
@@ -165,7 +192,7 @@ class ChromiumBackend:
                 executable_path=executable,
                 headless=True,
                 chromium_sandbox=os.geteuid() != 0,
-                args=list(self._arguments(proxy)),
+                args=[*self._arguments(proxy), mark],
                 env={"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"},
                 timeout=self._limits.render_total_s * 1000,
             )
@@ -183,6 +210,19 @@ class _BrowserVisit:
         self._request = request
         self._requests_left = REQUESTS_MAX
         self._refusal: PinciteError | None = None
+
+    async def run(self, browser: "Browser", url: str) -> "tuple[Response, Page, str]":
+        """The response of the main document, the page, and its HTML when it came to rest. Errors: as `go`."""
+        from playwright.async_api import Error
+
+        try:
+            page = await self.open(browser)
+            response = await self.go(page, url)
+            return response, page, await page.content()
+        except Error:
+            raise self._refusal or NetworkError(
+                "the browser broke off", reason="browser_failed", retryable=False
+            ) from None
 
     async def open(self, browser: "Browser") -> "Page":
         """A page in an incognito context without service workers, downloads, permissions or popups."""
