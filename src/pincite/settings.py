@@ -103,6 +103,15 @@ class Settings(BaseModel):
         {},
         description="What your contract with an engine allows: longest_cache_s, storable, shareable, attribution.",
     )
+    search_limits: dict[str, str] = Field(
+        {}, description='Rate limits of your plans as CALLS/SECONDS, several by comma: tavily = "1000/60".'
+    )
+    search_routes: dict[str, Names] = Field(
+        {}, description="Engines to ask first by intent (documentation, error, research, ...): best first."
+    )
+    search_gate_confidence: float = Field(
+        0.6, ge=0, le=1, description="From this confidence of the caller's own retrieval on, the web may be spared."
+    )
     search_deny_domains: Names = Field((), description="Domains that no search result may be from.")
     team_scope: str | None = Field(None, description="Scope that shares answers whose terms allow it.")
 

@@ -22,6 +22,16 @@ _AUTH_REST = timedelta(minutes=10)
 _MONTH_S = 30 * 86_400.0
 
 
+def label_of(name: str, account: str = "") -> str:
+    """What an account at an engine is called."""
+    return f"{name}#{account}" if account else name
+
+
+def limits_key(name: str, account: str = "") -> str:
+    """Under which name the limiter and the breaker know an account at an engine."""
+    return f"search:{label_of(name, account)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """One account at one engine. Several keys of an engine are several of these with different `account`."""
@@ -34,12 +44,12 @@ class Engine:
     @property
     def label(self) -> str:
         """The name, with the account where there are several."""
-        return f"{self.provider.name}#{self.account}" if self.account else self.provider.name
+        return label_of(self.provider.name, self.account)
 
     @property
     def key(self) -> str:
         """Name of its limits and of its breaker."""
-        return f"search:{self.label}"
+        return limits_key(self.provider.name, self.account)
 
 
 def engine_of(provider: "SearchProvider | Engine") -> Engine:

@@ -1,8 +1,10 @@
 """Builds the search front door: engines with their keys, the answer cache, the operator's contracts."""
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, cast
 
@@ -10,6 +12,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidSetting
 from pincite.ports import BatchSearchProvider, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.kept_open import KeptOpen
+from pincite.runtime.limiter import MemoryLimiter, Rate, within
 from pincite.settings import Settings
 from pincite.wiring.fetch_door import url_policy
 from pincite.wiring.registry import PROVIDERS, load
@@ -18,6 +21,9 @@ from pincite.wiring.sources import AUTO, LOCAL
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.search.catalogue import Terms
+    from pincite.search.intent import Intent
+    from pincite.search.provider import Surroundings
+    from pincite.search.router import Engine
     from pincite.search.service import SearchOptions, SearchService
 
 PLUGINS: Final = "pincite.search_providers"
@@ -47,16 +53,20 @@ async def build_search(
     if not libraries and not providers:
         return None
     from pincite.search.providers.local import LocalProvider
+    from pincite.search.router import engine_of
     from pincite.search.service import SearchService
 
-    engines: list[SearchProvider] = [LocalProvider(library, deadline_s=LOCAL_DEADLINE_S) for library in libraries]
-    engines += [provider(name, settings, clock, cache) for name in providers]
+    limiter = MemoryLimiter(clock)
+    engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
+    for name in providers:
+        engines += accounts(name, settings, clock, cache, limiter)
     cached = bool(providers) and settings.search_cache  # a local index answers as it is now, and faster than a cache
     shared = await kept.open(_team_cache(settings, clock)) if cached and settings.team_scope else None
-    options = search_options(settings, tuple(dict.fromkeys(engine.name for engine in engines)))
+    options = search_options(settings, tuple(dict.fromkeys(engine.provider.name for engine in engines)))
     service = SearchService(
         engines,
         clock=clock,
+        limiter=limiter,
         cache=cache if cached else None,
         shared_cache=shared,
         options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
@@ -64,31 +74,80 @@ async def build_search(
     return await kept.open(service)
 
 
-def provider(name: str, settings: Settings, clock: Clock, cache: Cache) -> SearchProvider:
-    """The adapter of one search engine, with its key and base URL from the settings.
+def accounts(name: str, settings: Settings, clock: Clock, cache: Cache, limiter: MemoryLimiter) -> "list[Engine]":
+    """The adapter of one search engine, once for each of its keys, with the limits and routes of the settings.
 
     Errors:
         InvalidInput: an unknown provider. InvalidSetting: a retired one, or no address. ProviderAuth: no key.
     """
-    from pincite.search.api import ProviderSettings
-    from pincite.search.batching import Batched
     from pincite.search.catalogue import card_of
     from pincite.search.provider import Surroundings
+    from pincite.search.router import Engine, limits_key
     from pincite.search.store import RawAnswers
 
     card = card_of(name)
+    card = replace(card, rates=_rates(name, settings) or card.rates, fit={**card.fit, **_fit(name, settings)})
+    secret = getattr(settings, f"{name}_api_key", None)
+    keys = [part.strip() for part in secret.get_secret_value().split(",") if part.strip()] if secret else [None]
+    keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings)).keep
+    engines = []
+    for number, key in enumerate(keys, start=1):
+        account = str(number) if len(keys) > 1 else ""
+        limited = limits_key(name, account)
+        limiter.configure(limited, *card.rates)
+        slow_down = partial(limiter.push_back, limited)
+        around = Surroundings(clock, policy=url_policy(settings), keep=keep, slow_down=slow_down)
+        engines.append(Engine(provider(name, key, settings, around), card, account))
+    return engines
+
+
+def provider(name: str, key: str | None, settings: Settings, around: "Surroundings") -> SearchProvider:
+    """The adapter of one search engine for one key. Errors: as `accounts`."""
+    from pincite.search.api import ProviderSettings
+    from pincite.search.batching import Batched
+    from pincite.search.catalogue import card_of
+
+    card = card_of(name)
     adapter = load({**_plugins(), **PROVIDERS}, name, "search provider")
-    key = getattr(settings, f"{name}_api_key", None)
     # The search and reader APIs of one vendor may live at different places.
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
     if not own and not card.base_url and name in PROVIDERS:
         raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
-    keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings)).keep
-    made: SearchProvider = adapter(
-        ProviderSettings(own or card.base_url, api_key=key.get_secret_value() if key else None),
-        Surroundings(clock, policy=url_policy(settings), keep=keep),
-    )
-    return Batched(cast("BatchSearchProvider", made), clock) if hasattr(made, "search_many") else made
+    made: SearchProvider = adapter(ProviderSettings(own or card.base_url, api_key=key), around)
+    return Batched(cast("BatchSearchProvider", made), around.clock) if hasattr(made, "search_many") else made
+
+
+def _rates(name: str, settings: Settings) -> tuple[Rate, ...]:
+    """The limits of the operator's plan, or none. Errors: InvalidSetting."""
+    rates = []
+    for part in filter(None, settings.search_limits.get(name, "").split(",")):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)\s*", part)
+        if found is None or not float(found[1]) or not float(found[2]):
+            raise InvalidSetting(
+                f"search_limits of {name}: {part!r} is not CALLS/SECONDS",
+                hint='For instance "50/1,20000/2592000".',
+                context={"setting": "search_limits"},
+            )
+        rates.append(within(float(found[1]), float(found[2])))
+    return tuple(rates)
+
+
+def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
+    """How well the engine suits the intents that the operator routes. Errors: InvalidSetting."""
+    from pincite.search.intent import Intent
+
+    unknown = set(settings.search_routes) - {intent.value for intent in Intent}
+    if unknown:
+        raise InvalidSetting(
+            f"search_routes: there is no intent {sorted(unknown)[0]!r}",
+            hint=f"Known: {', '.join(intent.value for intent in Intent)}.",
+            context={"setting": "search_routes"},
+        )
+    return {
+        Intent(intent): max(1.0 - 0.06 * names.index(name), 0.61)  # a step is wider than the margin of equal fit
+        for intent, names in settings.search_routes.items()
+        if name in names
+    }
 
 
 def within_budget(search: "SearchService | None", ledger: Ledger, budget: Budget) -> Search | None:
@@ -101,6 +160,7 @@ def within_budget(search: "SearchService | None", ledger: Ledger, budget: Budget
 def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions":
     """The settings of the front door; engines that were named are fused, `auto` is routed."""
     from pincite.search.filters import QualityRules
+    from pincite.search.gate import GateRules
     from pincite.search.service import AUTO as ROUTED
     from pincite.search.service import SearchOptions
     from pincite.search.store import Scopes
@@ -113,6 +173,7 @@ def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions
         pace_usd_per_month=settings.search_pace_usd_per_month,
         near_duplicates=settings.search_near_duplicates,
         quality=QualityRules(deny_domains=settings.search_deny_domains, keep_undated=settings.keep_undated),
+        gate=GateRules(min_confidence=settings.search_gate_confidence),
         terms=search_contracts(settings),
     )
 
