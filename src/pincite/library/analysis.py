@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote, urlsplit
 
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, stem, words
@@ -36,6 +37,13 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
 def index_terms(text: str) -> list[str]:
     """All terms of `text` in order, with repetitions; stop words are left out."""
     return [term for word in words(fold(text).text) for term in _terms_of_word(word)]
+
+
+def address_terms(url: str) -> list[str]:
+    """The words of a page's host and path; what marks up the file name is left out."""
+    parts = urlsplit(url)
+    path = unquote(parts.path).rsplit(".", 1)[0] if "." in parts.path.rsplit("/", 1)[-1] else unquote(parts.path)
+    return index_terms(re.sub(r"[^\w]+", " ", f"{(parts.hostname or '').removeprefix('www.')} {path}"))
 
 
 def query_terms(text: str, limit: int = 256) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from pincite.domain.errors import PinciteError
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, Skipped
+from pincite.library.analysis import address_terms
 from pincite.library.folder import FileEntry, Source, list_files, pages_of
 from pincite.library.ranking import FIELD_WEIGHTS
 from pincite.library.reading import PreparedPage, Unread, read_all
@@ -90,7 +91,8 @@ class Update:
                 self._read_changed(progress)
                 self._finish_files()
                 self._mark_current()
-                self._keep_totals()
+                if self._tally.added or self._tally.removed:
+                    self._keep_totals()
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
@@ -108,7 +110,8 @@ class Update:
         if row is not None and row[0] == identity:
             return
         self._db.execute("BEGIN IMMEDIATE")
-        self._db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')")
+        for index in ("passage_terms", "page_terms"):
+            self._db.execute(f"INSERT INTO {index} ({index}) VALUES ('delete-all')")  # noqa: S608  # names from above
         for table in ("passages", "pages", "files", "skipped", "page_names"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  # names from the line above
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
@@ -234,12 +237,27 @@ class Update:
                 "INSERT INTO passage_terms (rowid, title, headings, body) VALUES (?,?,?,?)",
                 (row.lastrowid, prepared.title_terms, passage.headings, passage.body),
             )
+        self._index_page(page_id, None)
         self._db.executemany(
             "INSERT OR IGNORE INTO page_names VALUES (?,?,?,?)",
             ((name.key, page_id, name.text, name.expansion) for name in prepared.names),
         )
 
+    def _index_page(self, page_id: int, command: str | None) -> None:
+        """Put the page's terms into the page index, or take the same ones out of it."""
+        self._db.execute(
+            "INSERT INTO page_terms (page_terms, rowid, title, address, body)"
+            " SELECT ?, page_id, max(passages.title), ?, group_concat(body, ' ')"
+            " FROM (SELECT * FROM passages WHERE page_id = ? ORDER BY passage_id) AS passages",
+            (command, self._address(page_id), page_id),
+        )
+
+    def _address(self, page_id: int) -> str:
+        row = self._db.execute("SELECT url FROM pages WHERE page_id = ?", (page_id,)).fetchone()
+        return " ".join(address_terms(row[0])) if row else ""
+
     def _drop_page(self, page_id: int) -> None:
+        self._index_page(page_id, "delete")
         self._db.execute(
             "INSERT INTO passage_terms (passage_terms, rowid, title, headings, body)"
             " SELECT 'delete', passage_id, title, headings, body FROM passages WHERE page_id = ?",
@@ -308,6 +326,8 @@ class Update:
         row = self._db.execute(f"SELECT count(*), {lengths} FROM passages").fetchone()  # noqa: S608  # our field names
         totals = json.dumps([row[0], {name: mean or 1.0 for name, mean in zip(FIELD_WEIGHTS, row[1:], strict=True)}])
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
+        self._db.execute("DELETE FROM frequencies")
+        self._db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")
 
     def _pages_in(self, file_id: int) -> int:
         return int(self._db.execute("SELECT count(*) FROM pages WHERE file_id = ?", (file_id,)).fetchone()[0])

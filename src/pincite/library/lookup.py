@@ -5,27 +5,41 @@ import re
 import sqlite3
 import zlib
 from collections import OrderedDict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from pincite.domain.library import Name, PageHit, Passage, PassageKind
+from pincite.domain.library import Name, PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
 from pincite.library.analysis import index_terms, is_identifier, query_terms
-from pincite.library.ranking import FIELD_WEIGHTS, Fields, Statistics, score
+from pincite.library.ranking import (
+    FEEDBACK_PASSAGES,
+    FEEDBACK_SHARE,
+    FIELD_WEIGHTS,
+    PAGE_WEIGHT,
+    Fields,
+    Statistics,
+    boosted,
+    feedback_terms,
+    match_of,
+    places_of,
+    term_score,
+)
+from pincite.library.snippets import snippet
 from pincite.text.normalise import fold
-from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
 from pincite.urls.domains import host_matches
 
 CANDIDATES = 300
-SNIPPET_CHARS = 400
 _MAX_TERMS = 40
+_SURE_TERMS = 3
+_COMMON = 0.03
 _TEXTS_KEPT = 128
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
 _LONGEST_NAME_WORDS = 6
-_SECOND_PASSAGE = 0.15
+_NEXT_PASSAGES = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,9 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A passage as stored, before and after scoring."""
+    """A passage as stored."""
 
+    passage_id: int
     page_id: int
     start: int
     end: int
@@ -50,46 +65,68 @@ class _Candidate:
     fields: Fields
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A candidate with its score."""
+
+    score: float
+    match: PassageMatch
+    candidate: _Candidate
+    page: _Page
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as terms: with weights, and the words of its own in their order."""
+
+    terms: dict[str, float]
+    order: tuple[str, ...]
+    statistics: Statistics
+
+
 class Lookup:
     """Reads one index through one connection; not safe for several threads at a time."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self._totals: tuple[int, dict[str, float]] | None = None
         self._texts: OrderedDict[int, str] = OrderedDict()
 
     def forget(self) -> None:
         """Drop what was remembered of an index that has changed."""
-        self._totals = None
         self._texts.clear()
 
     def passages(self, text: str, limit: int) -> tuple[Passage, ...]:
         """The best passages for the text, best first."""
-        scored = self._scored(text)[:limit]
-        return tuple(replace(passage, rank=rank) for rank, passage in enumerate(scored, 1))
+        ranked = self._ranked(text, Constraints())[: max(limit, 0)]
+        return tuple(self._passage(item, rank) for rank, item in enumerate(ranked, 1))
 
     def pages(self, query: Query) -> tuple[PageHit, ...]:
-        """The best pages: each counts as its best passage, plus a little for the next ones."""
-        groups: dict[str, list[Passage]] = {}
-        for passage in self._scored(query.text, query.constraints):
-            groups.setdefault(passage.url, []).append(passage)
-        hits = [
+        """The best pages: each counts as its best passage, plus a little for the next two."""
+        groups: dict[str, list[_Ranked]] = {}
+        for item in self._ranked(query.text, query.constraints):
+            groups.setdefault(item.page.url, []).append(item)
+
+        def value(url: str) -> float:
+            found = groups[url]
+            return found[0].score + _NEXT_PASSAGES * sum(item.score for item in found[1:3])
+
+        prefer = query.constraints.prefer_domains
+        best = sorted(groups, key=lambda url: (-host_matches(_host(url), prefer), -value(url), url))
+        return tuple(
             PageHit(
                 url=url,
-                title=found[0].title,
-                snippet=_snippet(found[0].text, query.text),
-                score=found[0].score + _SECOND_PASSAGE * sum(p.score for p in found[1:3]),
-                published_at=found[0].published_at,
+                title=groups[url][0].page.title,
+                snippet=snippet(self._body(groups[url][0].candidate), query.text),
+                score=value(url),
+                published_at=groups[url][0].page.published_at,
             )
-            for url, found in groups.items()
-        ]
-        hits.sort(key=lambda hit: (-_preferred(hit.url, query.constraints), -hit.score, hit.url))
-        return tuple(hits[: query.max_results])
+            for url in best[: max(query.max_results, 0)]
+        )
 
     def document_frequency(self, term: str) -> int:
         """On how many passages the term occurs; of several words, the rarest counts."""
-        counts = [self._frequency(t) for t in index_terms(term)]
-        return min(counts, default=0)
+        terms = index_terms(term)
+        return min(self._frequencies(terms).values()) if terms else 0
 
     def names_in(self, text: str) -> tuple[Name, ...]:
         """Names of the library in the text: the longest at each place."""
@@ -107,77 +144,89 @@ class Lookup:
                 position += 1
         return tuple(dict.fromkeys(found))
 
-    # ---- inside -------------------------------------------------------------------------------------------
+    # ---- ranking ------------------------------------------------------------------------------------------
 
-    def _scored(self, text: str, constraints: Constraints | None = None) -> list[Passage]:
+    def _ranked(self, text: str, constraints: Constraints) -> list[_Ranked]:
+        """Candidates by the question's own terms and by these with feedback, the two scores added."""
+        asked = self._asked(text)
+        if not asked.terms:
+            return []
+        allowed: dict[int, _Page | None] = {}
+        first = self._scored(asked, constraints, allowed)
+        if not first:
+            return []
+        best = [(item.score, item.candidate.fields) for item in first[:FEEDBACK_PASSAGES]]
+        more = self._with_feedback(asked, best)
+        if more is asked:
+            return first
+        second = self._scored(more, constraints, allowed)
+        return _blended(first, second)
+
+    def _asked(self, text: str) -> _Asked:
         order = query_terms(text)
         statistics = self._statistics(order)
-        known = sorted((t for t in order if statistics.frequencies[t]), key=lambda t: -statistics.idf(t))
-        if not known:
-            return []
+        known = sorted((t for t in order if statistics.frequencies[t]), key=lambda t: statistics.frequencies[t])
         terms = dict.fromkeys(known[:_MAX_TERMS], 1.0)
-        order = tuple(term for term in order if term in terms)
-        pages: dict[int, _Page | None] = {}
-        scored = []
-        for candidate in self._candidates(order):
-            if candidate.page_id not in pages:
-                pages[candidate.page_id] = self._page(candidate.page_id, constraints)
-            if pages[candidate.page_id] is not None:
-                scored.append((*score(terms, order, candidate.fields, statistics), candidate))
-        scored.sort(key=lambda item: (-item[0], item[2].page_id, item[2].start))
-        result = []
-        for value, match, candidate in scored:
-            page = pages[candidate.page_id]
+        return _Asked(terms, tuple(term for term in order if term in terms), statistics)
+
+    def _with_feedback(self, asked: _Asked, best: Sequence[tuple[float, Fields]]) -> _Asked:
+        wanted = {term for _, fields in best for term in (*fields.body, *fields.title)}
+        statistics = self._statistics(wanted | set(asked.order))
+        added = feedback_terms(best, asked.terms.keys(), statistics)
+        return _Asked({**added, **asked.terms}, asked.order, statistics) if added else asked
+
+    def _scored(self, asked: _Asked, constraints: Constraints, allowed: dict[int, _Page | None]) -> list[_Ranked]:
+        around = self._page_scores(asked)
+        ranked = []
+        for candidate in self._candidates(asked):
+            if candidate.page_id not in allowed:
+                allowed[candidate.page_id] = self._page(candidate.page_id, constraints)
+            page = allowed[candidate.page_id]
             if page is None:
                 continue
-            body = self._text(candidate.page_id)[candidate.start : candidate.end]
-            result.append(
-                Passage(
-                    url=page.url,
-                    title=page.title,
-                    document_id=page.document_id,
-                    start=candidate.start,
-                    end=candidate.end,
-                    text=body,
-                    section=tuple(json.loads(candidate.section)),
-                    kind=PassageKind(candidate.kind),
-                    score=value,
-                    rank=0,
-                    published_at=page.published_at,
-                    match=replace(match, quantities=len(_NUMBER.findall(body)), dates=len(_DATE.findall(body))),
-                )
-            )
-        return result
+            places = places_of(asked.terms.keys(), candidate.fields)
+            match = match_of(asked.order, places, asked.statistics)
+            score = boosted(term_score(asked.terms, places, candidate.fields, asked.statistics), match)
+            ranked.append(_Ranked(score + PAGE_WEIGHT * around.get(candidate.page_id, 0.0), match, candidate, page))
+        ranked.sort(key=_by_score)
+        return ranked
 
-    def _candidates(self, terms: tuple[str, ...]) -> list[_Candidate]:
-        wanted = " OR ".join(f'"{term}"' for term in terms)
+    def _candidates(self, asked: _Asked) -> list[_Candidate]:
         rows = self._db.execute(
-            'SELECT p.page_id, p.start, p."end", p.kind, p.section, p.title, p.headings, p.body'
+            'SELECT p.passage_id, p.page_id, p.start, p."end", p.kind, p.section, p.title, p.headings, p.body'
             " FROM (SELECT rowid FROM passage_terms WHERE passage_terms MATCH ?"
             "       AND rank MATCH 'bm25(2.0, 1.6, 1.0)' ORDER BY rank LIMIT ?) AS c"
             " JOIN passages AS p ON p.passage_id = c.rowid",
-            (wanted, CANDIDATES),
+            (_any_of(_telling(asked)), CANDIDATES),
         )
         return [
-            _Candidate(
-                page_id, start, end, kind, section,
-                Fields(tuple(title.split()), tuple(headings.split()), tuple(body.split())),
-            )
-            for page_id, start, end, kind, section, title, headings, body in rows
-        ]  # fmt: skip
+            _Candidate(passage_id, page_id, start, end, kind, section, Fields(*(tuple(t.split()) for t in terms)))
+            for passage_id, page_id, start, end, kind, section, *terms in rows.fetchall()
+        ]
 
-    def _statistics(self, terms: tuple[str, ...]) -> Statistics:
-        if self._totals is None:
-            row = self._db.execute("SELECT value FROM meta WHERE key = 'totals'").fetchone()
-            self._totals = tuple(json.loads(row[0])) if row else (0, dict.fromkeys(FIELD_WEIGHTS, 1.0))
-        count, lengths = self._totals
-        return Statistics(count, lengths, {term: self._frequency(term) for term in terms})
+    def _page_scores(self, asked: _Asked) -> dict[int, float]:
+        """BM25 of whole pages for the question's own terms, by page."""
+        rows = self._db.execute(
+            "SELECT rowid, -bm25(page_terms, 3.0, 1.0, 1.0) FROM page_terms WHERE page_terms MATCH ?",
+            (_any_of(asked.order),),
+        )
+        return dict(rows.fetchall())
 
-    def _frequency(self, term: str) -> int:
-        row = self._db.execute("SELECT doc FROM passage_vocabulary WHERE term = ?", (term,)).fetchone()
-        return int(row[0]) if row else 0
+    # ---- what is stored -----------------------------------------------------------------------------------
 
-    def _page(self, page_id: int, constraints: Constraints | None) -> _Page | None:
+    def _statistics(self, terms: Collection[str]) -> Statistics:
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'totals'").fetchone()
+        count, lengths = json.loads(row[0]) if row else (0, dict.fromkeys(FIELD_WEIGHTS, 1.0))
+        return Statistics(count, lengths, self._frequencies(terms))
+
+    def _frequencies(self, terms: Collection[str]) -> dict[str, int]:
+        rows = self._db.execute(
+            "SELECT term, passages FROM frequencies WHERE term IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(terms)),),
+        )
+        return {**dict.fromkeys(terms, 0), **dict(rows.fetchall())}
+
+    def _page(self, page_id: int, constraints: Constraints) -> _Page | None:
         row = self._db.execute(
             "SELECT url, title, document_id, published_at FROM pages WHERE page_id = ? AND is_current = 1", (page_id,)
         ).fetchone()
@@ -185,9 +234,28 @@ class Lookup:
             return None
         url, title, document_id, published = row
         page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None)
-        return page if constraints is None or _allowed(page, constraints) else None
+        return page if _allowed(page, constraints) else None
 
-    def _text(self, page_id: int) -> str:
+    def _passage(self, item: _Ranked, rank: int) -> Passage:
+        candidate, page = item.candidate, item.page
+        body = self._body(candidate)
+        return Passage(
+            url=page.url,
+            title=page.title,
+            document_id=page.document_id,
+            start=candidate.start,
+            end=candidate.end,
+            text=body,
+            section=tuple(json.loads(candidate.section)),
+            kind=PassageKind(candidate.kind),
+            score=item.score,
+            rank=rank,
+            published_at=page.published_at,
+            match=replace(item.match, quantities=len(_NUMBER.findall(body)), dates=len(_DATE.findall(body))),
+        )
+
+    def _body(self, candidate: _Candidate) -> str:
+        page_id = candidate.page_id
         text = self._texts.get(page_id)
         if text is None:
             row = self._db.execute("SELECT text FROM pages WHERE page_id = ?", (page_id,)).fetchone()
@@ -197,7 +265,7 @@ class Lookup:
                 self._texts.popitem(last=False)
         else:
             self._texts.move_to_end(page_id)
-        return text
+        return text[candidate.start : candidate.end]
 
     def _name(self, written: list[str], position: int) -> Name | None:
         """The library's name for these words. One plain word counts only where the asker writes it as a name."""
@@ -215,9 +283,43 @@ class Lookup:
         return name if as_name or not plain else None
 
 
+def _by_score(item: _Ranked) -> tuple[float, int]:
+    return (-item.score, item.candidate.passage_id)
+
+
+def _blended(first: Sequence[_Ranked], second: Sequence[_Ranked]) -> list[_Ranked]:
+    """Both rankings as one; each is scaled by its best, so that neither is louder."""
+    scores: dict[int, float] = {}
+    items: dict[int, _Ranked] = {}
+    for ranking, share in ((second, FEEDBACK_SHARE), (first, 1 - FEEDBACK_SHARE)):
+        for item in ranking:
+            key = item.candidate.passage_id
+            scores[key] = scores.get(key, 0.0) + share * item.score / ranking[0].score
+            items[key] = item
+    scale = first[0].score
+    return sorted((replace(item, score=scale * scores[key]) for key, item in items.items()), key=_by_score)
+
+
+def _telling(asked: _Asked) -> list[str]:
+    """The terms that candidates are looked up by: common ones only score, unless there is nothing rarer."""
+    frequency = asked.statistics.frequencies
+    own = sorted(asked.order, key=lambda term: frequency[term])
+    limit = asked.statistics.passages * _COMMON
+    chosen = [term for rank, term in enumerate(own) if rank < _SURE_TERMS or frequency[term] <= limit]
+    return chosen + [term for term in asked.terms if term not in asked.order]
+
+
+def _any_of(terms: Collection[str]) -> str:
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "").lower()
+
+
 def _allowed(page: _Page, constraints: Constraints) -> bool:
     """Whether the constraints let the page in; a page without a date is kept."""
-    host = (urlsplit(page.url).hostname or "").lower()
+    host = _host(page.url)
     if constraints.include_domains and not host_matches(host, constraints.include_domains):
         return False
     if host_matches(host, constraints.exclude_domains):
@@ -226,27 +328,3 @@ def _allowed(page: _Page, constraints: Constraints) -> bool:
         return True
     day = page.published_at.date()
     return not ((constraints.since and day < constraints.since) or (constraints.until and day > constraints.until))
-
-
-def _preferred(url: str, constraints: Constraints) -> bool:
-    host = (urlsplit(url).hostname or "").lower()
-    return host_matches(host, constraints.prefer_domains)
-
-
-def _snippet(text: str, question: str) -> str:
-    """The run of whole sentences, at most 400 characters, that holds most of the question's words."""
-    wanted = set(query_terms(question))
-    spans = [span for span in sentences(text) if span.end > span.start]
-    best, best_value = "", -1.0
-    for first, span in enumerate(spans):
-        last = first
-        while last + 1 < len(spans) and spans[last + 1].end - span.start <= SNIPPET_CHARS:
-            last += 1
-        piece = text[span.start : spans[last].end]
-        value = len(wanted & set(index_terms(piece))) - 0.01 * first
-        if value > best_value:
-            best, best_value = piece, value
-    flat = " ".join((best or text).split())
-    if len(flat) <= SNIPPET_CHARS:
-        return flat
-    return flat[: SNIPPET_CHARS - 1].rsplit(" ", 1)[0] + "…"

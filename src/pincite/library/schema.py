@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 
-LAYOUT = 1
+LAYOUT = 2
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -37,6 +37,9 @@ CREATE INDEX IF NOT EXISTS passages_page ON passages (page_id);
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_terms USING fts5(
     title, headings, body, content='passages', content_rowid='passage_id',
     tokenize="unicode61 remove_diacritics 0 tokenchars '_.,'");
+CREATE VIRTUAL TABLE IF NOT EXISTS page_terms USING fts5(
+    title, address, body, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '_.,'");
+CREATE TABLE IF NOT EXISTS frequencies (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_vocabulary USING fts5vocab('passage_terms', 'row');
 CREATE TABLE IF NOT EXISTS page_names (
     key TEXT NOT NULL, page_id INTEGER NOT NULL, text TEXT NOT NULL, expansion TEXT NOT NULL,
