@@ -1,11 +1,12 @@
 """Questions to an index that is there: passages, pages, frequencies, names."""
 
+import heapq
 import json
 import re
 import sqlite3
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -31,10 +32,16 @@ from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, words
 from pincite.urls.domains import host_matches
 
-CANDIDATES = 300
+CANDIDATES = 200
 _MAX_TERMS = 40
-_SURE_TERMS = 3
-_COMMON = 0.03
+_SURE_TERMS = 4
+_COMMON = 0.05
+_ANYWHERE = Constraints()
+_LOOKED_AT = 120
+_NOT_LOOKED_AT = PassageMatch()
+_BEST_PAGES = 40
+_SURE_PAGES = 5
+_PAGES_KEPT = 20_000
 _TEXTS_KEPT = 128
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
@@ -84,44 +91,57 @@ class _Asked:
     statistics: Statistics
 
 
+@dataclass(frozen=True, slots=True)
+class _Rankings:
+    """Passages by both looks at the question, and by the second one alone."""
+
+    blended: list[_Ranked]
+    fed: list[_Ranked]
+
+
 class Lookup:
     """Reads one index through one connection; not safe for several threads at a time."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self._texts: OrderedDict[int, str] = OrderedDict()
+        self._pages: dict[int, _Page | None] = {}
 
     def forget(self) -> None:
         """Drop what was remembered of an index that has changed."""
         self._texts.clear()
+        self._pages.clear()
 
     def passages(self, text: str, limit: int) -> tuple[Passage, ...]:
         """The best passages for the text, best first."""
-        ranked = self._ranked(text, Constraints())[: max(limit, 0)]
+        ranked = self._ranked(text, Constraints()).blended[: max(limit, 0)]
         return tuple(self._passage(item, rank) for rank, item in enumerate(ranked, 1))
 
     def pages(self, query: Query) -> tuple[PageHit, ...]:
-        """The best pages: each counts as its best passage, plus a little for the next two."""
-        groups: dict[str, list[_Ranked]] = {}
-        for item in self._ranked(query.text, query.constraints):
-            groups.setdefault(item.page.url, []).append(item)
+        """The best pages: each counts as its best passage, plus a little for the next two.
 
-        def value(url: str) -> float:
-            found = groups[url]
-            return found[0].score + _NEXT_PASSAGES * sum(item.score for item in found[1:3])
-
+        The first few are those of the blended ranking; below, feedback alone finds more of what a second step of
+        the question needs, and the order follows it rather than the scores.
+        """
+        rankings = self._ranked(query.text, query.constraints)
+        blended, fed = _by_page(rankings.blended), _by_page(rankings.fed)
+        sure = list(blended)[:_SURE_PAGES]
+        order = dict.fromkeys([*sure, *fed, *blended])
         prefer = query.constraints.prefer_domains
-        best = sorted(groups, key=lambda url: (-host_matches(_host(url), prefer), -value(url), url))
-        return tuple(
-            PageHit(
-                url=url,
-                title=groups[url][0].page.title,
-                snippet=snippet(self._body(groups[url][0].candidate), query.text),
-                score=value(url),
-                published_at=groups[url][0].page.published_at,
+        best = sorted(order, key=lambda url: not host_matches(_host(url), prefer)) if prefer else list(order)
+        hits = []
+        for url in best[: max(query.max_results, 0)]:
+            top = blended[url][0]
+            hits.append(
+                PageHit(
+                    url=url,
+                    title=top.page.title,
+                    snippet=snippet(self._body(top.candidate), query.text),
+                    score=_page_value(blended[url]),
+                    published_at=top.page.published_at,
+                )
             )
-            for url in best[: max(query.max_results, 0)]
-        )
+        return tuple(hits)
 
     def document_frequency(self, term: str) -> int:
         """On how many passages the term occurs; of several words, the rarest counts."""
@@ -146,21 +166,21 @@ class Lookup:
 
     # ---- ranking ------------------------------------------------------------------------------------------
 
-    def _ranked(self, text: str, constraints: Constraints) -> list[_Ranked]:
-        """Candidates by the question's own terms and by these with feedback, the two scores added."""
+    def _ranked(self, text: str, constraints: Constraints) -> _Rankings:
+        """Candidates by the question's own terms and by these with feedback, blended, and by the latter alone."""
         asked = self._asked(text)
         if not asked.terms:
-            return []
-        allowed: dict[int, _Page | None] = {}
-        first = self._scored(asked, constraints, allowed)
+            return _Rankings([], [])
+        around = self._page_scores(asked)
+        first = self._scored(asked, constraints, around)
         if not first:
-            return []
+            return _Rankings([], [])
         best = [(item.score, item.candidate.fields) for item in first[:FEEDBACK_PASSAGES]]
         more = self._with_feedback(asked, best)
         if more is asked:
-            return first
-        second = self._scored(more, constraints, allowed)
-        return _blended(first, second)
+            return _Rankings(first, first)
+        second = self._scored(more, constraints, around, first)
+        return _Rankings(_blended(first, second), second)
 
     def _asked(self, text: str) -> _Asked:
         order = query_terms(text)
@@ -170,39 +190,73 @@ class Lookup:
         return _Asked(terms, tuple(term for term in order if term in terms), statistics)
 
     def _with_feedback(self, asked: _Asked, best: Sequence[tuple[float, Fields]]) -> _Asked:
-        wanted = {term for _, fields in best for term in (*fields.body, *fields.title)}
+        wanted = {term for _, fields in best for text in (fields.body, fields.title) for term in text.split()}
         statistics = self._statistics(wanted | set(asked.order))
         added = feedback_terms(best, asked.terms.keys(), statistics)
         return _Asked({**added, **asked.terms}, asked.order, statistics) if added else asked
 
-    def _scored(self, asked: _Asked, constraints: Constraints, allowed: dict[int, _Page | None]) -> list[_Ranked]:
-        around = self._page_scores(asked)
-        ranked = []
-        for candidate in self._candidates(asked):
-            if candidate.page_id not in allowed:
-                allowed[candidate.page_id] = self._page(candidate.page_id, constraints)
-            page = allowed[candidate.page_id]
-            if page is None:
+    def _scored(
+        self,
+        asked: _Asked,
+        constraints: Constraints,
+        around: Mapping[int, float],
+        earlier: Sequence[_Ranked] = (),
+    ) -> list[_Ranked]:
+        """Candidates, those of an earlier look included, scored; how words stand together counts for the best."""
+        known = {item.candidate.passage_id: item.match for item in earlier}
+        found = []
+        candidates = {item.candidate.passage_id: item.candidate for item in earlier}
+        candidates.update(self._more_candidates(asked) if earlier else self._candidates(asked, around))
+        for candidate in candidates.values():
+            page = self._page(candidate.page_id)
+            if page is None or not _allowed(page, constraints):
                 continue
-            places = places_of(asked.terms.keys(), candidate.fields)
-            match = match_of(asked.order, places, asked.statistics)
-            score = boosted(term_score(asked.terms, places, candidate.fields, asked.statistics), match)
-            ranked.append(_Ranked(score + PAGE_WEIGHT * around.get(candidate.page_id, 0.0), match, candidate, page))
+            score = term_score(asked.terms, candidate.fields, asked.statistics)
+            found.append((score + PAGE_WEIGHT * around.get(candidate.page_id, 0.0), score, candidate, page))
+        found.sort(key=lambda item: (-item[0], item[2].passage_id))
+        ranked = []
+        for rank, (total, score, candidate, page) in enumerate(found):
+            match = known.get(candidate.passage_id, _NOT_LOOKED_AT)
+            if match is _NOT_LOOKED_AT and rank < _LOOKED_AT:
+                match = match_of(asked.order, places_of(asked.order, candidate.fields), asked.statistics)
+            ranked.append(_Ranked(total - score + boosted(score, match), match, candidate, page))
         ranked.sort(key=_by_score)
         return ranked
 
-    def _candidates(self, asked: _Asked) -> list[_Candidate]:
+    def _more_candidates(self, asked: _Asked) -> dict[int, _Candidate]:
+        """The best passages for the words that feedback added, with the question's own most telling ones."""
+        words = _any_of([*_telling(asked)[:_SURE_TERMS], *(term for term in asked.terms if term not in asked.order)])
+        return self._stored(self._best(words))
+
+    def _best(self, words: str) -> list[tuple[int]]:
+        return self._db.execute(
+            "SELECT rowid FROM passage_terms WHERE passage_terms MATCH ? AND rank MATCH 'bm25(2.0, 1.6, 1.0)'"
+            " ORDER BY rank LIMIT ?",
+            (words, CANDIDATES),
+        ).fetchall()
+
+    def _candidates(self, asked: _Asked, around: Mapping[int, float]) -> dict[int, _Candidate]:
+        """The best passages of the whole library by SQLite's BM25, and those of the best pages."""
+        words = _any_of(_telling(asked))
+        pages = heapq.nsmallest(_BEST_PAGES, around, key=lambda page_id: (-around[page_id], page_id))
+        inside = self._db.execute(
+            "SELECT rowid FROM passage_terms WHERE passage_terms MATCH ? AND +rowid IN"
+            " (SELECT passage_id FROM passages WHERE page_id IN (SELECT value FROM json_each(?)))"
+            " ORDER BY bm25(passage_terms, 2.0, 1.6, 1.0) LIMIT ?",
+            (words, json.dumps(pages), CANDIDATES),
+        ).fetchall()
+        return self._stored([*self._best(words), *inside])
+
+    def _stored(self, ids: Iterable[tuple[int]]) -> dict[int, _Candidate]:
         rows = self._db.execute(
-            'SELECT p.passage_id, p.page_id, p.start, p."end", p.kind, p.section, p.title, p.headings, p.body'
-            " FROM (SELECT rowid FROM passage_terms WHERE passage_terms MATCH ?"
-            "       AND rank MATCH 'bm25(2.0, 1.6, 1.0)' ORDER BY rank LIMIT ?) AS c"
-            " JOIN passages AS p ON p.passage_id = c.rowid",
-            (_any_of(_telling(asked)), CANDIDATES),
-        )
-        return [
-            _Candidate(passage_id, page_id, start, end, kind, section, Fields(*(tuple(t.split()) for t in terms)))
-            for passage_id, page_id, start, end, kind, section, *terms in rows.fetchall()
-        ]
+            'SELECT passage_id, page_id, start, "end", kind, section, title, headings, body FROM passages'
+            " WHERE passage_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted({passage_id for (passage_id,) in ids})),),
+        ).fetchall()
+        return {
+            passage_id: _Candidate(passage_id, page_id, start, end, kind, section, Fields(title, headings, body))
+            for passage_id, page_id, start, end, kind, section, title, headings, body in rows
+        }
 
     def _page_scores(self, asked: _Asked) -> dict[int, float]:
         """BM25 of whole pages for the question's own terms, by page."""
@@ -226,15 +280,20 @@ class Lookup:
         )
         return {**dict.fromkeys(terms, 0), **dict(rows.fetchall())}
 
-    def _page(self, page_id: int, constraints: Constraints) -> _Page | None:
+    def _page(self, page_id: int) -> _Page | None:
+        if page_id in self._pages:
+            return self._pages[page_id]
         row = self._db.execute(
             "SELECT url, title, document_id, published_at FROM pages WHERE page_id = ? AND is_current = 1", (page_id,)
         ).fetchone()
-        if row is None:
-            return None
-        url, title, document_id, published = row
-        page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None)
-        return page if _allowed(page, constraints) else None
+        page = None
+        if row is not None:
+            url, title, document_id, published = row
+            page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None)
+        if len(self._pages) >= _PAGES_KEPT:
+            self._pages.clear()
+        self._pages[page_id] = page
+        return page
 
     def _passage(self, item: _Ranked, rank: int) -> Passage:
         candidate, page = item.candidate, item.page
@@ -283,6 +342,18 @@ class Lookup:
         return name if as_name or not plain else None
 
 
+def _page_value(found: Sequence[_Ranked]) -> float:
+    return found[0].score + _NEXT_PASSAGES * sum(item.score for item in found[1:3])
+
+
+def _by_page(ranked: Sequence[_Ranked]) -> dict[str, list[_Ranked]]:
+    """The passages of each page, best page first."""
+    groups: dict[str, list[_Ranked]] = {}
+    for item in ranked:
+        groups.setdefault(item.page.url, []).append(item)
+    return dict(sorted(groups.items(), key=lambda group: (-_page_value(group[1]), group[0])))
+
+
 def _by_score(item: _Ranked) -> tuple[float, int]:
     return (-item.score, item.candidate.passage_id)
 
@@ -301,12 +372,11 @@ def _blended(first: Sequence[_Ranked], second: Sequence[_Ranked]) -> list[_Ranke
 
 
 def _telling(asked: _Asked) -> list[str]:
-    """The terms that candidates are looked up by: common ones only score, unless there is nothing rarer."""
+    """The question's terms that candidates are looked up by, rarest first; common ones only score."""
     frequency = asked.statistics.frequencies
     own = sorted(asked.order, key=lambda term: frequency[term])
     limit = asked.statistics.passages * _COMMON
-    chosen = [term for rank, term in enumerate(own) if rank < _SURE_TERMS or frequency[term] <= limit]
-    return chosen + [term for term in asked.terms if term not in asked.order]
+    return [term for rank, term in enumerate(own) if rank < _SURE_TERMS or frequency[term] <= limit]
 
 
 def _any_of(terms: Collection[str]) -> str:
@@ -319,6 +389,8 @@ def _host(url: str) -> str:
 
 def _allowed(page: _Page, constraints: Constraints) -> bool:
     """Whether the constraints let the page in; a page without a date is kept."""
+    if constraints == _ANYWHERE:
+        return True
     host = _host(page.url)
     if constraints.include_domains and not host_matches(host, constraints.include_domains):
         return False

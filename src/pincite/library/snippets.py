@@ -10,16 +10,16 @@ def snippet(text: str, question: str) -> str:
     """The run of whole sentences, at most 400 characters in one line, that holds most of the question's words."""
     wanted = set(query_terms(question))
     spans = sentences(text)
+    held = [wanted.intersection(index_terms(text[span.start : span.end])) for span in spans]
     best, best_value = "", -1.0
     for first, span in enumerate(spans):
         last = first
         while last + 1 < len(spans) and spans[last + 1].end - span.start <= SNIPPET_CHARS:
             last += 1
-        piece = text[span.start : spans[last].end]
         # Of equals the first wins: a run that starts earlier keeps more of what leads up to it.
-        value = len(wanted.intersection(index_terms(piece))) - 0.01 * first
+        value = len(set[str]().union(*held[first : last + 1])) - 0.01 * first
         if value > best_value:
-            best, best_value = piece, value
+            best, best_value = text[span.start : spans[last].end], value
     flat = " ".join((best or text).split())
     if len(flat) <= SNIPPET_CHARS:
         return flat
