@@ -1,0 +1,209 @@
+"""The evidence bundle: a report with every page it cites, as one WACZ that web archive players open.
+
+    archive/data.warc.gz     each cited capture, its provenance, the text read out of it
+    indexes/index.cdx.gz     where each capture lies
+    pages/pages.jsonl        the cited pages, for players
+    pincite/answer.json      the report; answer.md its Markdown; events.jsonl the run's events;
+                             captures.jsonl all of a capture but its body; documents.jsonl what was read, block by block
+    datapackage.json         size and SHA-256 of every file; datapackage-digest.json the hash of that list
+
+Source: WACZ 1.1.1 (specs.webrecorder.net/wacz/1.1.1), Frictionless Data Package.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC
+from urllib.parse import urlsplit
+
+from pincite.domain.codec import to_json
+from pincite.domain.errors import NotFound
+from pincite.domain.events import Event, Json
+from pincite.domain.ids import sha256_hex
+from pincite.domain.page import Document, Snapshot
+from pincite.domain.report import Report, ReportEvidence
+from pincite.domain.version import VERSION
+from pincite.exports.codec import dump_report, event_json
+from pincite.exports.warc_records import (
+    capture_record,
+    digest,
+    provenance_record,
+    stamp,
+    text_record,
+    warcinfo,
+)
+from pincite.exports.zip_container import zip_bytes
+from pincite.ports import EvidenceSource
+
+WACZ_VERSION = "1.1.1"
+ARCHIVE = "archive/data.warc.gz"
+INDEX = "indexes/index.cdx.gz"
+PAGES = "pages/pages.jsonl"
+# Not report.json: Data Package tools take a file of that name for one of their own validation reports.
+REPORT = "pincite/answer.json"
+MARKDOWN = "pincite/answer.md"
+EVENTS = "pincite/events.jsonl"
+CAPTURES = "pincite/captures.jsonl"
+DOCUMENTS = "pincite/documents.jsonl"
+PACKAGE = "datapackage.json"
+PACKAGE_DIGEST = "datapackage-digest.json"
+MEDIA_TYPE = "application/wacz"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A capture with the place of its record in the archive."""
+
+    snapshot: Snapshot
+    offset: int
+    length: int
+
+
+def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Event] = ()) -> bytes:
+    """The bundle of a report. Equal input gives equal bytes.
+
+    Errors:
+        NotFound: a cited capture or document is no longer stored.
+        StorageUnavailable: it can't be read.
+    """
+    cited = tuple(_cited(report, evidence))
+    archive, placed = _archive(report, cited)
+    documents = {document.document_id: document for _, found in cited for document in found}
+    files = {
+        ARCHIVE: archive,
+        INDEX: gzip.compress(_lines(sorted(_index_lines(placed))), 9, mtime=0),
+        PAGES: _lines(_page_lines(report, placed)),
+        REPORT: dump_report(report),
+        MARKDOWN: report.markdown.encode("utf-8", "backslashreplace"),
+        EVENTS: _lines(_json_line(event_json(event)) for event in events),
+        CAPTURES: _lines(_json_line(_capture_json(item)) for item in placed),
+        DOCUMENTS: _lines(_json_line(_document_json(document)) for document in documents.values()),
+    }
+    files[PACKAGE] = _package(report, files)
+    files[PACKAGE_DIGEST] = _pretty({"path": PACKAGE, "hash": f"sha256:{sha256_hex(files[PACKAGE])}"})
+    return zip_bytes(files)
+
+
+def _cited(report: Report, evidence: EvidenceSource) -> Iterator[tuple[Snapshot, tuple[Document, ...]]]:
+    """Every cited capture once, in the order of the references, with the documents that quotes were cut from."""
+    wanted: dict[str, dict[str, None]] = {reference.snapshot_id: {} for reference in report.references}
+    for quote in _quotes(report):
+        wanted.setdefault(quote.snapshot_id, {})[quote.document_id] = None
+    for snapshot_id, document_ids in wanted.items():
+        snapshot = evidence.snapshot(snapshot_id)
+        if snapshot is None:
+            raise NotFound(f"the capture {snapshot_id} is no longer stored", reason="evidence_missing")
+        documents = []
+        for document_id in document_ids:
+            document = evidence.document(document_id, snapshot_id)
+            if document is None:
+                raise NotFound(f"the document {document_id} is no longer stored", reason="evidence_missing")
+            documents.append(document)
+        yield snapshot, tuple(documents)
+
+
+def _quotes(report: Report) -> Iterator[ReportEvidence]:
+    for claim in report.claims:
+        yield from claim.evidence
+    for conflict in report.conflicts:
+        for side in conflict.sides:
+            yield from side.evidence
+
+
+def _archive(
+    report: Report, cited: Iterable[tuple[Snapshot, tuple[Document, ...]]]
+) -> tuple[bytes, tuple[Placed, ...]]:
+    about = f"evidence of report {report.report_id} of run {report.run_id}"
+    out = bytearray(warcinfo(f"Pincite {VERSION}", about, report.created_at).packed())
+    placed = []
+    for snapshot, documents in cited:
+        packed = capture_record(snapshot).packed()
+        placed.append(Placed(snapshot, len(out), len(packed)))
+        out += packed + provenance_record(snapshot).packed()
+        for document in documents:
+            out += text_record(document, snapshot).packed()
+    return bytes(out), tuple(placed)
+
+
+def _index_lines(placed: Sequence[Placed]) -> Iterator[str]:
+    """CDXJ: sortable address, time, and where the record lies."""
+    for item in placed:
+        snapshot = item.snapshot
+        where: dict[str, Json] = {
+            "url": snapshot.final_url,
+            "mime": snapshot.content_type.split(";", 1)[0].strip() or "unk",
+            "status": str(snapshot.status),
+            "digest": digest(snapshot.body),
+            "length": str(item.length),
+            "offset": str(item.offset),
+            "filename": ARCHIVE.rsplit("/", 1)[-1],
+        }
+        moment = snapshot.fetched_at.astimezone(UTC)
+        yield f"{_sortable(snapshot.final_url)} {moment:%Y%m%d%H%M%S} {_json_line(where)}"
+
+
+def _sortable(url: str) -> str:
+    """The address with its host turned around (`com,example)/path`), as archive indexes sort it."""
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return url.lower()
+    host = ",".join(reversed(parts.hostname.removeprefix("www.").split(".")))
+    port = f":{parts.port}" if parts.port and parts.port not in (80, 443) else ""
+    return f"{host}{port}){parts.path or '/'}{'?' + parts.query if parts.query else ''}".lower().replace(" ", "%20")
+
+
+def _page_lines(report: Report, placed: Sequence[Placed]) -> Iterator[str]:
+    titles = {reference.snapshot_id: reference.title for reference in report.references}
+    yield _json_line({"format": "json-pages-1.0", "id": "pages", "title": report.title or report.question})
+    for item in placed:
+        snapshot = item.snapshot
+        title = titles.get(snapshot.snapshot_id) or snapshot.final_url
+        yield _json_line(
+            {"id": snapshot.snapshot_id, "url": snapshot.final_url, "ts": stamp(snapshot.fetched_at), "title": title}
+        )
+
+
+def _capture_json(item: Placed) -> dict[str, Json]:
+    snapshot = item.snapshot
+    values = {f.name: to_json(getattr(snapshot, f.name)) for f in fields(Snapshot) if f.name != "body"}
+    return {**values, "record": {"offset": item.offset, "length": item.length}}
+
+
+def _document_json(document: Document) -> dict[str, Json]:
+    value = to_json(document)
+    return {"document_id": document.document_id, "document": value}
+
+
+def _package(report: Report, files: Mapping[str, bytes]) -> bytes:
+    return _pretty(
+        {
+            "profile": "data-package",
+            "wacz_version": WACZ_VERSION,
+            "software": f"Pincite {VERSION}",
+            "title": report.title or report.question,
+            "created": stamp(report.created_at.replace(microsecond=0)),
+            "resources": [
+                {
+                    "name": path.rsplit("/", 1)[-1].lower(),
+                    "path": path,
+                    "hash": f"sha256:{sha256_hex(data)}",
+                    "bytes": len(data),
+                }
+                for path, data in files.items()
+            ],
+        }
+    )
+
+
+def _lines(lines: Iterable[str]) -> bytes:
+    # As in reports: only lone surrogates can't be UTF-8, and JSON writes them as escapes that read back.
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+
+
+def _json_line(value: Mapping[str, Json]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _pretty(value: Mapping[str, Json]) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode("utf-8", "backslashreplace")

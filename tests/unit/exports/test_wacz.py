@@ -1,0 +1,188 @@
+"""The evidence bundle: valid for web archive tools, complete, and every changed byte is noticed."""
+
+import io
+import json
+import logging
+import warnings
+import zipfile
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound, StorageUnavailable
+from pincite.domain.events import Event, EventType
+from pincite.domain.page import Snapshot
+from pincite.exports.bundle import Bundle, read_bundle
+from pincite.exports.codec import load_report
+from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle
+from pincite.exports.zip_container import zip_bytes
+from pincite.library import LocalLibrary
+from pincite.testing.extractor import TinyExtractor
+from pincite.testing.reports import SampleReport, sample_report
+
+EVENTS = (Event(1, EventType.RUN_STARTED, "run_x", datetime(2026, 11, 21, tzinfo=UTC), {"question": "x"}),)
+
+
+@pytest.fixture(scope="module")
+def sample() -> SampleReport:
+    return sample_report()
+
+
+@pytest.fixture(scope="module")
+def data(sample: SampleReport) -> bytes:
+    return render_bundle(sample.report, sample, EVENTS)
+
+
+def files_of(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_bundle_holds_what_the_report_rests_on(sample: SampleReport, data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.wacz"
+    path.write_bytes(data)
+    bundle, report = read_bundle(path)
+    assert bundle.problems() == ()
+    assert load_report(report) == sample.report
+    quotes = [quote for claim in sample.report.claims for quote in claim.evidence]
+    assert quotes
+    for quote in quotes:
+        assert bundle.snapshot(quote.snapshot_id) == sample.snapshots[quote.snapshot_id]
+        document = bundle.document(quote.document_id, quote.snapshot_id)
+        assert document == sample.documents[quote.document_id]
+        assert document is not None
+        assert document.text[quote.start : quote.end] == quote.quote
+    assert bundle.snapshot("snap_0") is None
+    assert bundle.document("doc_0") is None
+    assert [event["type"] for event in bundle.events()] == ["run.started"]
+
+
+def test_equal_input_gives_equal_bytes(sample: SampleReport, data: bytes) -> None:
+    assert render_bundle(sample.report, sample, EVENTS) == data
+
+
+def test_it_passes_the_validation_of_the_wacz_package(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.wacz"
+    path.write_bytes(data)
+    logging.getLogger("frictionless").setLevel(logging.CRITICAL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wacz_main = pytest.importorskip("wacz.main")
+        assert wacz_main.main(["validate", "-f", str(path)]) == 0
+        changed = tmp_path / "y.wacz"
+        files = files_of(data)
+        changed.write_bytes(zip_bytes({**files, REPORT: files[REPORT].replace(b"a", b"b", 1)}))
+        assert wacz_main.main(["validate", "-f", str(changed)]) != 0
+
+
+def test_its_records_are_whole_and_say_what_they_are(sample: SampleReport, data: bytes) -> None:
+    kinds: dict[str, list[str]] = {}
+    stream = io.BytesIO(files_of(data)[ARCHIVE])
+    for record in ArchiveIterator(stream, check_digests="raise"):
+        kinds.setdefault(record.rec_type, []).append(record.rec_headers.get_header("WARC-Target-URI") or "")
+        record.content_stream().read()
+    cited = {s.final_url for s in sample.snapshots.values()} & set(kinds["metadata"])
+    assert set(kinds) <= {"warcinfo", "response", "resource", "metadata", "conversion"}
+    assert sorted(kinds.get("response", []) + kinds.get("resource", [])) == sorted(kinds["metadata"])
+    assert cited
+    assert set(kinds["conversion"]) <= cited
+
+
+def test_a_library_reads_the_pages_of_a_bundle(sample: SampleReport, data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.wacz"
+    path.write_bytes(data)
+    with LocalLibrary.open(path, index_dir=tmp_path / "index", extractor=TinyExtractor(), workers=0) as library:
+        assert library.refresh().pages >= 1
+        for url in library.urls():
+            held = {s.body for s in sample.snapshots.values() if s.final_url == url}
+            assert library.page(url).body in held
+
+
+def test_any_flipped_byte_is_caught_and_named(data: bytes) -> None:
+    names = set(files_of(data)) | {"container"}
+    caught: dict[str, int] = {}
+    for position in range(0, len(data), max(len(data) // 700, 1)):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x10
+        try:
+            problems = Bundle(bytes(damaged)).problems()
+        except ArchiveCorrupt:
+            caught["unreadable"] = caught.get("unreadable", 0) + 1
+            continue
+        assert problems, f"byte {position} was changed and not noticed"
+        for problem in problems:
+            caught[problem.where] = caught.get(problem.where, 0) + 1
+    assert {ARCHIVE, REPORT, DOCUMENTS, CAPTURES, PACKAGE, "container"} <= set(caught)
+    assert names & set(caught)
+
+
+def test_a_changed_page_is_named_by_its_address(sample: SampleReport, data: bytes) -> None:
+    files = files_of(data)
+    captures = files[CAPTURES].splitlines()
+    first = json.loads(captures[0])
+    record = files[ARCHIVE]
+    middle = first["record"]["offset"] + first["record"]["length"] - 30
+    files[ARCHIVE] = record[:middle] + bytes([record[middle] ^ 1]) + record[middle + 1 :]
+    problems = Bundle(zip_bytes(files)).problems()
+    assert any(first["final_url"] in problem.what for problem in problems)
+
+
+@pytest.mark.parametrize("name", [ARCHIVE, DOCUMENTS, PACKAGE, PACKAGE_DIGEST])
+def test_a_missing_file_is_named(data: bytes, name: str) -> None:
+    files = files_of(data)
+    del files[name]
+    assert name in {problem.where for problem in Bundle(zip_bytes(files)).problems()}
+
+
+def test_an_added_file_and_another_container_are_named(data: bytes) -> None:
+    files = files_of(data)
+    added = Bundle(zip_bytes({**files, "pincite/more.txt": b"x"})).problems()
+    assert [problem.where for problem in added] == ["pincite/more.txt"]
+    other = Bundle(zip_bytes(dict(reversed(files.items())))).problems()
+    assert other == () or [problem.where for problem in other] == ["container"]
+    trailing = Bundle(data + b"\0").problems()
+    assert [problem.where for problem in trailing] == ["container"]
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LibraryNotFound):
+        Bundle.open(tmp_path / "missing.wacz")
+    for wrong in (b"", b"PK", b"text", zip_bytes({"a.txt": b"x"})):
+        with pytest.raises(ArchiveCorrupt):
+            Bundle(wrong)
+
+
+def test_damaged_lists_do_not_break_reading(data: bytes) -> None:
+    files = files_of(data)
+    for name in (CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, ARCHIVE):
+        for content in (b"", b"[]", b'{"snapshot_id": "x"}\n', b"\xff\xfe"):
+            bundle = Bundle(zip_bytes({**files, name: content}))
+            assert bundle.problems()
+            with suppress(StorageUnavailable):
+                assert bundle.snapshot("x") is None
+
+
+def test_evidence_that_is_gone_is_an_error(sample: SampleReport) -> None:
+    with pytest.raises(NotFound) as error:
+        render_bundle(sample.report, replace(sample, snapshots={}))
+    assert error.value.reason == "evidence_missing"
+    with pytest.raises(NotFound):
+        render_bundle(sample.report, replace(sample, documents={}))
+
+
+def test_headers_that_describe_the_transfer_are_left_out(sample: SampleReport) -> None:
+    def with_headers(snapshot: Snapshot) -> Snapshot:
+        headers = (("content-encoding", "gzip"), ("x-note", "a\r\nb"), ("content-type", "text/html"))
+        return replace(snapshot, headers=headers, via="direct")
+
+    changed = replace(sample, snapshots={k: with_headers(s) for k, s in sample.snapshots.items()})
+    stream = io.BytesIO(files_of(render_bundle(sample.report, changed))[ARCHIVE])
+    responses = [record for record in ArchiveIterator(stream) if record.rec_type == "response"]
+    for record in responses:
+        assert record.http_headers.get_header("content-encoding") is None
+        assert record.http_headers.get_header("x-note") == "a b"
+    assert responses
