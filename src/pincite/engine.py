@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -28,6 +29,9 @@ from pincite.runtime.worker import this_worker
 from pincite.settings import Settings, load_settings
 from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, frozen_settings, open_parts, thawed_settings
+
+if TYPE_CHECKING:
+    from pincite.audit.findings import Audit
 
 OnEvent = Callable[[Event], None]
 Tell = Callable[[Event], Awaitable[None]]
@@ -123,6 +127,18 @@ class Engine:
         """
         fetch = await self._parts.fetch()
         return await fetch.fetch(FetchRequest(request) if isinstance(request, str) else request)
+
+    async def audit(self, report: str | bytes, *, sources: Mapping[str, str] | None = None) -> "Audit":
+        """A verdict on every sentence of anyone's report (Markdown, text, HTML, DOCX, or an answer's JSON).
+
+        `sources` maps URLs to the text of their pages; without it they are fetched. A page that can't be had makes its
+        sentences `could_not_check`.
+
+        Errors:
+            InvalidInput: empty, too large, or no report.
+        """
+        auditor = await self._parts.auditor()
+        return await auditor.audit(report, sources=sources)
 
     async def research(
         self,

@@ -4,8 +4,8 @@ They work anywhere, also inside a running event loop (a notebook). A program tha
 `Engine` open instead.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio.from_thread
 
@@ -13,6 +13,9 @@ from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.engine import ANYWHERE, Engine
+
+if TYPE_CHECKING:
+    from pincite.audit.findings import Audit
 
 T = TypeVar("T")
 
@@ -32,6 +35,11 @@ def research(
 ) -> Report:
     """As `Engine.research`; `settings` are names of docs/settings.md."""
     return _call(lambda engine: engine.research(question, urls=urls, constraints=constraints), settings)
+
+
+def audit(report: str | bytes, *, sources: Mapping[str, str] | None = None, **settings: object) -> "Audit":
+    """As `Engine.audit`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.audit(report, sources=sources), settings)
 
 
 def _call(job: Callable[[Engine], Awaitable[T]], settings: dict[str, object]) -> T:

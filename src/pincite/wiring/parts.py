@@ -23,6 +23,7 @@ from pincite.wiring.search_door import CACHE_NAME, build_search, within_budget
 from pincite.wiring.sources import Sources, remember_library, resolve_sources
 
 if TYPE_CHECKING:
+    from pincite.audit.service import AuditService
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
     from pincite.search.service import SearchService
@@ -70,6 +71,13 @@ class Parts:
         """The fetch front door; pages of local libraries are served from there."""
         _, found = await self._front_doors(resolve_sources(self.settings))
         return found
+
+    async def auditor(self) -> "AuditService":
+        """The audit of anyone's report, over the fetch front door."""
+        from pincite.audit.service import AuditService
+        from pincite.verification.checker import MechanicalChecker
+
+        return AuditService(MechanicalChecker(), await self.fetch())
 
     async def research(self, record: RunRecord, task: Task, settings: Settings, events: EventSink) -> "ResearchService":
         """The loop with its roles, for one run that was taken."""

@@ -1,0 +1,124 @@
+"""Citation markers in running text: `[1]`, `[1, 3]`, `【1】`, footnotes, superscripts, inline links, (Author 2024)."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_NUMBERS = r"\d{1,4}(?:\s*[,;、，–-]\s*\d{1,4})*"
+_URL = r"https?://[^\s<>\"\]\[{}|\\^`【】]+"
+_MARKER = re.compile(
+    r"(?P<footnote>\[\^(?P<note>[\w.-]{1,40})\](?!:))"
+    rf"|(?P<linked>\[?\[\^?(?P<linked_text>[^\[\]\n]{{1,300}})\]\]?\(\s*<?(?P<href>{_URL}?|#[^\s)]*|citation:\d+)>?"
+    r"(?:\s+[\"'][^\"'\n]*[\"'])?\s*\))"
+    rf"|(?P<bracket>\[\[?(?P<numbers>{_NUMBERS})\]?\])"
+    rf"|(?P<lens>【(?P<lens_numbers>{_NUMBERS})(?:[†:][^】\n]{{0,80}})?】)"
+    rf"|(?P<named>[\[(](?:citation|cite|source|sources|ref|refs)s?[:.]?\s*(?P<named_numbers>{_NUMBERS})[\])])"
+    rf"|(?P<sup><sup>\s*\[?(?P<sup_numbers>{_NUMBERS})\]?\s*</sup>|\^(?P<caret_numbers>{_NUMBERS})\^)"
+    r"|(?P<raised>(?<=[\w.,;:!?)\"'”’])[¹²³⁰⁴-⁹]+(?:[,⸴˒]\s?[¹²³⁰⁴-⁹]+)*)"
+    rf"|(?P<bare><?{_URL}>?)"
+    r"|(?P<author>\((?P<works>[^()\n]{0,200}?\b(?:1[89]|20)\d\d[a-z]?[^()\n]{0,80})\))",
+    re.IGNORECASE,
+)
+_WORK = re.compile(
+    r"(?P<name>[A-ZÀ-Þ][\w'’-]+)(?P<others>(?: et al\.?)?(?:,? (?:&|and) [A-ZÀ-Þ][\w'’-]+)?)(?P<comma>,?) "
+    r"(?P<year>(?:1[89]|20)\d\d[a-z]?)"
+)
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december "
+    "spring summer autumn winter since until from in by after before".split()
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_UNITS = re.compile(r"(?:\b(?:k|c|m|d|µ|n)?m|\bft|\bin|\byd|\bmi|\bs|\b10)$")
+_RANGE_LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A marker at `[start, end)`: the keys it names, or the URL it links. `keep` is the link text that stays."""
+
+    start: int
+    end: int
+    keys: tuple[str, ...] = ()
+    url: str = ""
+    keep: tuple[int, int] | None = None
+
+
+def markers(text: str, known: Callable[[str], bool]) -> Iterator[Marker]:
+    """The markers in the text, in order. `known` says whether a key has an entry: it decides the doubtful forms."""
+    for match in _MARKER.finditer(text):
+        marker = _marker(match, known)
+        if marker is not None:
+            yield marker
+
+
+def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None:
+    start, end = match.span()
+    if match["linked"]:
+        return _linked(match)
+    if match["footnote"]:
+        return Marker(start, end, (match["note"].lower(),))
+    if match["bare"]:
+        url = trim_url(match["bare"].strip("<>"))
+        return Marker(start, start + match["bare"].index(url) + len(url), url=url)
+    if match["author"]:
+        keys = tuple(_works(match["works"], known))
+        return Marker(start, end, keys) if keys else None
+    if match["raised"]:
+        keys = tuple(re.split(r"\D+", match["raised"].translate(_RAISED)))
+        unit = _UNITS.search(match.string[max(0, start - 6) : start])
+        return Marker(start, end, keys) if all(map(known, keys)) and not unit else None
+    numbers = (
+        match["numbers"] or match["lens_numbers"] or match["named_numbers"] or match["sup_numbers"]
+        or match["caret_numbers"]
+    )  # fmt: skip
+    keys = tuple(expand(numbers))
+    if match["bracket"] and len(keys) == 1 and len(keys[0]) == 4 and not known(keys[0]):
+        return None  # [2019] is a year
+    return Marker(start, end, keys) if keys else None
+
+
+def _linked(match: re.Match[str]) -> Marker:
+    start, end = match.span()
+    label, href = match["linked_text"], match["href"]
+    numbers = re.fullmatch(rf"\^?({_NUMBERS})", label.strip())
+    url = trim_url(href) if href.startswith("http") else ""
+    if numbers:
+        return Marker(start, end, () if url else tuple(expand(numbers[1])), url)
+    keep = match.span("linked_text")
+    if url and match.string[max(0, start - 1) : start] == "(" and match.string[end : end + 1] == ")":
+        return Marker(start - 1, end + 1, url=url)  # "([site](url))" after a sentence is no text of it
+    if re.fullmatch(rf"{_URL}", label):
+        return Marker(start, end, url=url)
+    return Marker(start, end, url=url, keep=keep)
+
+
+def expand(numbers: str) -> Iterator[str]:
+    """The single numbers of `1, 3-5`."""
+    for part in re.split(r"\s*[,;、，]\s*", numbers.strip()):
+        ends = re.split(r"\s*[–-]\s*", part)
+        if len(ends) == 2 and 0 < int(ends[1]) - int(ends[0]) < _RANGE_LIMIT:
+            yield from (str(number) for number in range(int(ends[0]), int(ends[1]) + 1))
+        else:
+            yield from (str(int(number)) for number in ends if number)
+
+
+def _works(text: str, known: Callable[[str], bool]) -> Iterator[str]:
+    """Keys of the works named in "(Smith et al., 2024; Jones 2023)", when they look like works."""
+    for match in _WORK.finditer(text):
+        key = work_key(match["name"], match["year"])
+        plain = not match["others"] and not match["comma"]
+        if match["name"].lower() in _MONTHS or (not known(key) and (plain or len(text) > match.end() + 40)):
+            continue
+        yield key
+
+
+def work_key(name: str, year: str) -> str:
+    """The key of a work by its first author's last name and year."""
+    return f"{name.lower().replace('’', chr(39))} {year.lower()}"
+
+
+def trim_url(url: str) -> str:
+    """The URL without the punctuation of the sentence around it; brackets stay when they are in pairs."""
+    while url and (url[-1] in ".,;:!?'\"*_>”’" or (url[-1] == ")" and url.count(")") > url.count("("))):
+        url = url[:-1]
+    return url

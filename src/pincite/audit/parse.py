@@ -1,0 +1,193 @@
+"""A report from anywhere as sentences with what they cite. Offsets stay those of the text that was given."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.audit.findings import ListedReference
+from pincite.audit.markers import Marker, markers
+from pincite.audit.references import find_references, lines_of
+from pincite.domain.errors import InvalidInput
+from pincite.text.sentences import sentences
+
+LONGEST_REPORT_CHARS = 5_000_000
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_CODE = re.compile(r"(`+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
+_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}(?:\s|$)|^\s*(?:\*\*|__)[^*_\n]{1,120}(?:\*\*|__):?\s*$")
+_UNDERLINE = re.compile(r"^\s{0,3}(?:=+|-{3,})\s*$")
+_RULE = re.compile(r"^\s*(?:[-*_]\s*){3,}$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*:?-*:?\s*$")
+_ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
+_PREFIX = re.compile(r"^(?:\s*>)+\s?|^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSentence:
+    """A sentence at `[start, end)`; `claim` is its text without markers and emphasis.
+
+    `references` are indexes of what it cites, `missing` markers that lead to no entry.
+    """
+
+    start: int
+    end: int
+    claim: str
+    references: tuple[int, ...]
+    missing: tuple[str, ...]
+    heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReport:
+    """The sentences in order and everything the report names as a source."""
+
+    text: str
+    sentences: tuple[ReportSentence, ...]
+    references: tuple[ListedReference, ...]
+
+
+def parse_report(text: str, annotations: Sequence[Marker] = ()) -> ParsedReport:
+    """The report as sentences with their references. `annotations` are citations that came beside the text.
+
+    Errors: InvalidInput (`too_large`, `empty`).
+    """
+    if not text.strip():
+        raise InvalidInput("the report is empty", reason="empty")
+    if len(text) > LONGEST_REPORT_CHARS:
+        raise InvalidInput(f"the report is longer than {LONGEST_REPORT_CHARS:,} characters", reason="too_large")
+    without_code = _blanked(text, _FENCE, _COMMENT)
+    listed, spans = find_references(without_code)
+    book = _Book(listed)
+    body = _blank_spans(without_code, spans)
+    for_markers = _blanked(body, _CODE, _IMAGE)
+    found = sorted((*markers(for_markers, book.known), *annotations), key=lambda marker: marker.start)
+    reading = _without_markers(_blanked(body, _IMAGE), found)
+    result: list[ReportSentence] = []
+    for block, heading in _blocks(reading):
+        result += _sentences(reading, block, found, book, heading=heading)
+    return ParsedReport(text, tuple(result), tuple(book.references))
+
+
+class _Book:
+    """The references of one report, found by key and place or by URL."""
+
+    def __init__(self, listed: list[ListedReference]) -> None:
+        self.references = list(listed)
+        self._by_key: dict[str, list[int]] = {}
+        self._by_url: dict[str, int] = {}
+        for index, reference in enumerate(listed):
+            if reference.key:
+                self._by_key.setdefault(reference.key, []).append(index)
+            if reference.url:
+                self._by_url.setdefault(reference.url.rstrip("/"), index)
+
+    def known(self, key: str) -> bool:
+        return key in self._by_key
+
+    def by_key(self, key: str, position: int) -> int | None:
+        """The entry a marker at `position` means: of several lists the next one, else the last before it."""
+        indexes = self._by_key.get(key)
+        if not indexes:
+            return None
+        later = [index for index in indexes if self.references[index].start > position]
+        return later[0] if later else indexes[-1]
+
+    def by_url(self, url: str, marker: Marker) -> int:
+        key = url.rstrip("/")
+        if key not in self._by_url:
+            self._by_url[key] = len(self.references)
+            self.references.append(ListedReference("", url, url, marker.start, marker.end, listed=False))
+        return self._by_url[key]
+
+
+def _blanked(text: str, *patterns: re.Pattern[str]) -> str:
+    """The text with what the patterns match replaced by spaces; line breaks and length stay."""
+    for pattern in patterns:
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return text
+
+
+def _blank_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        if start < done:
+            continue
+        parts += (text[done:start], re.sub(r"[^\n]", " ", text[start:end]))
+        done = end
+    return "".join((*parts, text[done:]))
+
+
+def _without_markers(text: str, found: Sequence[Marker]) -> str:
+    spans: list[tuple[int, int]] = []
+    for marker in found:
+        if marker.keep is None:
+            spans.append((marker.start, marker.end))
+        else:
+            spans += ((marker.start, marker.keep[0]), (marker.keep[1], marker.end))
+    return _blank_spans(text, spans)
+
+
+def _blocks(text: str) -> Iterator[tuple[tuple[int, int], bool]]:
+    """((start, end), is heading) of each paragraph, list item, table row and heading, bullets left out."""
+    start: int | None = None
+    end = 0
+    lines = lines_of(text)
+    for index, line in enumerate(lines):
+        prefix = _PREFIX.match(line.text)
+        heading = bool(_HEADING.match(line.text))
+        row = bool(_ROW.match(line.text)) and not prefix
+        blank = not line.text.strip()
+        rule = bool(_RULE.match(line.text) or _UNDERLINE.match(line.text))
+        if start is not None and (blank or heading or row or rule or prefix):
+            yield (start, end), rule and not blank and bool(_UNDERLINE.match(line.text))
+            start = None
+        if blank or rule:
+            continue
+        head_row = row and index + 1 < len(lines) and bool(_RULE.match(lines[index + 1].text))
+        if heading or row:
+            yield (line.start, line.end), heading or head_row
+            continue
+        if start is None:
+            start = line.start + (prefix.end() if prefix else 0)
+        end = line.end
+    if start is not None:
+        yield (start, end), False
+
+
+def _sentences(
+    text: str, block: tuple[int, int], found: Sequence[Marker], book: _Book, *, heading: bool
+) -> Iterator[ReportSentence]:
+    """The sentences of one block. A marker after the full stop belongs to the sentence before it."""
+    start, end = block
+    piece = text[start:end].replace("|", " ")
+    spans = sentences(piece)
+    if heading:
+        spans = spans[:0] if not spans else (replace(spans[0], end=spans[-1].end),)
+    starts = [span.start + start for span in spans]
+    cited: dict[int, list[Marker]] = {}
+    first = bisect_right(found, start - 1, key=lambda marker: marker.start)
+    for marker in found[first:]:
+        if marker.start >= end:
+            break
+        anchor = marker.keep[0] if marker.keep else marker.start
+        cited.setdefault(max(bisect_right(starts, anchor) - 1, 0), []).append(marker)
+    for index, span in enumerate(spans):
+        references: dict[int, None] = {}
+        missing: dict[str, None] = {}
+        for marker in cited.get(index, ()):
+            if marker.url:
+                references[book.by_url(marker.url, marker)] = None
+            for key in marker.keys:
+                entry = book.by_key(key, marker.start)
+                if entry is None:
+                    missing[key] = None
+                else:
+                    references[entry] = None
+        claim = " ".join(_EMPHASIS.sub(" ", piece[span.start : span.end]).lstrip("#").split())
+        claim = re.sub(r"\s+([.,;:!?])", r"\1", re.sub(r"\(\s*\)|\[\s*\]", "", claim))
+        yield ReportSentence(
+            span.start + start, span.end + start, claim, tuple(references), tuple(missing), heading=heading
+        )

@@ -1,0 +1,149 @@
+"""Reference lists in the usual forms, anywhere in a report, more than one if need be."""
+
+import re
+from dataclasses import dataclass
+
+from pincite.audit.findings import ListedReference
+from pincite.audit.markers import trim_url, work_key
+
+_HEADING_WORDS = (
+    r"(?:references?|sources?|bibliography|works cited|citations?|notes|footnotes|endnotes|literature|"
+    r"(?:source|reference) list|list of (?:references|sources)|cited (?:sources|works)|quellen|quellenverzeichnis|"
+    r"literatur|literaturverzeichnis|einzelnachweise|références|sources citées|referencias|fuentes|bibliografía|"
+    r"riferimenti|fonti|referências|источники|литература|参考文献|参考资料|来源|出典)"
+)
+_HEADING = re.compile(
+    rf"^\s*(?:#{{1,6}}\s*|\*\*|__)?(?:\d+\.?\s+)?(?:cited |key |selected )?{_HEADING_WORDS}"
+    r"\s*:?\s*(?:\*\*|__)?\s*:?\s*#*\s*$",
+    re.IGNORECASE,
+)
+_ANY_HEADING = re.compile(r"^\s*#{1,6}\s+\S|^\s*\*\*[^*\n]{2,80}\*\*:?\s*$")
+_NOTE = re.compile(r"^\s{0,3}\[\^?(?P<key>[\w.-]{1,40})\]:\s*(?P<rest>.*)$")
+_BRACKET = re.compile(r"^\s*(?:[-*+]\s+)?(?:\[\^?(?P<key>\d{1,4})\]|【(?P<lens>\d{1,4})】)\.?:?\s+(?P<rest>\S.*)$")
+_LINKED = re.compile(r"^\s*(?:[-*+]\s+)?\[(?P<key>\d{1,4})\]\((?P<rest>https?://[^)\s]+\)?.*)$")
+_NUMBERED = re.compile(r"^\s*(?:[-*+]\s+)?(?P<key>\d{1,4})[.)]\s+(?P<rest>\S.*)$")
+_BULLET = re.compile(r"^\s*[-*+•]\s+(?P<rest>\S.*)$")
+_URL = re.compile(r"https?://[^\s<>\"\[\]{}|\\^`]+|(?<![\w/@])www\.[^\s<>\"\[\]{}|\\^`]+")
+_DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)|\b(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
+_AUTHOR = re.compile(r"^\W*(?P<name>[^\W\d_][\w'’-]+)[^()\n]{0,160}?\(?(?P<year>(?:1[89]|20)\d\d[a-z]?)\)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the report without its end."""
+
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Offset after the last character."""
+        return self.start + len(self.text)
+
+
+def lines_of(text: str) -> list[Line]:
+    """The lines with their offsets."""
+    result: list[Line] = []
+    position = 0
+    for line in text.splitlines(keepends=True):
+        result.append(Line(line.rstrip("\r\n"), position))
+        position += len(line)
+    return result
+
+
+def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, int]]]:
+    """The listed entries in order, and the spans of the report that are reference lists and not text.
+
+    `text` has its code masked already.
+    """
+    lines = lines_of(text)
+    entries: list[ListedReference] = []
+    spans: list[tuple[int, int]] = []
+    inside = False
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        if _HEADING.match(line.text) and _list_follows(lines, index):
+            inside = True
+            spans.append((line.start, line.end))
+            index += 1
+            continue
+        if inside and _ANY_HEADING.match(line.text):
+            inside = False
+        entry = _entry(lines, index, inside=inside)
+        if entry is None:
+            inside = inside and (not line.text.strip() or _URL.search(line.text) is not None)
+            index += 1
+            continue
+        reference, index = entry
+        entries.append(reference)
+        spans.append((reference.start, reference.end))
+    return entries, spans
+
+
+def _list_follows(lines: list[Line], index: int) -> bool:
+    """Whether entries stand under this heading and not text about sources."""
+    following = [line for line in lines[index + 1 : index + 6] if line.text.strip()][:2]
+    return any(_match(line.text, inside=True) is not None for line in following)
+
+
+def _match(text: str, *, inside: bool) -> tuple[str, str] | None:
+    """(key, rest) when the line begins an entry. Outside a list only lines with a URL of their own do."""
+    note = _NOTE.match(text)
+    if note:
+        return note["key"].lower(), note["rest"]
+    bracket = _BRACKET.match(text) or _LINKED.match(text)
+    if bracket:
+        key = bracket.groupdict().get("key") or bracket.groupdict().get("lens") or ""
+        return (str(int(key)), bracket["rest"]) if inside or has_url(bracket["rest"]) else None
+    if not inside:
+        return None
+    numbered = _NUMBERED.match(text)
+    if numbered:
+        return str(int(numbered["key"])), numbered["rest"]
+    bullet = _BULLET.match(text)
+    rest = bullet["rest"] if bullet else text.strip()
+    if not rest or not (bullet or has_url(rest) or _AUTHOR.match(rest)):
+        return None
+    author = _AUTHOR.match(rest)
+    return (work_key(author["name"], author["year"]) if author else ""), rest
+
+
+def _entry(lines: list[Line], index: int, *, inside: bool) -> tuple[ListedReference, int] | None:
+    found = _match(lines[index].text, inside=inside)
+    if found is None:
+        return None
+    key, rest = found
+    end = index + 1
+    # An entry may run on over indented or unmarked lines, its URL on the last of them.
+    while (
+        end < len(lines)
+        and lines[end].text.strip()
+        and _match(lines[end].text, inside=False) is None
+        and (lines[end].text[:2].isspace() or _only_url(lines[end].text))
+        and not _ANY_HEADING.match(lines[end].text)
+        and not (inside and (_NUMBERED.match(lines[end].text) or _BULLET.match(lines[end].text)))
+    ):
+        rest += " " + lines[end].text.strip()
+        end += 1
+    return ListedReference(key, find_url(rest), rest.strip(), lines[index].start, lines[end - 1].end), end
+
+
+def _only_url(text: str) -> bool:
+    match = _URL.search(text)
+    return match is not None and len(text.strip()) - len(match.group()) < 24
+
+
+def has_url(text: str) -> bool:
+    """Whether the text names a page or a DOI."""
+    return _URL.search(text) is not None or _DOI.search(text) is not None
+
+
+def find_url(text: str) -> str:
+    """The first URL of the entry, else its DOI as a URL, else nothing."""
+    match = _URL.search(text)
+    if match:
+        url = trim_url(match.group())
+        return url if url.startswith("http") else f"https://{url}"
+    doi = _DOI.search(text)
+    return f"https://doi.org/{trim_url(doi[1] or doi[2])}" if doi else ""

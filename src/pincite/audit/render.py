@@ -1,0 +1,189 @@
+"""An audit for readers: a table for the terminal, the report annotated in Markdown and in HTML, JSON for machines."""
+
+import json
+from html import escape
+from typing import TYPE_CHECKING
+
+from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict, ReferenceState
+from pincite.audit.judge import reference_name
+
+if TYPE_CHECKING:
+    from pincite.domain.events import Json
+
+SCHEMA_VERSION = 1
+WORDS = {
+    AuditVerdict.SUPPORTED: "supported",
+    AuditVerdict.WRONG_SOURCE: "wrong source",
+    AuditVerdict.PARTIAL: "partly supported",
+    AuditVerdict.CONTRADICTED: "contradicted",
+    AuditVerdict.NOT_FOUND: "not found",
+    AuditVerdict.MISQUOTED: "quotation not verbatim",
+    AuditVerdict.NO_ENTRY: "marker without entry",
+    AuditVerdict.INVENTED_URL: "invented or unreachable URL",
+    AuditVerdict.COULD_NOT_CHECK: "could not check",
+    AuditVerdict.UNCITED: "uncited fact",
+    AuditVerdict.NOT_A_CLAIM: "no claim",
+}
+_SIGNS = {AuditVerdict.SUPPORTED: "✓", AuditVerdict.PARTIAL: "~", AuditVerdict.COULD_NOT_CHECK: "?"}
+_STYLE = """body{font:16px/1.55 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
+pre{white-space:pre-wrap;font:inherit}mark{padding:.05em .15em;border-radius:.2em;color:inherit}
+.supported{background:#d9f2dd}.partial,.could_not_check{background:#fff1c2}.wrong{background:#ffd9d6}
+small{color:#555}table{border-collapse:collapse;width:100%}td,th{border-top:1px solid #ddd;padding:.4em;text-align:left;
+vertical-align:top}@media(prefers-color-scheme:dark){body{background:#161616;color:#eee}small{color:#aaa}
+.supported{background:#1d4426}.partial,.could_not_check{background:#54450f}.wrong{background:#5c1f1a}}"""
+
+
+def summary(audit: Audit) -> str:
+    """The figures in a few lines: what was checked, what was found, precision and recall of the citations."""
+    claims = len(audit.claims)
+    lines = [f"{claims} claims, {audit.checked} checked ({audit.coverage:.0%} coverage)"]
+    counts = audit.counts()
+    lines += [
+        f"  {_sign(outcome)} {counts[outcome]:4} {WORDS[outcome]}"
+        for outcome in AuditVerdict
+        if outcome in counts and outcome is not AuditVerdict.NOT_A_CLAIM
+    ]
+    if audit.precision is not None:
+        lines.append(f"citation precision {audit.precision:.0%} ({audit.citations_checked} citations checked)")
+    if audit.recall is not None:
+        lines.append(f"citation recall {audit.recall:.0%} (claims carried by a page they cite)")
+    unread = [r for r in audit.references if r.state is not ReferenceState.READ]
+    if audit.references:
+        lines.append(f"{len(audit.references)} pages named, {len(audit.references) - len(unread)} read")
+    if audit.never_cited:
+        lines.append("entries never cited: " + ", ".join(reference_name(r) for r in audit.never_cited))
+    return "\n".join(lines)
+
+
+def table(audit: Audit, *, everything: bool = False) -> str:
+    """What is wrong or could not be checked, one finding after another; `everything` lists each claim."""
+    parts: list[str] = []
+    for number, sentence in enumerate(audit.claims, 1):
+        if sentence.outcome is AuditVerdict.SUPPORTED and not everything:
+            continue
+        parts.append(f"{_sign(sentence.outcome)} {number}. {WORDS[sentence.outcome]}: {_short(sentence.text, 160)}")
+        if sentence.detail:
+            parts.append(f"     {sentence.detail}")
+        if sentence.passage and sentence.outcome is not AuditVerdict.SUPPORTED:
+            parts.append(f"     the page: {_short(sentence.passage, 220)}")
+    parts += [f"✗ entry never cited: {reference_name(r)} {_short(r.text, 100)}" for r in audit.never_cited]
+    parts += [
+        f"? {reference_name(r)} {r.state.value.replace('_', ' ')}: {r.reason}"
+        for r in audit.references
+        if r.state is not ReferenceState.READ
+    ]
+    return "\n".join((*parts, "", summary(audit)) if parts else (summary(audit),))
+
+
+def annotated_markdown(audit: Audit) -> str:
+    """The report with a note after each claim, and the figures on top."""
+    parts: list[str] = ["> **Pincite audit**\n"]
+    parts += [f"> {line.strip()}  \n" for line in summary(audit).splitlines()]
+    parts.append("\n")
+    done = 0
+    for sentence in audit.sentences:
+        if sentence.outcome is AuditVerdict.NOT_A_CLAIM:
+            continue
+        parts.append(audit.text[done : sentence.end])
+        detail = f": {sentence.detail}" if sentence.detail else ""
+        parts.append(f" **⟦{_sign(sentence.outcome)} {WORDS[sentence.outcome]}{_plain(detail)}⟧**")
+        done = sentence.end
+    parts.append(audit.text[done:])
+    return "".join(parts)
+
+
+def annotated_html(audit: Audit) -> str:
+    """One self-contained page: the figures, every finding, and the report with each claim coloured and explained."""
+    rows = "".join(
+        f"<tr><td>{_sign(s.outcome)} {escape(WORDS[s.outcome])}</td><td>{escape(s.text)}"
+        f"<br><small>{escape(s.detail)}</small>{_passage(s)}</td></tr>"
+        for s in audit.claims
+        if s.outcome is not AuditVerdict.SUPPORTED
+    )
+    body: list[str] = []
+    done = 0
+    for sentence in audit.sentences:
+        if sentence.outcome is AuditVerdict.NOT_A_CLAIM:
+            continue
+        style = "wrong" if sentence.outcome in WRONG else sentence.outcome.value
+        title = escape(f"{WORDS[sentence.outcome]}. {sentence.detail}", quote=True)
+        body.append(escape(audit.text[done : sentence.start]))
+        body.append(f'<mark class="{style}" title="{title}">{escape(audit.text[sentence.start : sentence.end])}</mark>')
+        done = sentence.end
+    body.append(escape(audit.text[done:]))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Pincite audit</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<style>{_STYLE}</style></head><body><h1>Audit</h1><pre>{escape(summary(audit))}</pre>"
+        f'<h2>Findings</h2><table>{rows}</table><h2>Report</h2><pre dir="auto">{"".join(body)}</pre></body></html>\n'
+    )
+
+
+def as_json(audit: Audit) -> "Json":
+    """The audit as plain JSON values."""
+    sentences: list[Json] = [
+        {
+            "start": s.start,
+            "end": s.end,
+            "text": s.text,
+            "outcome": s.outcome.value,
+            "detail": s.detail,
+            "references": list(s.references),
+            "missing_markers": list(s.missing),
+            "found_in": list(s.found_in),
+            "passage": s.passage,
+            "checks": [
+                {"name": c.name, "outcome": c.outcome.value, "detail": c.detail}
+                for c in (s.verdict.checks if s.verdict else ())
+            ],
+        }
+        for s in audit.sentences
+    ]
+    references: list[Json] = [
+        {
+            "key": r.key,
+            "url": r.url,
+            "text": r.text,
+            "state": r.state.value,
+            "reason": r.reason,
+            "cited": r.cited,
+            "listed": r.listed,
+        }
+        for r in audit.references
+    ]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "claims_total": len(audit.claims),
+        "claims_checked": audit.checked,
+        "coverage": round(audit.coverage, 4),
+        "citation_precision": None if audit.precision is None else round(audit.precision, 4),
+        "citation_recall": None if audit.recall is None else round(audit.recall, 4),
+        "clean": audit.clean,
+        "counts": {outcome.value: count for outcome, count in audit.counts().items()},
+        "entries_never_cited": [reference_name(reference) for reference in audit.never_cited],
+        "sentences": sentences,
+        "references": references,
+    }
+
+
+def json_text(audit: Audit) -> str:
+    """The audit as JSON text."""
+    return json.dumps(as_json(audit), ensure_ascii=False, indent=1) + "\n"
+
+
+def _sign(outcome: AuditVerdict) -> str:
+    return _SIGNS.get(outcome, "✗")
+
+
+def _short(text: str, limit: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _plain(text: str) -> str:
+    return text.replace("*", "").replace("⟦", "[").replace("⟧", "]")
+
+
+def _passage(sentence: AuditedSentence) -> str:
+    return f"<blockquote>{escape(_short(sentence.passage, 600))}</blockquote>" if sentence.passage else ""

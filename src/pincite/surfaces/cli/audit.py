@@ -1,0 +1,100 @@
+"""`pincite audit`: check anyone's report against the pages it cites."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import note, print_json, print_text, run_async
+from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
+
+if TYPE_CHECKING:
+    from pincite.audit.findings import Audit
+    from pincite.engine import Engine
+
+
+def audit(
+    report: Annotated[str, typer.Argument(help="A file (Markdown, text, HTML, DOCX, answer JSON), - or a URL.")],
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option("--sources", help="Folder, WARC or WACZ with the cited pages; no site is then asked."),
+    ] = None,
+    output: options.Output = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, help="Fail only if less than this percentage of claims is supported by what it cites."
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="List the supported claims too.")] = False,
+    resolve: options.Resolve = None,
+    allow_network: options.AllowNetwork = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Check every sentence of a report against the pages it cites."""
+
+    async def job() -> "Audit":
+        from pincite.engine import Engine
+
+        overrides = {
+            "source": tuple(f"local:{path}" for path in sources) if sources else None,
+            "profile": "offline" if sources else None,
+            "resolve": options.joined(resolve),
+            "allow_networks": options.joined(allow_network),
+            "home": home,
+        }
+        async with Engine.from_settings(**overrides) as engine:
+            return await engine.audit(await _content(report, engine))
+
+    result = run_async(job, as_json=as_json)
+    for path in output or ():
+        path.write_text(_rendered(result, path), encoding="utf-8")
+        note(f"Written: {path}")
+    if as_json:
+        from pincite.audit.render import as_json as plain
+
+        print_json(plain(result))
+    else:
+        from pincite.audit.render import table
+
+        print_text(table(result, everything=everything))
+    if not _passes(result, fail_under):
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+async def _content(report: str, engine: "Engine") -> bytes:
+    """The report's bytes from a file, from stdin or from its page."""
+    from pincite.domain.errors import InvalidInput
+
+    if report == "-":
+        return sys.stdin.buffer.read()
+    if report.startswith(("http://", "https://")):
+        result = await engine.fetch(report)
+        html = "html" in result.snapshot.content_type
+        return result.snapshot.body if html else result.document.text.encode()
+    import anyio
+
+    try:
+        return await anyio.Path(report).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a file, - or a URL.") from None
+
+
+def _rendered(result: "Audit", path: Path) -> str:
+    from pincite.audit.render import annotated_html, annotated_markdown, json_text, table
+
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return json_text(result)
+    if suffix in (".html", ".htm"):
+        return annotated_html(result)
+    return annotated_markdown(result) if suffix in (".md", ".markdown") else table(result, everything=True) + "\n"
+
+
+def _passes(result: "Audit", fail_under: float | None) -> bool:
+    if fail_under is None:
+        return not result.wrong and not result.never_cited
+    return 100 * (result.recall if result.recall is not None else 1.0) >= fail_under

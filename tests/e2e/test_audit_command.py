@@ -1,0 +1,47 @@
+"""`pincite audit` as a user types it, over the bundled pages, with nothing fetched."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import EXAMPLES
+
+from pincite.surfaces.cli.app import run
+
+PAGE = "https://www.postgresql.org/docs/15/sql-vacuum.html"
+TRUE = f"# Notes\n\nVACUUM reclaims storage occupied by dead tuples.[1]\n\n## Sources\n\n1. {PAGE}\n"
+FALSE = TRUE.replace("reclaims storage", "never reclaims storage")
+
+
+@pytest.fixture
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+
+    def call(text: str, *options: str) -> tuple[int, str]:
+        report = tmp_path / "report.md"
+        report.write_text(text, encoding="utf-8")
+        code = run(["audit", str(report), "--sources", str(EXAMPLES), *options])
+        return code, capsys.readouterr().out
+
+    return call
+
+
+def test_a_true_report_passes_and_a_false_one_fails(audit, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert audit(TRUE)[0] == 0
+    annotated = tmp_path / "annotated.html"
+    code, out = audit(FALSE, "-o", str(annotated))
+    assert code == 1
+    assert "contradicted" in out
+    assert "<mark" in annotated.read_text(encoding="utf-8")
+
+
+def test_json_and_the_floor_for_ci(audit) -> None:  # type: ignore[no-untyped-def]
+    code, out = audit(FALSE, "--json", "--fail-under", "0")
+    assert code == 0
+    assert json.loads(out)["counts"] == {"contradicted": 1, "not_a_claim": 1}
+    assert audit(FALSE, "--fail-under", "50")[0] == 1
+
+
+def test_a_missing_file_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "nowhere.md", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "INVALID_INPUT"

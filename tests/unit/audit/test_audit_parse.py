@@ -1,0 +1,126 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.audit.parse import ParsedReport, parse_report
+from pincite.domain.errors import InvalidInput
+
+
+def cites(text: str) -> list[tuple[str, list[str], list[str]]]:
+    parsed = parse_report(text)
+    return [
+        (s.claim, [parsed.references[i].key or parsed.references[i].url for i in s.references], list(s.missing))
+        for s in parsed.sentences
+        if not s.heading
+    ]
+
+
+LIST = (
+    "\n\n## References\n\n[1] First page. https://one.com/a\n[2] Second page. https://two.com/b\n"
+    "3. [Third](https://three.com/c)\n"
+)
+Cite = tuple[str, list[str], list[str]]
+OPENED: Cite = ("It opened in 2019.", ["1"], [])
+POWER: Cite = ("It makes power.", ["2"], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("It opened in 2019.[1] It makes power [2].", [OPENED, POWER]),
+        ("It opened in 2019. [1] It makes power. [2]", [OPENED, POWER]),
+        ("It opened [1, 3] in 2019.", [("It opened in 2019.", ["1", "3"], [])]),
+        ("It opened in 2019 [1-3].", [("It opened in 2019.", ["1", "2", "3"], [])]),
+        ("It opened in 2019【1】【2†source】.", [("It opened in 2019.", ["1", "2"], [])]),
+        ("It opened in 2019[[2]](https://two.com/b).", [("It opened in 2019.", ["2"], [])]),
+        ("It opened in 2019.¹ ² It is 5 m² large.", [OPENED, ("² It is 5 m² large.", [], [])]),
+        ("It opened in 2019 <sup>1</sup>.", [("It opened in 2019.", ["1"], [])]),
+        ("It opened in 2019 [citation:2].", [("It opened in 2019.", ["2"], [])]),
+        ("It opened in 2019 [77].", [("It opened in 2019.", [], ["77"])]),
+        ("It opened [2019].", [("It opened [2019].", [], [])]),
+        ("The call `list[1]` gives the second item.", [("The call list[1] gives the second item.", [], [])]),
+        ("```\nx = a[1]. Then b[2].\n```\n\nIt opened [1].", [("It opened.", ["1"], [])]),
+        ("- It opened in 2019.[1]\n- It makes power [2].", [OPENED, POWER]),
+        ("| Name | Power |\n|---|---|\n| Park | 398 MW [1] |", [("Park 398 MW", ["1"], [])]),
+        ("نص عربي قصير هنا [1]. جملة أخرى؟ [2]", [("نص عربي قصير هنا.", ["1"], []), ("جملة أخرى؟", ["2"], [])]),
+    ],
+)  # fmt: skip
+def test_markers_belong_to_their_sentence(body: str, expected: list[tuple[str, list[str], list[str]]]) -> None:
+    assert cites(body + LIST) == expected
+
+
+def test_inline_links_and_bare_urls_are_citations() -> None:
+    found = cites(
+        "It [opened in 2019](https://one.com/a). More is at https://two.com/b. ([three](https://three.com/c))"
+    )
+    assert found == [
+        ("It opened in 2019.", ["https://one.com/a"], []),
+        ("More is at.", ["https://two.com/b", "https://three.com/c"], []),
+    ]
+
+
+def test_author_and_year_lead_to_their_entry() -> None:
+    text = (
+        "Output rose (Smith, 2024). Costs fell (Lee et al. 2023; Smith 2024). It opened (March 2019).\n\n"
+        "References\n\n- Smith, J. (2024). Wind. https://one.com/a\n- Lee, K., Park, S. (2023). Cost. https://two.com/b\n"
+    )
+    assert cites(text) == [
+        ("Output rose.", ["smith 2024"], []),
+        ("Costs fell.", ["lee 2023", "smith 2024"], []),
+        ("It opened (March 2019).", [], []),
+    ]
+
+
+def test_footnotes_and_definitions_anywhere() -> None:
+    text = (
+        "It opened.[^a] It closed.[^2]\n\n[^a]: A page. https://one.com/a\n\n"
+        "[^2]: Another,\n  https://two.com/b\n\nMore text."
+    )
+    parsed = parse_report(text)
+    assert [r.url for r in parsed.references] == ["https://one.com/a", "https://two.com/b"]
+    assert [s.claim for s in parsed.sentences] == ["It opened.", "It closed.", "More text."]
+
+
+def test_of_two_lists_the_next_one_is_meant() -> None:
+    text = (
+        "# One\n\nIt opened [1].\n\n## Sources\n\n1. https://one.com/a\n\n"
+        "# Two\n\nIt closed [1].\n\n## Sources\n\n1. https://two.com/b\n"
+    )
+    parsed = parse_report(text)
+    assert [[parsed.references[i].url for i in s.references] for s in parsed.sentences if not s.heading] == [
+        ["https://one.com/a"],
+        ["https://two.com/b"],
+    ]
+
+
+def test_a_heading_about_sources_without_a_list_is_text() -> None:
+    parsed = parse_report("## Sources\n\nThe water comes from two springs in the hills.\n")
+    assert parsed.references == ()
+    assert [s.claim for s in parsed.sentences if not s.heading] == ["The water comes from two springs in the hills."]
+
+
+def test_dois_become_urls() -> None:
+    parsed = parse_report("It rose [1].\n\nReferences\n\n[1] Smith. Wind. doi:10.1000/xyz123.\n")
+    assert parsed.references[0].url == "https://doi.org/10.1000/xyz123"
+
+
+def test_five_thousand_citations_are_read_quickly() -> None:
+    body = " ".join(f"Fact number {n} stands here [{n}]." for n in range(1, 5001))
+    entries = "\n".join(f"[{n}] Page. https://site{n}.com/p" for n in range(1, 5001))
+    parsed = parse_report(f"{body}\n\n## References\n\n{entries}\n")
+    assert len(parsed.references) == 5000
+    assert sum(len(s.references) for s in parsed.sentences) == 5000
+
+
+def test_an_empty_report_is_an_input_error() -> None:
+    with pytest.raises(InvalidInput):
+        parse_report(" \n ")
+
+
+@given(st.text(alphabet='aB1 .[](){}^|#-*>`\n²【】¹:/"“', min_size=1).filter(lambda text: bool(text.strip())))
+def test_offsets_are_exact_whatever_the_text(text: str) -> None:
+    parsed: ParsedReport = parse_report(text)
+    position = 0
+    for sentence in parsed.sentences:
+        assert position <= sentence.start < sentence.end <= len(text)
+        position = sentence.end

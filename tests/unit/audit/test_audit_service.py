@@ -1,0 +1,195 @@
+import io
+import json
+import zipfile
+
+import pytest
+
+from pincite.audit.findings import Audit, AuditVerdict
+from pincite.audit.render import annotated_html, annotated_markdown, as_json, json_text, summary, table
+from pincite.audit.service import AuditService
+from pincite.domain.errors import DeadLink, InvalidInput
+from pincite.domain.page import FetchRequest, FetchResult
+from pincite.testing.small_web import SmallWeb
+from pincite.verification.checker import MechanicalChecker
+
+PARK = """The Havel Wind Park opened in March 2019. It makes 398 MW, enough for 200,000 homes.
+
+Acme Energy bought the park from Norfolk Power in 2021, and Maria Jensen leads its team of 45 engineers."""
+RIVER = """The Orla is 512 kilometres long. It rises in the Ketu Mountains and flows south into Lake Bren.
+
+Floods killed at least 60 people in 1952. "No one had seen such water before," the mayor said."""
+PARK_URL, RIVER_URL = "https://www.wind-news.com/park", "https://www.river-atlas.org/orla"
+
+REPORT = f"""# Wind and water
+
+This report describes a park and a river.
+
+The Havel Wind Park opened in March 2019 [1]. It makes 412 MW [1]. Acme Energy bought the park from Norfolk Power
+in 2021 [2]. The Orla is 512 km long [2]. The river rises in the Ketu Mountains [77]. Floods killed at least 60 people
+in 1952. The mayor said: "No one had ever seen such water before" [2]. The park runs on batteries [3]. The lake holds
+trout and pike [4]. Bananas are grown all over the valley of the upper river by small farms [2].
+
+## References
+
+[1] Wind news. {PARK_URL}
+[2] River atlas. {RIVER_URL}
+[3] Gone. https://www.gone-page.com/x
+[4] Invented. https://nowhere-at-all.com/y
+[5] Never named. {PARK_URL}?unused=1
+"""
+
+
+class Web(SmallWeb):
+    """Two pages, one host that does not exist, everything else dead."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        if "nowhere" in request.url:
+            raise DeadLink("there is no host nowhere-at-all.com", reason="dns_failed")
+        return await super().fetch(request)
+
+
+async def audited(report: str | bytes = REPORT) -> Audit:
+    web = Web({PARK_URL: PARK, RIVER_URL: RIVER, f"{PARK_URL}?unused=1": PARK})
+    return await AuditService(MechanicalChecker(), web).audit(report)
+
+
+def outcome(audit: Audit, words: str) -> AuditVerdict:
+    return next(sentence.outcome for sentence in audit.sentences if words in sentence.text)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Wind and water", AuditVerdict.NOT_A_CLAIM),
+        ("This report describes", AuditVerdict.NOT_A_CLAIM),
+        ("opened in March 2019", AuditVerdict.SUPPORTED),
+        ("412 MW", AuditVerdict.CONTRADICTED),
+        ("Acme Energy bought", AuditVerdict.WRONG_SOURCE),
+        ("512 km long", AuditVerdict.SUPPORTED),
+        ("rises in the Ketu", AuditVerdict.NO_ENTRY),
+        ("Floods killed", AuditVerdict.UNCITED),
+        ("The mayor said", AuditVerdict.MISQUOTED),
+        ("batteries", AuditVerdict.COULD_NOT_CHECK),
+        ("trout and pike", AuditVerdict.INVENTED_URL),
+        ("Bananas", AuditVerdict.NOT_FOUND),
+    ],
+)
+async def test_each_sentence_gets_its_verdict(words: str, expected: AuditVerdict) -> None:
+    assert outcome(await audited(), words) is expected
+
+
+async def test_the_figures_and_the_reasons() -> None:
+    audit = await audited()
+    assert len(audit.claims) == 10
+    assert audit.checked == 9
+    assert audit.coverage == pytest.approx(0.9)
+    assert audit.citations_checked == 6
+    assert audit.citations_supporting == 2
+    assert audit.precision == pytest.approx(2 / 6)
+    assert audit.recall == pytest.approx(0.2)
+    assert [reference.key for reference in audit.never_cited] == ["5"]
+    assert not audit.clean
+    text = table(audit)
+    assert "412 MW in the claim, 398 MW in the passage" in text
+    assert "wrong source: [2], found in [1]" in text
+    assert "no entry for [77]" in text
+    assert 'the page says "No one had seen such water before' in text
+    assert "uncited" in text
+    assert "found in [2]" in text
+
+
+async def test_renderings_hold_every_finding() -> None:
+    audit = await audited()
+    markdown = annotated_markdown(audit)
+    assert "⟦✗ contradicted: 412 MW in the claim" in markdown
+    assert markdown.replace("\n", " ").count("⟦") == len(audit.claims)
+    page = annotated_html(audit)
+    assert "<script" not in page
+    assert 'class="wrong"' in page
+    data = json.loads(json_text(audit))
+    assert data == as_json(audit)
+    assert data["counts"]["wrong_source"] == 1
+    assert data["entries_never_cited"] == ["[5]"]
+    assert "citation precision 33%" in summary(audit)
+
+
+async def test_hostile_text_stays_text_in_html() -> None:
+    audit = await audited(
+        "The plant <script>alert(1)</script> opened in 2019 [1].\n\n[1]: https://x.com/<img onerror=1>"
+    )
+    assert "<script>" not in annotated_html(audit)
+
+
+async def test_given_pages_need_no_fetcher() -> None:
+    service = AuditService(MechanicalChecker())
+    audit = await service.audit(REPORT, sources={PARK_URL + "/": PARK, RIVER_URL: RIVER})
+    assert outcome(audit, "512 km long") is AuditVerdict.SUPPORTED
+    assert outcome(audit, "batteries") is AuditVerdict.COULD_NOT_CHECK
+    empty = await service.audit(REPORT, sources={PARK_URL: "", RIVER_URL: " "})
+    assert outcome(empty, "412 MW") is AuditVerdict.COULD_NOT_CHECK
+
+
+async def test_a_report_without_citations_and_reserved_names() -> None:
+    plain = await audited("The Havel Wind Park opened in March 2019. It makes 412 MW.")
+    assert [sentence.outcome for sentence in plain.claims] == [AuditVerdict.UNCITED, AuditVerdict.UNCITED]
+    assert plain.precision is None
+    reserved = await audited("The park opened in 2019 [here](https://www.example.com/park).")
+    assert reserved.sentences[0].outcome is AuditVerdict.INVENTED_URL
+
+
+async def test_html_docx_and_answer_json_are_read() -> None:
+    html = f'<html><body><h1>T</h1><p>The Orla is 512 km long <a href="{RIVER_URL}">[1]</a>.</p></body></html>'
+    assert outcome(await audited(html), "512 km long") is AuditVerdict.SUPPORTED
+    text = "The Orla is 512 km long. The Havel Wind Park makes 412 MW."
+    answer = {
+        "output": [
+            {
+                "type": "message",
+                "content": [
+                    {
+                        "type": "output_text",
+                        "text": text,
+                        "annotations": [
+                            {"type": "url_citation", "start_index": 0, "end_index": 24, "url": RIVER_URL, "title": "t"},
+                            {"type": "url_citation", "start_index": 25, "end_index": 58, "url": PARK_URL, "title": "t"},
+                        ],
+                    }
+                ],
+            }
+        ]
+    }
+    found = await audited(json.dumps(answer))
+    assert [s.outcome for s in found.claims] == [AuditVerdict.SUPPORTED, AuditVerdict.CONTRADICTED]
+    assert outcome(await audited(docx()), "512 km long") is AuditVerdict.SUPPORTED
+
+
+def docx() -> bytes:
+    w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    body = (
+        f"<w:document {w}><w:body><w:p><w:r><w:t>The Orla is 512 km long.</w:t></w:r>"
+        '<w:r><w:footnoteReference w:id="2"/></w:r></w:p></w:body></w:document>'
+    )
+    notes = (
+        f'<w:footnotes {w}><w:footnote w:type="separator" w:id="0"><w:p/></w:footnote>'
+        f'<w:footnote w:id="2"><w:p><w:r><w:t>Atlas. {RIVER_URL}</w:t></w:r></w:p></w:footnote></w:footnotes>'
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("word/document.xml", body)
+        archive.writestr("word/footnotes.xml", notes)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("bad", [b"PK\x03\x04broken", b"\0\0\1binary", b'{"no": "answer"}', b"", "   "])
+async def test_what_is_no_report_is_an_input_error(bad: bytes | str) -> None:
+    with pytest.raises(InvalidInput):
+        await audited(bad)
+
+
+async def test_only_so_many_pages_are_fetched() -> None:
+    links = " ".join(f"Fact {n} is told by page {n} of it [{n}]." for n in range(1, 30))
+    entries = "\n".join(f"[{n}] https://site-{n}.com/p" for n in range(1, 30))
+    web = Web({})
+    audit = await AuditService(MechanicalChecker(), web, max_pages=5).audit(f"{links}\n\n## Sources\n\n{entries}\n")
+    assert len(web.fetched) == 5
+    assert all(sentence.outcome is AuditVerdict.COULD_NOT_CHECK for sentence in audit.claims)
