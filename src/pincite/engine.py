@@ -32,6 +32,7 @@ from pincite.wiring import Parts, frozen_settings, open_parts, thawed_settings
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
+    from pincite.audit.recheck import Recheck
 
 OnEvent = Callable[[Event], None]
 Tell = Callable[[Event], Awaitable[None]]
@@ -139,6 +140,17 @@ class Engine:
         """
         auditor = await self._parts.auditor()
         return await auditor.audit(report, sources=sources)
+
+    async def recheck(self, report: "Report | Json") -> "Recheck":
+        """The pages and quotes of a stored report as they are today; new captures are kept beside the old.
+
+        Errors:
+            InvalidInput: the JSON is not a report.
+        """
+        from pincite.audit.recheck import read_stored_report
+
+        stored = report if isinstance(report, Report) else read_stored_report(report)
+        return await self._parts.recheck(stored)
 
     async def research(
         self,

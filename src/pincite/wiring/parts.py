@@ -23,7 +23,9 @@ from pincite.wiring.search_door import CACHE_NAME, build_search, within_budget
 from pincite.wiring.sources import Sources, remember_library, resolve_sources
 
 if TYPE_CHECKING:
+    from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
+    from pincite.domain.report import Report
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
     from pincite.search.service import SearchService
@@ -78,6 +80,13 @@ class Parts:
         from pincite.verification.checker import MechanicalChecker
 
         return AuditService(MechanicalChecker(), await self.fetch())
+
+    async def recheck(self, report: "Report") -> "Recheck":
+        """The report's pages fetched anew and its quotes looked for."""
+        from pincite.audit.recheck import recheck
+        from pincite.verification.checker import MechanicalChecker
+
+        return await recheck(report, await self.fetch(), MechanicalChecker())
 
     async def research(self, record: RunRecord, task: Task, settings: Settings, events: EventSink) -> "ResearchService":
         """The loop with its roles, for one run that was taken."""
