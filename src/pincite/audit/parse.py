@@ -12,15 +12,17 @@ from pincite.domain.errors import InvalidInput
 from pincite.text.sentences import sentences
 
 LONGEST_REPORT_CHARS = 5_000_000
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_CODE = re.compile(r"(`+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
+_CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}(?:\s|$)|^\s*(?:\*\*|__)[^*_\n]{1,120}(?:\*\*|__):?\s*$")
-_UNDERLINE = re.compile(r"^\s{0,3}(?:=+|-{3,})\s*$")
-_RULE = re.compile(r"^\s*(?:[-*_]\s*){3,}$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*:?-*:?\s*$")
+_UNDERLINE = re.compile(r"^\s{0,3}(?:=++|-{3,}+)\s*+$")
+_RULE = re.compile(
+    r"^\s*+(?:[-*_]\s*+){3,}+$|^\s*+\|?(?:\s*+:?-{2,}+:?\s*+\|)+\s*+:?-*+:?\s*+$"  # possessive: linear on any line
+)
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
-_PREFIX = re.compile(r"^(?:\s*>)+\s?|^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_PREFIX = re.compile(r"^(?:\s*+>)++\s?|^\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
 
 

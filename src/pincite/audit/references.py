@@ -13,8 +13,8 @@ _HEADING_WORDS = (
     r"riferimenti|fonti|referências|источники|литература|参考文献|参考资料|来源|出典)"
 )
 _HEADING = re.compile(
-    rf"^\s*(?:#{{1,6}}\s*|\*\*|__)?(?:\d+\.?\s+)?(?:cited |key |selected )?{_HEADING_WORDS}"
-    r"\s*:?\s*(?:\*\*|__)?\s*:?\s*#*\s*$",
+    rf"^\s*+(?:#{{1,6}}\s*+|\*\*|__)?(?:\d+\.?\s+)?(?:cited |key |selected )?{_HEADING_WORDS}"
+    r"\s*+:?\s*+(?:\*\*|__)?\s*+:?\s*+#*+\s*+$",
     re.IGNORECASE,
 )
 _ANY_HEADING = re.compile(r"^\s*#{1,6}\s+\S|^\s*\*\*[^*\n]{2,80}\*\*:?\s*$")

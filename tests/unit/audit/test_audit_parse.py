@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +126,29 @@ def test_offsets_are_exact_whatever_the_text(text: str) -> None:
     for sentence in parsed.sentences:
         assert position <= sentence.start < sentence.end <= len(text)
         position = sentence.end
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[",
+        "[a](",
+        "> ",
+        "|",
+        "(Smith ",
+        "[[1",
+        "*",
+        "`",
+        "```\n",
+        "https://x.com/a ",
+        "[1, ",
+        " ",
+        "\n[1] ",
+        "|:-",
+        "- ",
+    ],
+)
+def test_hostile_repetition_takes_linear_time(piece: str) -> None:
+    started = time.process_time()
+    parse_report(piece * 40_000 + "x")
+    assert time.process_time() - started < 3
