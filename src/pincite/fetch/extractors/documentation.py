@@ -10,30 +10,32 @@ from lxml.html import HtmlElement
 from pincite.fetch.extractors.dom import remove, size_of
 
 _GENERATORS = re.compile(
-    r"sphinx|docbook|asciidoc|mkdocs|docusaurus|doxygen|javadoc|rustdoc|mdbook|gitbook|antora|pod::|pod2html|groff|"
-    r"mandoc|man2html|texinfo|makeinfo|latex2html|tex4ht|hevea|vitepress|vuepress|typedoc|jsdoc|yard |rdoc|pdoc|"
-    r"ocamldoc|odoc|haddock|exdoc|dita|oxygen xml|quarto|jupyter|bookdown|readme\.io|slate|hugo-book|docsify|nextra|"
-    r"starlight|scaladoc|dokka|docfx|sandcastle|pkgdown|documenter\.jl|ford|naturaldocs|pandoc",
+    r"\b(?:sphinx|docbook|asciidoc|mkdocs|docusaurus|doxygen|javadoc|rustdoc|mdbook|gitbook|antora|pod::|pod2html|groff|"
+    r"mandoc|man2html|texinfo|makeinfo|latex2html|tex4ht|hevea|vitepress|vuepress|typedoc|jsdoc|yard|rdoc|pdoc|"
+    r"ocamldoc|odoc|haddock|exdoc|dita|oxygen xml|quarto|jupyter|bookdown|readme\.io|hugo-book|docsify|nextra|"
+    r"starlight|scaladoc|dokka|docfx|sandcastle|pkgdown|documenter\.jl|naturaldocs|pandoc)",
     re.IGNORECASE,
 )
+
+
+def _classed(name: str, tag: str = "div") -> str:
+    return f"//{tag}[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
+
+
 _FINGERPRINTS = (
-    "//*[@role='main'][contains(@class, 'body') or contains(@class, 'document')]",
-    "//div[contains(@class, 'sphinxsidebar')]",
-    "//div[@class='navheader']",
-    "//div[contains(@class, 'rst-content')]",
-    "//div[contains(@class, 'md-content')]",
-    "//div[contains(@class, 'theme-doc-markdown')]",
-    "//body[contains(@class, 'manpage')]",
-    "//section[@class='Sh'] | //table[@class='head']//td[@class='head-vol']",
-    "//div[contains(@class, 'refentry')] | //div[contains(@class, 'variablelist')]",
+    _classed("body") + "[@role='main']",
+    _classed("document") + "[@role='main']",
+    _classed("sphinxsidebar"),
+    _classed("navheader"),
+    _classed("rst-content"),
+    _classed("md-content"),
+    _classed("theme-doc-markdown"),
+    _classed("manpage", "body"),
+    _classed("refentry"),
+    _classed("variablelist"),
+    _classed("Sh", "section"),
 )
-_REGIONS = (
-    "//*[@role='main']",
-    "//main",
-    "//div[contains(@class, 'rst-content')]",
-    "//div[contains(@class, 'md-content')]",
-    "//article",
-)
+_REGIONS = ("//*[@role='main']", "//main", _classed("rst-content"), _classed("md-content"), "//article")
 _ALWAYS_NAVIGATION = re.compile(
     r"\b(?:navheader|navfooter|sphinxsidebar|breadcrumbs?|rst-footer-buttons|wy-nav-side|prev-next-bottom|skip-?link)\b"
 )

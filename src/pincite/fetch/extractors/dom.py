@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
 
 MAX_NESTING = 512
-MAX_ATTRIBUTES = 1_000
+MAX_ATTRIBUTES = 5_000
 MAX_TAGS = 400_000
 _MAX_JSON_LD_CHARS = 300_000
 

@@ -62,7 +62,8 @@ _SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
 _MAY_HIDE = re.compile(r"none|hidden|collapse|:\s*0|-\d{3}|clip|transparent|color|scale|translate")
 _MAX_SHEET_NAMES = 100
 _MAX_SHEET_CHARS = 200_000
-_MOST = 0.5
+_MOST = 0.8
+_SHELL_SHARE = 0.25
 _NEAR = 10
 
 
@@ -72,6 +73,7 @@ def drop_unseen(page: Page) -> int:
     Text made invisible in a way that scripts commonly undo (opacity, position) stays when it is most of the page.
     """
     root = page.root
+    _settle_noscript(root)
     total = max(size_of(root), 1)
     dropped = 0
     doomed = [(element, _unseen(element)) for element in root.xpath(_CANDIDATES)]
@@ -85,6 +87,19 @@ def drop_unseen(page: Page) -> int:
         dropped += size
         remove(element)
     return dropped
+
+
+def _settle_noscript(root: HtmlElement) -> None:
+    """Drop what only readers without scripts see, unless it is the page (a shell that scripts would fill)."""
+    fallbacks = [element for element in root.iter("noscript") if element.getparent() is not None]
+    body = root.find("body")
+    inside = sum(size_of(element) for element in fallbacks)
+    whole = size_of(root if body is None else body)
+    for element in fallbacks:
+        if whole - inside < _SHELL_SHARE * inside and size_of(element) > _MOST * inside:
+            element.tag = "div"
+        else:
+            remove(element)
 
 
 def _unseen(element: HtmlElement) -> str:

@@ -4,13 +4,14 @@ from pincite.domain.errors import EmptyContent
 from pincite.domain.page import Block, BlockKind, Document, Link
 from pincite.fetch.extractors.blocks import BlockWalk, Found
 from pincite.fetch.extractors.documentation import content_region, is_documentation
-from pincite.fetch.extractors.dom import parse
+from pincite.fetch.extractors.dom import Page, parse
+from pincite.fetch.extractors.features import Votes
 from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.main_content import chosen_text, select
+from pincite.fetch.extractors.main_content import select, votes_on
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
 
 EXTRACTOR = "html"
-VERSION = "1"
+VERSION = "2"
 
 
 def read_html(text: str, url: str) -> Document:
@@ -20,17 +21,29 @@ def read_html(text: str, url: str) -> Document:
         ParseError, TooLarge: the page is built to break parsers.
         EmptyContent: no text a reader would see.
     """
-    page = parse(text)
-    metadata = read_metadata(page.root, url)
-    drop_unseen(page)
+    page, metadata = _visible(text, url)
+    walk = BlockWalk(metadata.base_url)
     if is_documentation(page.root):
-        found = BlockWalk(metadata.base_url).run(content_region(page.root))
+        found = walk.run(content_region(page.root))
     else:
-        everything = BlockWalk(metadata.base_url).run(page.root)
-        found = select(everything, chosen_text(page.root, url)) or everything
+        found = walk.run(page.root)
+        found = select(found, votes_on(page, url, metadata.types)) if found else found
     if not found:
         raise EmptyContent("the page has no text", reason="empty_page")
     return build(found, metadata)
+
+
+def candidates(text: str, url: str) -> tuple[list[Found], Votes]:
+    """All blocks of a page and what the extractors chose from it: what the choice of content is trained on."""
+    page, metadata = _visible(text, url)
+    return BlockWalk(metadata.base_url).run(page.root), votes_on(page, url, metadata.types)
+
+
+def _visible(text: str, url: str) -> tuple[Page, Metadata]:
+    page = parse(text)
+    metadata = read_metadata(page.root, url)
+    drop_unseen(page)
+    return page, metadata
 
 
 def build(found: list[Found], metadata: Metadata) -> Document:

@@ -1,59 +1,50 @@
 """Which blocks of a web page are its content.
 
-A content extractor (trafilatura, or resiliparse where it found next to nothing) says which text counts; our own walk
-says how it is built. The two are brought together by word sequences, so that code, quotations, captions, definition
-lists and repeated paragraphs inside the chosen region are kept as they stand on the page.
+Two content extractors vote (trafilatura, resiliparse), our own walk says how the page is built, and small decision
+trees weigh votes, place, links and neighbours of each block. The blocks stay as they stand on the page: code,
+quotations, captions, definition lists and repeated paragraphs are never rewritten.
 """
 
-import re
 from collections.abc import Sequence
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.page import BlockKind
 from pincite.fetch.extractors.blocks import Found
+from pincite.fetch.extractors.classifier import best_threshold, content_odds
+from pincite.fetch.extractors.dom import Page
+from pincite.fetch.extractors.features import Votes, features_of
 
-_WORD = re.compile(r"\w+")
-_RUN = 3
-_KEPT_SHARE = 0.5
-_POOR_SHARE = 0.1
-_GAP = 3
-_STRUCTURAL = frozenset(
-    {BlockKind.CODE, BlockKind.QUOTATION, BlockKind.CAPTION, BlockKind.TERM, BlockKind.DEFINITION, BlockKind.TABLE}
-)
+_MAX_VOTED_TAGS = 25_000
+_LEADS_ON = frozenset({BlockKind.TERM, BlockKind.CAPTION})
 
 
-def chosen_text(root: HtmlElement, url: str) -> str:
-    """The text a content extractor picks from the page."""
+def votes_on(page: Page, url: str, types: frozenset[str]) -> Votes:
+    """What the two extractors choose from the page; the slow one is not asked about huge pages."""
+    from resiliparse.extract.html2text import extract_plain_text
+
+    root = page.root
+    main, comments = _slow_vote(root, url) if page.tag_count <= _MAX_VOTED_TAGS else ("", "")
+    second = extract_plain_text(etree.tostring(root, encoding="unicode", method="html"), main_content=True)
+    return Votes(main or second, comments, second, types)
+
+
+def _slow_vote(root: HtmlElement, url: str) -> tuple[str, str]:
     import trafilatura
 
     chosen = trafilatura.bare_extraction(root, url=url, include_comments=True, include_tables=True)
-    text = ""
     if isinstance(chosen, trafilatura.settings.Document):
-        text = "\n".join(filter(None, (chosen.text, chosen.comments)))
-    from lxml import etree
-    from resiliparse.extract.html2text import extract_plain_text
-
-    rescue = extract_plain_text(etree.tostring(root, encoding="unicode", method="html"), main_content=True)
-    return rescue if len(text.split()) < _POOR_SHARE * len(rescue.split()) else text
+        return chosen.text or "", chosen.comments or ""
+    return "", ""
 
 
-def select(found: Sequence[Found], text: str) -> list[Found]:
-    """The blocks whose words stand in `text`, and the structural ones between them."""
-    words = _WORD.findall(text.lower())
-    runs = {tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1)}
-    lines = {" ".join(_WORD.findall(line.lower())) for line in text.splitlines()}
-    kept = [_stands_in(item, runs, lines) for item in found]
-    for index, item in enumerate(found):
-        if not kept[index] and item.block.kind in _STRUCTURAL:
-            near = kept[max(index - _GAP, 0) : index], kept[index + 1 : index + 1 + _GAP]
-            kept[index] = any(near[0]) and any(near[1])
-    return [item for item, keep in zip(found, kept, strict=True) if keep]
-
-
-def _stands_in(item: Found, runs: set[tuple[str, ...]], lines: set[str]) -> bool:
-    words = _WORD.findall(item.block.text.lower())
-    if len(words) < _RUN:
-        return bool(words) and " ".join(words) in lines
-    total = len(words) - _RUN + 1
-    return sum(tuple(words[i : i + _RUN]) in runs for i in range(total)) >= _KEPT_SHARE * total
+def select(found: Sequence[Found], votes: Votes) -> list[Found]:
+    """The blocks that are content; all of them when none stands out."""
+    odds = content_odds(features_of(found, votes))
+    least = best_threshold(odds, [len(item.block.text.split()) for item in found])
+    kept = [odd >= least for odd in odds]
+    for index in range(len(found) - 1):
+        if not kept[index] and kept[index + 1] and found[index].block.kind in _LEADS_ON:
+            kept[index] = True
+    return [item for item, keep in zip(found, kept, strict=True) if keep] or list(found)

@@ -14,6 +14,16 @@ class Format(StrEnum):
     HTML = "html"
     MARKDOWN = "markdown"
     TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+    XML = "xml"
+    PDF = "pdf"
+    DOCX = "docx"
+    XLSX = "xlsx"
+    PPTX = "pptx"
+    EPUB = "epub"
+    ODT = "odt"
+    RTF = "rtf"
     UNSUPPORTED = "unsupported"
 
 
@@ -25,46 +35,93 @@ _HTML_START = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MAGIC = (
-    b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF", b"\x1f\x8b", b"BZh",
+    b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF", b"\x1f\x8b", b"BZh",
     b"7z\xbc\xaf",
     b"\x7fELF", b"MZ\x90", b"\xd0\xcf\x11\xe0", b"OggS", b"ID3", b"\x00\x00\x01\x00", b"wOFF", b"wOF2", b"\xfd7zXZ",
     b"SQLite format 3", b"\xca\xfe\xba\xbe", b"\x00asm",
 )  # fmt: skip
+_XML_START = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml|<rss|<feed|<rdf:RDF)", re.IGNORECASE)
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
-_TEXT_NAMES = (".txt", ".text", ".rst", ".log", ".adoc", ".asc")
+# A member every file of the format has; names stand uncompressed in a ZIP.
+_ZIPPED = (
+    (b"word/document.xml", Format.DOCX),
+    (b"xl/workbook.", Format.XLSX),
+    (b"ppt/presentation.xml", Format.PPTX),
+    (b"application/epub+zip", Format.EPUB),
+    (b"application/vnd.oasis.opendocument.text", Format.ODT),
+    (b"META-INF/container.xml", Format.EPUB),
+)
+_NAMES = {
+    ".md": Format.MARKDOWN,
+    ".markdown": Format.MARKDOWN,
+    ".mdown": Format.MARKDOWN,
+    ".mkd": Format.MARKDOWN,
+    ".csv": Format.CSV,
+    ".tsv": Format.CSV,
+    ".json": Format.JSON,
+    ".geojson": Format.JSON,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".xhtml": Format.HTML,
+    ".txt": Format.TEXT,
+    ".text": Format.TEXT,
+    ".rst": Format.TEXT,
+    ".log": Format.TEXT,
+    ".adoc": Format.TEXT,
+}
+_DECLARED = {
+    "text/markdown": Format.MARKDOWN,
+    "text/x-markdown": Format.MARKDOWN,
+    "text/csv": Format.CSV,
+    "text/tab-separated-values": Format.CSV,
+    "application/csv": Format.CSV,
+    "application/json": Format.JSON,
+    "application/ld+json": Format.JSON,
+    "application/feed+json": Format.JSON,
+    "text/json": Format.JSON,
+    "text/html": Format.HTML,
+    "application/xhtml+xml": Format.HTML,
+}
+_TELLS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "application/unknown", "text/plain")
 
 
 def format_of(content: bytes, url: str, content_type: str | None) -> Format:
     """The format of `content`."""
     head = content[:_HEAD_BYTES]
     declared = (content_type or "").partition(";")[0].strip().lower()
-    name = _path_of(url)
+    suffix = _suffix_of(url)
+    if b"%PDF-" in head[:1_024]:
+        return Format.PDF
+    if head.startswith(b"PK\x03\x04"):
+        return next((kind for member, kind in _ZIPPED if member in content), Format.UNSUPPORTED)
+    if head.startswith(b"{\\rtf"):
+        return Format.RTF
     if head.startswith(_MAGIC):
         return Format.UNSUPPORTED
-    if head[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        return _textual(declared, name)
     if _HTML_START.match(head):
-        return Format.TEXT if declared == "text/plain" and not name.endswith((".html", ".htm")) else Format.HTML
-    if len(_BINARY.findall(head)) > len(head) // 50:
+        shown_as_source = declared == "text/plain" and _NAMES.get(suffix) is not Format.HTML
+        return Format.TEXT if shown_as_source or _NAMES.get(suffix) is Format.MARKDOWN else Format.HTML
+    if head[:2] not in {b"\xff\xfe", b"\xfe\xff"} and len(_BINARY.findall(head)) > len(head) // 50:
         return Format.UNSUPPORTED
-    return _textual(declared, name)
+    if _XML_START.match(head):
+        return Format.HTML if b"http://www.w3.org/1999/xhtml" in head or declared == "text/html" else Format.XML
+    return _textual(declared, suffix)
 
 
-def _textual(declared: str, name: str) -> Format:
-    if declared in {"text/markdown", "text/x-markdown"} or name.endswith(_MARKDOWN_NAMES):
-        return Format.MARKDOWN
-    if declared in {"text/html", "application/xhtml+xml"}:
-        return Format.HTML
-    if declared.startswith("text/") or name.endswith(_TEXT_NAMES):
-        return Format.TEXT
-    if declared and not declared.endswith(("octet-stream", "unknown")):
-        return Format.UNSUPPORTED
-    return Format.HTML if name.endswith((".html", ".htm", ".xhtml")) else Format.TEXT
+def _textual(declared: str, suffix: str) -> Format:
+    if declared in _TELLS_NOTHING:
+        return _NAMES.get(suffix, Format.TEXT)
+    if declared.endswith("+json"):
+        return Format.JSON
+    if declared in _DECLARED:
+        return _DECLARED[declared]
+    return Format.TEXT if declared.startswith("text/") else Format.UNSUPPORTED
 
 
-def _path_of(url: str) -> str:
+def _suffix_of(url: str) -> str:
     try:
-        return urlsplit(url).path.lower()
+        path = urlsplit(url).path.lower()
     except ValueError:
         return ""
+    name = path.rpartition("/")[2]
+    return f".{name.rpartition('.')[2]}" if "." in name else ""

@@ -1,0 +1,171 @@
+"""Train the block classifier: `python benchmarks/content_model.py DATA_FOLDER [--write]` (needs `lightgbm`).
+
+Prints the figures of five-fold cross-validation, folds split by site, in the metrics of `DATA_FOLDER/run.py`:
+what to expect on pages it has not seen. `--write` trains on all pages and stores the trees in the package.
+"""
+
+import argparse
+import gzip
+import importlib
+import json
+import random
+import re
+import statistics
+import sys
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+WORD = re.compile(r"\w+")
+TREES = 100
+PARAMETERS = {
+    "objective": "cross_entropy", "learning_rate": 0.1, "num_leaves": 13, "max_depth": 6, "min_data_in_leaf": 60,
+    "lambda_l2": 5, "feature_fraction": 0.5, "bagging_fraction": 0.7, "bagging_freq": 1, "verbose": -1,
+    "num_threads": 1, "seed": 7, "deterministic": True, "force_row_wise": True,
+}  # fmt: skip
+TARGET = Path(__file__).parents[1] / "src/pincite/fetch/extractors/content_model.json"
+
+
+def read_page(path: Path) -> dict:
+    """One labelled page: block texts, features, labels, weights."""
+    from pincite.domain.errors import PinciteError
+    from pincite.fetch.extractors import html
+    from pincite.fetch.extractors.charset import decode
+    from pincite.fetch.extractors.features import features_of
+
+    labels = json.loads(path.read_text(encoding="utf-8"))
+    body = gzip.decompress(path.with_suffix(".html.gz").read_bytes())
+    page = {"name": path.stem, "labels": labels, "texts": [], "rows": [], "document": None}
+    try:
+        found, votes = html.candidates(decode(body, "text/html").text, labels.get("url") or "https://unknown.example/")
+    except PinciteError:
+        return page
+    texts = [item.block.text for item in found]
+    goals, weights = targets(labels, texts)
+    return page | {"texts": texts, "rows": features_of(found, votes), "goals": goals, "weights": weights}
+
+
+def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
+    """For each block the share of it that is content, and how much it matters on its page."""
+    reference = labels.get("text") or labels.get("articleBody")
+    if not reference:
+        wanted, unwanted = ([" ".join(part.split()) for part in labels.get(key) or []] for key in ("with", "without"))
+        goals, weights = [], []
+        for text in texts:
+            line = " ".join(text.split())
+            good = any(part in line or (len(line) > 30 and line in part) for part in wanted)
+            bad = not good and any(part in line for part in unwanted)
+            goals.append(float(good))
+            weights.append(0.2 if good or bad else 0.0)
+        return goals, weights
+    words = WORD.findall(reference.lower())
+    runs, whole = set(zip(words, words[1:], words[2:], words[3:], strict=False)), f" {' '.join(words)} "
+    goals, weights = [], []
+    for text in texts:
+        row = WORD.findall(text.lower())
+        own = list(zip(row, row[1:], row[2:], row[3:], strict=False))
+        short = float(bool(row) and f" {' '.join(row)} " in whole)
+        goals.append(sum(run in runs for run in own) / len(own) if own else short)
+        weights.append(len(row) / max(len(words), 50))
+    return goals, weights
+
+
+def train(pages: list[dict]):
+    import lightgbm
+    import numpy as np
+
+    rows = np.array([row for page in pages for row in page["rows"]])
+    goals = np.array([goal for page in pages for goal in page["goals"]])
+    weights = np.array([weight for page in pages for weight in page["weights"]])
+    used = weights > 0
+    data = lightgbm.Dataset(rows[used], goals[used], weight=weights[used] / weights[used].mean())
+    return lightgbm.train(PARAMETERS, data, TREES)
+
+
+def score(run, pages: list[dict], chosen: list[str]) -> str:
+    shingles, words, segments, kinds = [], [], [], defaultdict(list)
+    for page, text in zip(pages, chosen, strict=True):
+        labels = page["labels"]
+        reference = labels.get("text") or labels.get("articleBody")
+        if labels["source"] == "scrapinghub":
+            shingles.append(run.shingle(reference, text))
+        elif labels["source"] == "wcxb":
+            words.append(run.word(reference, text))
+            kinds[labels["page_type"]].append(words[-1][2])
+        else:
+            segments.append(run.snippet(labels.get("with") or [], labels.get("without") or [], text))
+    word = tuple(statistics.mean(column) for column in zip(*words, strict=True))
+    figures = {"shingle": run.shingle_scores(shingles), "word": word, "segments": run.snippet_scores(segments)}
+    lines = [f"{name}: precision {p:.3f} recall {r:.3f} F1 {f:.3f}" for name, (p, r, f) in figures.items()]
+    kinds_line = " ".join(f"{kind} {statistics.mean(row):.3f}" for kind, row in sorted(kinds.items()))
+    lines.append(f"word F1 by page type: {kinds_line}")
+    return "\n".join(lines)
+
+
+def flat(model) -> dict:
+    """The trees as flat lists; a negative child is the leaf at its complement."""
+    from pincite.fetch.extractors.features import FEATURES
+
+    lists = ("roots", "feature", "threshold", "left", "right", "leaf")
+    out: dict = {"features": list(FEATURES)} | {name: [] for name in lists}
+
+    def place(node: dict) -> int:
+        if "leaf_value" in node:
+            out["leaf"].append(round(node["leaf_value"], 5))
+            return ~(len(out["leaf"]) - 1)
+        index = len(out["feature"])
+        for key in ("feature", "threshold", "left", "right"):
+            out[key].append(0)
+        out["feature"][index] = node["split_feature"]
+        out["threshold"][index] = round(node["threshold"], 6)
+        out["left"][index] = place(node["left_child"])
+        out["right"][index] = place(node["right_child"])
+        return index
+
+    out["roots"] = [place(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--skip-validation", action="store_true")
+    arguments = parser.parse_args()
+    sys.path.insert(0, str(arguments.folder))
+    run = importlib.import_module("run")
+    with ProcessPoolExecutor(2) as pool:
+        pages = list(pool.map(read_page, sorted((arguments.folder / "public").glob("*.json")), chunksize=8))
+    print(f"{len(pages)} pages, {sum(len(page['texts']) for page in pages):,} blocks", flush=True)
+    readable = [page for page in pages if page["rows"]]
+    if arguments.write:
+        TARGET.write_text(json.dumps(flat(train(readable)), separators=(",", ":")) + "\n")
+        print(f"wrote {TARGET.name}, {TARGET.stat().st_size:,} bytes", flush=True)
+    if not arguments.skip_validation:
+        print(validate(run, pages))
+
+
+def validate(run, pages: list[dict]) -> str:
+    from pincite.fetch.extractors.classifier import best_threshold
+
+    def site(page: dict) -> str:
+        return ".".join((urlsplit(page["labels"].get("url") or "").hostname or page["name"]).split(".")[-2:])
+
+    sites = sorted({site(page) for page in pages})
+    random.Random(1).shuffle(sites)
+    fold = {name: index % 5 for index, name in enumerate(sites)}
+    chosen = [""] * len(pages)
+    for number in range(5):
+        model = train([page for page in pages if page["rows"] and fold[site(page)] != number])
+        for index, page in enumerate(pages):
+            if page["rows"] and fold[site(page)] == number:
+                odds = [float(value) for value in model.predict(page["rows"])]
+                least = best_threshold(odds, [len(WORD.findall(text)) for text in page["texts"]])
+                kept = [text for text, value in zip(page["texts"], odds, strict=True) if value >= least]
+                chosen[index] = "\n\n".join(kept)
+    return score(run, pages, chosen)
+
+
+if __name__ == "__main__":
+    main()

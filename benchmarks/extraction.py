@@ -1,0 +1,73 @@
+"""How well and how fast pages are read: `python benchmarks/extraction.py DATA_FOLDER [--json FILE]`.
+
+DATA_FOLDER holds labelled pages in `public/` and `run.py`, which scores an extractor in the metrics of the three
+sets: 4-word shingles (scrapinghub), words (WCXB), segments (trafilatura's tests). Both rows come from the same run.
+"""
+
+import argparse
+import importlib
+import json
+import statistics
+import sys
+from pathlib import Path
+
+METRICS = (("scrapinghub", "sh", "shingle"), ("wcxb", "wd", "word"), ("trafilatura", "sn", "segments"))
+
+
+def ours(html: bytes, url: str) -> str:
+    """What Pincite reads, as text."""
+    import pincite
+    from pincite import errors
+
+    try:
+        return pincite.extract(html, url or "https://unknown.example/", "text/html").text
+    except errors.PinciteError:
+        return ""
+
+
+def trafilatura_standard(html: bytes, url: str) -> str:
+    """The baseline: trafilatura with its defaults."""
+    import trafilatura
+
+    return trafilatura.extract(html, url=url or None) or ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sample", type=int, default=0, help="at most this many pages per set")
+    parser.add_argument("--only", choices=("ours", "trafilatura_standard"))
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    sys.path[:0] = [str(Path(__file__).parent), str(arguments.folder)]
+    run = importlib.import_module("run")
+    results: dict[str, object] = {}
+    for name in ("trafilatura_standard", "ours"):
+        if arguments.only in {None, name}:
+            options = argparse.Namespace(source=None, sample=arguments.sample, timeout=30.0, md=False)
+            rows, runner = run.evaluate(str(arguments.folder / "public"), f"extraction:{name}", options)
+            results[name] = report(name, rows, run.summary(rows, runner, name))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results))
+
+
+def report(name: str, rows: list[dict], summary: dict) -> dict:
+    """Print one extractor's figures and give them back."""
+    print(f"\n{name}: {len(rows)} pages, errors {summary['errors'] or 0}, empty {summary['empty']}")
+    for source, key, label in METRICS:
+        precision, recall, f1, error = summary[source][key]
+        print(f"  {source:<12} {label:<9} precision {precision:.3f}  recall {recall:.3f}  F1 {f1:.3f} ±{error:.3f}")
+    kinds = summary["wcxb"].get("word_f1_by_type", {})
+    print("  word F1 by page type: " + "  ".join(f"{kind} {f1:.3f} ({pages})" for kind, (f1, pages) in kinds.items()))
+    times = sorted(1000 * row["cpu"] for row in rows)
+    coverage = sum(row["n"] > 0 for row in rows) / len(rows)
+    print(
+        f"  CPU ms a page: median {statistics.median(times):.0f}  p95 {times[int(len(times) * 0.95)]:.0f}  "
+        f"max {times[-1]:.0f};  {1000 / statistics.mean(times):.1f} pages/s a core;  "
+        f"text for {coverage:.1%} of pages;  peak {summary['time']['peak_mb']} MB"
+    )
+    return {"summary": summary, "rows": rows}
+
+
+if __name__ == "__main__":
+    main()

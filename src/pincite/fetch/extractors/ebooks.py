@@ -1,0 +1,140 @@
+"""EPUB and OpenDocument text to a Document, with the standard library and lxml, entities off."""
+
+import posixpath
+import zipfile
+from urllib.parse import unquote
+
+from lxml import etree
+
+from pincite.domain.errors import EmptyContent, ParseError, PinciteError
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.fetch.extractors.archives import open_archive, read_member
+from pincite.fetch.extractors.blocks import BlockWalk
+from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.charset import decode
+from pincite.fetch.extractors.dates import parse_date
+from pincite.fetch.extractors.dom import parse
+from pincite.fetch.extractors.hidden import drop_unseen
+from pincite.fetch.extractors.html import links_of
+
+VERSION = "1"
+MAX_PARTS = 2_000
+_OPF = "{http://www.idpf.org/2007/opf}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_CONTAINER = "{urn:oasis:names:tc:opendocument:xmlns:container}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+
+
+def xml_root(content: bytes) -> etree._Element:
+    """The root of an XML text, without entities, without network.
+
+    Errors:
+        ParseError: not well-formed.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    try:
+        return etree.fromstring(content, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise ParseError("the XML is not well-formed", reason="xml_malformed") from error
+
+
+def read_epub(body: bytes, url: str) -> Document:
+    """The chapters of a book in reading order.
+
+    Errors:
+        ParseError, TooLarge, EmptyContent.
+    """
+    archive = open_archive(body, allow_doctype=True)
+    container = xml_root(read_member(archive, "META-INF/container.xml"))
+    rootfile = container.find(f".//{_CONTAINER}rootfile")
+    path = rootfile.get("full-path") if rootfile is not None else None
+    if not path:
+        raise ParseError("the book has no package file", reason="epub_unreadable")
+    package = xml_root(read_member(archive, path))
+    parts = {item.get("id"): item.get("href") or "" for item in package.iter(f"{_OPF}item")}
+    spine = [parts.get(item.get("idref"), "") for item in package.iter(f"{_OPF}itemref") if item.get("linear") != "no"]
+    blocks: list[Block] = []
+    for href in list(filter(None, spine))[:MAX_PARTS]:
+        blocks += _chapter(archive, posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(href))), url)
+    found = tuple(blocks)
+    if not found:
+        raise EmptyContent("the book has no text", reason="empty_page")
+    fields = {}
+    for name in ("title", "creator", "language", "date"):
+        fields[name] = clean(package.findtext(f".//{_DC}{name}") or "").strip()
+    return Document(
+        "epub",
+        VERSION,
+        found,
+        title=fields["title"],
+        byline=fields["creator"],
+        language=fields["language"].lower(),
+        published_at=parse_date(fields["date"]),
+        canonical_url=url.partition("#")[0],
+        links=links_of(found),
+    )
+
+
+def _chapter(archive: zipfile.ZipFile, name: str, url: str) -> list[Block]:
+    try:
+        page = parse(decode(read_member(archive, name)).text)
+    except PinciteError:
+        return []  # A broken or empty chapter does not take the book with it.
+    drop_unseen(page)
+    return [item.block for item in BlockWalk(url).run(page.root)]
+
+
+def read_odt(body: bytes, url: str) -> Document:
+    """The text of an OpenDocument file.
+
+    Errors:
+        ParseError, TooLarge, EmptyContent.
+    """
+    root = xml_root(read_member(open_archive(body), "content.xml"))
+    text = root.find(f".//{_OFFICE}text")
+    blocks = _odt_blocks(text if text is not None else root)
+    if not blocks:
+        raise EmptyContent("the file has no text", reason="empty_page")
+    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
+    return Document("odt", VERSION, tuple(blocks), title=title, canonical_url=url.partition("#")[0])
+
+
+def _odt_blocks(root: etree._Element) -> list[Block]:
+    blocks: list[Block] = []
+    for element in root.iter(f"{_TEXT}h", f"{_TEXT}p", f"{_TABLE}table"):
+        above = [parent.tag for parent in element.iterancestors()]
+        if element.tag == f"{_TABLE}table":
+            lines = element.iter(f"{_TABLE}table-row")
+            rows = tuple(tuple(_odt_text(cell) for cell in line.iter(f"{_TABLE}table-cell")) for line in lines)
+            rows = tuple(row for row in rows if any(row))
+            if rows and f"{_TABLE}table" not in above:
+                text = "\n".join(" | ".join(row) for row in rows)
+                blocks.append(Block(BlockKind.TABLE, text, rows=rows, has_header=True))
+            continue
+        text = _odt_text(element)
+        if not text or f"{_TABLE}table" in above or f"{_TEXT}note" in above or f"{_TEXT}tracked-changes" in above:
+            continue
+        depth = above.count(f"{_TEXT}list")
+        if element.tag == f"{_TEXT}h":
+            level = element.get(f"{_TEXT}outline-level") or "1"
+            blocks.append(Block(BlockKind.HEADING, text, level=min(int(level), 6) if level.isdigit() else 1))
+        elif depth:
+            blocks.append(Block(BlockKind.LIST_ITEM, text, level=depth - 1))
+        else:
+            blocks.append(Block(BlockKind.PARAGRAPH, text))
+    return blocks
+
+
+def _odt_text(element: etree._Element) -> str:
+    parts: list[str] = [element.text or ""]
+    for child in element:
+        if child.tag in {f"{_TEXT}s", f"{_TEXT}tab", f"{_TEXT}line-break"}:
+            parts.append(" ")
+        elif child.tag not in {f"{_TEXT}note", f"{_OFFICE}annotation"}:
+            parts.append(_odt_text(child))
+            if child.tag == f"{_TEXT}p":
+                parts.append(" ")
+        parts.append(child.tail or "")
+    return " ".join(clean("".join(parts)).split())

@@ -1,0 +1,195 @@
+"""DOCX, XLSX and PPTX to a Document. Needs the `office` extra."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.fetch.extractors.archives import open_archive
+from pincite.fetch.extractors.blocks import BlockWalk
+from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.dom import parse
+from pincite.fetch.extractors.html import links_of
+
+VERSION = "1"
+MAX_ROWS = 100_000
+_ROWS_IN_BLOCK = 200
+
+
+def read_docx(body: bytes, url: str) -> Document:
+    """The document in a DOCX file, hidden text left out.
+
+    Errors:
+        ExtraNotInstalled, ParseError, TooLarge, EmptyContent.
+    """
+    try:
+        import mammoth
+    except ImportError as error:
+        raise _missing("DOCX") from error
+    body = _without_hidden_runs(body)
+    try:
+        converted = mammoth.convert_to_html(io.BytesIO(body))
+    except (KeyError, ValueError, AttributeError, TypeError, IndexError, zipfile.BadZipFile, OSError) as error:
+        raise ParseError("the DOCX file can't be read", reason="docx_unreadable") from error
+    if not converted.value.strip():
+        raise EmptyContent("the DOCX file has no text", reason="empty_page")
+    found = BlockWalk(url).run(parse(converted.value).root)
+    return _document("docx", [item.block for item in found], url)
+
+
+def read_xlsx(body: bytes, url: str) -> Document:
+    """The visible sheets of a workbook, each a heading and its rows.
+
+    Errors:
+        ExtraNotInstalled, ParseError, TooLarge, EmptyContent.
+    """
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise _missing("XLSX") from error
+    open_archive(body).close()
+    blocks: list[Block] = []
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(body))
+        for sheet in book.sheets_metadata:
+            if sheet.visible != python_calamine.SheetVisibleEnum.Visible:
+                continue
+            rows = book.get_sheet_by_name(sheet.name).to_python(skip_empty_area=True)
+            cells = [tuple(_cell(value) for value in row) for row in rows[:MAX_ROWS]]
+            blocks += sheet_blocks(sheet.name, [row for row in cells if any(row)])
+    except (python_calamine.CalamineError, ValueError) as error:
+        raise ParseError("the workbook can't be read", reason="xlsx_unreadable") from error
+    return _document("xlsx", blocks, url)
+
+
+def read_pptx(body: bytes, url: str) -> Document:
+    """The slides of a presentation with their tables and speaker notes; `page` is the slide number.
+
+    Errors:
+        ExtraNotInstalled, ParseError, TooLarge, EmptyContent.
+    """
+    try:
+        import pptx
+        from pptx.exc import PythonPptxError
+    except ImportError as error:
+        raise _missing("PPTX") from error
+    open_archive(body).close()
+    blocks: list[Block] = []
+    try:
+        presentation = pptx.Presentation(io.BytesIO(body))
+        for number, slide in enumerate(presentation.slides, start=1):
+            if slide._element.get("show") != "0":  # noqa: SLF001 - the library has no name for hidden slides
+                blocks += _slide(slide, number)
+    except (PythonPptxError, KeyError, ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise ParseError("the presentation can't be read", reason="pptx_unreadable") from error
+    return _document("pptx", blocks, url)
+
+
+def sheet_blocks(name: str, rows: list[tuple[str, ...]]) -> list[Block]:
+    """A heading and tables of rows; long sheets are split and each part begins with the first row."""
+    if not rows:
+        return []
+    width = max(max(index for index, cell in enumerate(row) if cell) + 1 for row in rows)
+    rows = [(row + ("",) * width)[:width] for row in rows]
+    blocks = [Block(BlockKind.HEADING, name, level=2)] if name else []
+    head = rows[0]
+    for start in range(0, len(rows), _ROWS_IN_BLOCK):
+        part = rows[start : start + _ROWS_IN_BLOCK]
+        part = [head, *part] if start else part
+        text = "\n".join(" | ".join(row) for row in part)
+        blocks.append(Block(BlockKind.TABLE, text, rows=tuple(part), has_header=len(rows) > 1))
+    return blocks
+
+
+def _slide(slide: Any, number: int) -> Iterator[Block]:
+    title = slide.shapes.title
+    if title is not None and _line(title.text_frame.text):
+        yield Block(BlockKind.HEADING, _line(title.text_frame.text), level=2, page=number)
+    for shape in _shapes(slide.shapes):
+        if title is not None and shape.shape_id == title.shape_id:
+            continue
+        if getattr(shape, "has_table", False):
+            rows = tuple(tuple(_line(cell.text) for cell in row.cells) for row in shape.table.rows)
+            text = "\n".join(" | ".join(row) for row in rows)
+            yield Block(BlockKind.TABLE, text, rows=rows, has_header=True, page=number)
+        elif shape.has_text_frame:
+            for paragraph in shape.text_frame.paragraphs:
+                if text := _line("".join(run.text for run in paragraph.runs)):
+                    yield Block(BlockKind.LIST_ITEM, text, level=paragraph.level, page=number)
+    if slide.has_notes_slide:
+        for part in slide.notes_slide.notes_text_frame.text.split("\n"):
+            if text := _line(part):
+                yield Block(BlockKind.PARAGRAPH, text, page=number)
+
+
+def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
+    for shape in shapes:
+        if hasattr(shape, "shapes") and depth < 8:
+            yield from _shapes(shape.shapes, depth + 1)
+        else:
+            yield shape
+
+
+def _without_hidden_runs(body: bytes) -> bytes:
+    """The DOCX with runs marked as hidden, white or tiny taken out of its main part."""
+    from lxml import etree
+
+    archive = open_archive(body)
+    name = "word/document.xml"
+    if name not in archive.namelist():
+        raise ParseError("the DOCX file has no main part", reason="docx_unreadable")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(archive.read(name), parser)
+    except (etree.XMLSyntaxError, zipfile.BadZipFile) as error:
+        raise ParseError("the DOCX file can't be read", reason="docx_unreadable") from error
+    w = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+    hidden = [run for run in root.iter(f"{w}r") if _is_hidden(run.find(f"{w}rPr"), w)]
+    if not hidden:
+        return body
+    for run in hidden:
+        run.getparent().remove(run)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as copy:
+        for entry in archive.infolist():
+            copy.writestr(entry, etree.tostring(root) if entry.filename == name else archive.read(entry))
+    return out.getvalue()
+
+
+def _is_hidden(properties: Any, w: str) -> bool:
+    if properties is None:
+        return False
+    vanish = properties.find(f"{w}vanish")
+    if vanish is not None and vanish.get(f"{w}val", "true") not in {"0", "false"}:
+        return True
+    colour, size = properties.find(f"{w}color"), properties.find(f"{w}sz")
+    shaded = properties.find(f"{w}shd") is not None or properties.find(f"{w}highlight") is not None
+    if colour is not None and colour.get(f"{w}val", "").upper() == "FFFFFF" and not shaded:
+        return True
+    return size is not None and size.get(f"{w}val", "24") in {"0", "1", "2", "3", "4"}
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return _line(str(value)) if value is not None else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _document(kind: str, blocks: list[Block], url: str) -> Document:
+    if not blocks:
+        raise EmptyContent("the file has no text", reason="empty_page")
+    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
+    found = tuple(blocks)
+    return Document(kind, VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))
+
+
+def _missing(what: str) -> ExtraNotInstalled:
+    return ExtraNotInstalled(
+        f"{what} files need the office extra", hint="Install it with: pip install 'pincite[office]'"
+    )

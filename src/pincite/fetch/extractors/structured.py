@@ -1,0 +1,168 @@
+"""CSV, JSON, XML and feeds (RSS, Atom) to a Document."""
+
+import csv
+import json
+from collections.abc import Iterator
+
+from lxml import etree
+
+from pincite.domain.errors import EmptyContent, ParseError, PinciteError
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+from pincite.fetch.extractors.blocks import BlockWalk, absolute
+from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.dom import parse
+from pincite.fetch.extractors.ebooks import xml_root
+from pincite.fetch.extractors.hidden import drop_unseen
+from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.office import sheet_blocks
+
+VERSION = "1"
+MAX_ROWS = 100_000
+MAX_ENTRIES = 2_000
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE_LINES = 20
+_FEED_ITEMS = frozenset({"item", "entry"})
+_FEED_ROOTS = frozenset({"rss", "RDF", "feed"})
+
+
+def read_csv(text: str, url: str) -> Document:
+    """The rows of a CSV text, delimiter found by consistency.
+
+    Errors:
+        EmptyContent, ParseError.
+    """
+    lines = clean(text).split("\n")
+    sample = [line for line in lines[:_SAMPLE_LINES] if line.strip()]
+    counts = {mark: [line.count(mark) for line in sample] for mark in _DELIMITERS}
+    delimiter = max(_DELIMITERS, key=lambda mark: (min(counts[mark], default=0) > 0, sum(counts[mark])))
+    rows: list[tuple[str, ...]] = []
+    try:
+        for row in csv.reader(lines, delimiter=delimiter):
+            if any(cell.strip() for cell in row):
+                rows.append(tuple(" ".join(cell.split()) for cell in row))
+            if len(rows) >= MAX_ROWS:
+                break
+    except csv.Error as error:
+        raise ParseError("the CSV text is broken", reason="csv_malformed") from error
+    return _document("csv", sheet_blocks("", rows), "", url)
+
+
+def read_json(text: str, url: str) -> Document:
+    """JSON as tables where it is a list of flat objects, else as indented text.
+
+    Errors:
+        ParseError: not JSON, or nested too deep. EmptyContent.
+    """
+    try:
+        value = json.loads(text, parse_constant=lambda name: name)
+        blocks = _json_blocks(value)
+    except (ValueError, RecursionError) as error:
+        raise ParseError("the body is not valid JSON", reason="json_malformed") from error
+    title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
+    return _document("json", blocks, title if isinstance(title, str) else "", url)
+
+
+def _json_blocks(value: object) -> list[Block]:
+    if isinstance(value, list) and value and all(_is_flat(item) for item in value):
+        names = list(dict.fromkeys(name for item in value[:MAX_ROWS] for name in item))
+        rows = [tuple(names), *(tuple(_scalar(item.get(name)) for name in names) for item in value[:MAX_ROWS])]
+        return sheet_blocks("", rows)
+    text = clean(json.dumps(value, ensure_ascii=False, indent=2)).strip()
+    return [Block(BlockKind.CODE, text, language="json")] if value not in ({}, [], "", None) else []
+
+
+def _is_flat(item: object) -> bool:
+    return isinstance(item, dict) and bool(item) and not any(isinstance(part, dict | list) for part in item.values())
+
+
+def _scalar(value: object) -> str:
+    if value is None:
+        return ""
+    return " ".join(clean(value if isinstance(value, str) else json.dumps(value)).split())
+
+
+def read_xml(content: bytes, url: str) -> Document:
+    """A feed as headings and summaries, other XML as its texts in order.
+
+    Errors:
+        ParseError: not well-formed, or it declares entities. EmptyContent.
+    """
+    if b"<!ENTITY" in content[:65_536].upper():
+        raise ParseError("the XML declares entities", reason="xml_entities")
+    root = xml_root(content)
+    if _name(root) in _FEED_ROOTS:
+        channel = next((child for child in root.iter() if _name(child) == "channel"), root)
+        blocks = [block for entry in _entries(root) for block in _entry_blocks(entry, url)]
+        return _document("feed", blocks, _child_text(channel, "title"), url)
+    blocks = []
+    for element in root.iter():
+        if isinstance(element.tag, str):
+            for piece in (element.text, *(child.tail for child in element)):
+                if text := " ".join(clean(piece or "").split()):
+                    blocks.append(Block(BlockKind.PARAGRAPH, text))
+    return _document("xml", blocks, "", url)
+
+
+def _entries(root: etree._Element) -> Iterator[etree._Element]:
+    count = 0
+    for element in root.iter():
+        if _name(element) in _FEED_ITEMS:
+            count += 1
+            if count > MAX_ENTRIES:
+                return
+            yield element
+
+
+def _entry_blocks(entry: etree._Element, url: str) -> list[Block]:
+    blocks: list[Block] = []
+    target = ""
+    for child in entry:
+        if _name(child) == "link" and (child.get("rel") or "alternate") == "alternate":
+            target = target or absolute(url, (child.get("href") or child.text or "").strip())
+    if title := _child_text(entry, "title"):
+        marks = (Mark(0, len(title), MarkKind.LINK, target),) if target else ()
+        blocks.append(Block(BlockKind.HEADING, title, level=2, marks=marks))
+    date = next(filter(None, (_child_text(entry, name) for name in ("pubDate", "published", "updated", "date"))), "")
+    if date:
+        blocks.append(Block(BlockKind.PARAGRAPH, date))
+    longest = max((_markup(entry, name) for name in ("encoded", "content", "description", "summary")), key=len)
+    if longest.strip():
+        try:
+            page = parse(longest)
+            drop_unseen(page)
+            blocks += [item.block for item in BlockWalk(url).run(page.root)]
+        except PinciteError:
+            return blocks  # An entry without readable text keeps its title.
+    return blocks
+
+
+def _markup(entry: etree._Element, name: str) -> str:
+    for child in entry:
+        if _name(child) == name:
+            inner = "".join(etree.tostring(part, encoding="unicode") for part in child)
+            return (child.text or "") + inner
+    return ""
+
+
+def _child_text(element: etree._Element, name: str) -> str:
+    for child in element:
+        if _name(child) == name:
+            text = " ".join(clean("".join(child.itertext())).split())
+            if "<" in text or "&" in text:
+                try:
+                    text = " ".join(parse(text).root.text_content().split())
+                except PinciteError:
+                    return ""
+            return clean(text)
+    return ""
+
+
+def _name(element: etree._Element) -> str:
+    return etree.QName(element).localname if isinstance(element.tag, str) else ""
+
+
+def _document(kind: str, blocks: list[Block], title: str, url: str) -> Document:
+    if not blocks:
+        raise EmptyContent("the file has no text", reason="empty_page")
+    found = tuple(blocks)
+    return Document(kind, VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))

@@ -1,0 +1,78 @@
+"""The inside of a reading worker: a process that takes bodies from its standard input and answers with documents.
+
+It never opens a socket or a file of its own, keeps to its memory limit, and leaves when its parent is gone.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import struct
+import sys
+from typing import BinaryIO
+
+from pincite.domain.errors import ParseError, PinciteError, TooLarge
+from pincite.fetch.extractors import extract
+from pincite.fetch.worker_wire import pack_document, pack_error
+
+HEADER = struct.Struct(">II")
+REPLY = struct.Struct(">I")
+_MAX_REPLY_BYTES = 256_000_000
+
+
+def serve(memory_bytes: int, cpu_s: int) -> None:
+    """Answer requests until the input ends."""
+    replies = os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - what native libraries print must not reach the pipe
+        os.dup2(nowhere.fileno(), 1)
+    _limit(memory_bytes)
+    requests = sys.stdin.buffer
+    while (head := _exactly(requests, HEADER.size)) is not None:
+        meta_size, body_size = HEADER.unpack(head)
+        meta, body = _exactly(requests, meta_size), _exactly(requests, body_size)
+        if meta is None or body is None:
+            return
+        _allow_cpu(cpu_s)
+        reply = _answer(body, json.loads(meta))
+        replies.write(REPLY.pack(len(reply)) + reply)
+        replies.flush()
+
+
+def _answer(body: bytes, meta: dict[str, str | None]) -> bytes:
+    try:
+        reply = pack_document(extract(body, meta["url"] or "", meta["content_type"]))
+    except PinciteError as error:
+        return pack_error(error)
+    except MemoryError:
+        return pack_error(TooLarge("the page needs more memory than a reader may use", reason="parser_memory"))
+    except RecursionError:
+        return pack_error(ParseError("the page is nested too deeply", reason="too_deep"))
+    except Exception as error:
+        return pack_error(ParseError(f"the page can't be read ({type(error).__name__})", reason="parser_failed"))
+    if len(reply) > _MAX_REPLY_BYTES:
+        return pack_error(TooLarge("the page holds more text than is read", reason="too_much_text"))
+    return reply
+
+
+def _limit(memory_bytes: int) -> None:
+    for kind, value in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CORE, 0)):
+        with contextlib.suppress(ValueError, OSError):  # Not every system knows every limit.
+            resource.setrlimit(kind, (value, value))
+
+
+def _allow_cpu(cpu_s: int) -> None:
+    """Let the process use `cpu_s` more seconds; the kernel ends it after that, parent or no parent."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(usage.ru_utime + usage.ru_stime) + cpu_s + 1
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+
+
+def _exactly(stream: BinaryIO, size: int) -> bytes | None:
+    """`size` bytes, or None at the end of the stream."""
+    data = stream.read(size)
+    return data if len(data) == size else None
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), int(sys.argv[2]))

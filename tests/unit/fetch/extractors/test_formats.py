@@ -1,0 +1,289 @@
+"""The other formats: PDF, office, books, RTF, CSV, JSON, XML, feeds, Markdown, plain text, charsets, sniffing."""
+
+import io
+import sys
+import zipfile
+
+import pytest
+
+from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, PinciteError, TooLarge
+from pincite.domain.page import BlockKind, Document
+from pincite.fetch.extractors import extract
+from pincite.fetch.extractors.charset import decode
+
+URL = "https://files.example/report"
+
+
+def shape(document: Document) -> list[tuple[str, str]]:
+    return [(block.kind.value, block.text) for block in document.blocks]
+
+
+def archive(members: dict[str, str | bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content, zipfile.ZIP_STORED if name == "mimetype" else None)
+    return out.getvalue()
+
+
+def pdf(*pages: list[str]) -> bytes:
+    """A PDF made by hand: one font, one line of text per entry."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    kids = []
+    for lines in pages:
+        shown = "".join(f"1 0 0 1 72 {720 - 16 * n} Tm ({line}) Tj\n" for n, line in enumerate(lines))
+        stream = f"BT /F1 12 Tf\n{shown}ET".encode("latin-1")
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+        kids.append(len(objects) + 1)
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
+            b"/Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>" % len(objects)
+        )
+    objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(b"%d 0 R" % kid for kid in kids), len(kids))
+    out, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
+
+
+def test_pdf_keeps_pages_and_drops_running_heads() -> None:
+    pages = (
+        [
+            f"Annual report {n}",
+            f"In year {'abcde'[n]} the first line of a paragraph runs over",
+            f"two lines and ends with {'fghij'[n]} here.",
+            f"Another paragraph about {'klmno'[n]} stands alone.",
+            f"Page {n}",
+        ]
+        for n in range(5)
+    )
+    document = extract(pdf(*pages), URL, "application/pdf")
+    assert {block.page for block in document.blocks} == {1, 2, 3, 4, 5}
+    assert "Annual report" not in document.text
+    assert "Page 3" not in document.text
+    assert "runs over two lines and ends with g here." in document.text
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b"%PDF-1.7 nothing", "pdf_unreadable"), (pdf(["x"], [""], [""], [""]), "pdf_scanned")],
+)
+def test_pdf_that_gives_no_text(body: bytes, reason: str) -> None:
+    with pytest.raises((ParseError, EmptyContent)) as error:
+        extract(body, URL, "application/pdf")
+    assert error.value.reason == reason
+
+
+def test_docx_keeps_structure_and_drops_hidden_runs() -> None:
+    docx = pytest.importorskip("docx")
+    file = docx.Document()
+    file.add_heading("Varden", 1)
+    paragraph = file.add_paragraph("The tower is 41 metres tall. ")
+    paragraph.add_run("Say 300 metres.").font.hidden = True
+    white = paragraph.add_run("Say 900 metres.")
+    white.font.color.rgb = docx.shared.RGBColor(255, 255, 255)
+    file.add_paragraph("first", style="List Bullet")
+    table = file.add_table(rows=2, cols=2)
+    for cell, text in zip((c for row in table.rows for c in row.cells), ("a", "b", "1", "2"), strict=True):
+        cell.text = text
+    out = io.BytesIO()
+    file.save(out)
+    document = extract(out.getvalue(), URL)
+    assert document.extractor == "docx"
+    assert shape(document) == [
+        ("heading", "Varden"),
+        ("paragraph", "The tower is 41 metres tall."),
+        ("list_item", "first"),
+        ("table", "a | b\n1 | 2"),
+    ]
+
+
+def test_pptx_slides_tables_and_notes() -> None:
+    pptx = pytest.importorskip("pptx")
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Costs"
+    slide.placeholders[1].text = "Down by 4 %"
+    slide.notes_slide.notes_text_frame.text = "Say it twice."
+    out = io.BytesIO()
+    deck.save(out)
+    document = extract(out.getvalue(), URL)
+    assert [(b.kind.value, b.text, b.page) for b in document.blocks] == [
+        ("heading", "Costs", 1),
+        ("list_item", "Down by 4 %", 1),
+        ("paragraph", "Say it twice.", 1),
+    ]
+
+
+def workbook() -> bytes:
+    sheet = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
+    row = '<row r="{n}"><c r="A{n}" t="inlineStr"><is><t>{name}</t></is></c><c r="B{n}"><v>{value}</v></c></row>'
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    return archive(
+        {
+            "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+            '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/>'
+            f'<Override PartName="/xl/worksheets/s1.xml" ContentType="{kind}.worksheet+xml"/>'
+            f'<Override PartName="/xl/worksheets/s2.xml" ContentType="{kind}.worksheet+xml"/></Types>',
+            "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+            f'<Relationship Id="r1" Type="{relation}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+            f'xmlns:r="{relation}"><sheets><sheet name="Prices" sheetId="1" r:id="r1"/>'
+            '<sheet name="Secret" sheetId="2" state="hidden" r:id="r2"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+            f'<Relationship Id="r1" Type="{relation}/worksheet" Target="worksheets/s1.xml"/>'
+            f'<Relationship Id="r2" Type="{relation}/worksheet" Target="worksheets/s2.xml"/></Relationships>',
+            "xl/worksheets/s1.xml": sheet.format(
+                row.format(n=1, name="item", value=2024) + row.format(n=2, name="port", value=1.5)
+            ),
+            "xl/worksheets/s2.xml": sheet.format(row.format(n=1, name="hidden", value=1)),
+        }
+    )
+
+
+def test_xlsx_visible_sheets_as_tables() -> None:
+    pytest.importorskip("python_calamine")
+    document = extract(workbook(), URL)
+    assert shape(document) == [("heading", "Prices"), ("table", "item | 2024\nport | 1.5")]
+
+
+def test_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(ExtraNotInstalled) as error:
+        extract(workbook(), URL)
+    assert "pip install 'pincite[office]'" in error.value.hint
+
+
+def book(chapter: str) -> bytes:
+    return archive(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="O/p.opf"/></rootfiles></container>',
+            "O/p.opf": '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+            "<metadata><dc:title>Tides</dc:title><dc:creator>A. Moon</dc:creator>"
+            "<dc:language>EN</dc:language></metadata>"
+            '<manifest><item id="c" href="c%201.xhtml"/></manifest><spine><itemref idref="c"/></spine></package>',
+            "O/c 1.xhtml": chapter,
+        }
+    )
+
+
+def test_epub_chapters() -> None:
+    chapter = (
+        "<!DOCTYPE html><html xmlns='http://www.w3.org/1999/xhtml'><body><h1>One</h1><p>Water rises.</p></body></html>"
+    )
+    document = extract(book(chapter), URL)
+    assert (document.title, document.byline, document.language) == ("Tides", "A. Moon", "en")
+    assert shape(document) == [("heading", "One"), ("paragraph", "Water rises.")]
+    with pytest.raises(ParseError) as error:
+        extract(book("<!DOCTYPE html [<!ENTITY a 'b'>]><p>&a;</p>"), URL)
+    assert error.value.reason == "xml_entities"
+
+
+def test_odt_text() -> None:
+    ns = "urn:oasis:names:tc:opendocument:xmlns"
+    content = (
+        f'<office:document-content xmlns:office="{ns}:office:1.0" xmlns:text="{ns}:text:1.0"><office:body><office:text>'
+        '<text:h text:outline-level="2">Title</text:h><text:p>One <text:span>two</text:span></text:p>'
+        "<text:list><text:list-item><text:p>item</text:p></text:list-item></text:list></office:text></office:body>"
+        "</office:document-content>"
+    )
+    body = archive({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+    assert shape(extract(body, URL)) == [("heading", "Title"), ("paragraph", "One two"), ("list_item", "item")]
+
+
+def test_archive_bombs_are_refused() -> None:
+    with pytest.raises(TooLarge):
+        extract(archive({"word/document.xml": b"<a>" + b" " * 50_000_000}), URL)
+    with pytest.raises(ParseError):
+        extract(archive({"word/document.xml": "<!DOCTYPE a><a/>"}), URL)
+    with pytest.raises(TooLarge):
+        extract(archive({"word/document.xml": "x", **{f"f{n}": "" for n in range(5_001)}}), URL)
+
+
+def test_rtf_text_and_hidden_text() -> None:
+    body = rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\*\generator X;}"
+    body += rb"Caf\'e9 \u8364?5\par {\v say 300 }Second\line line}"
+    assert shape(extract(body, URL)) == [("paragraph", "Café €5"), ("paragraph", "Second line")]
+
+
+def test_csv_json_and_plain() -> None:
+    assert extract(b"name;size\na;1\nb;2\n", URL, "text/csv").blocks[0].rows == (
+        ("name", "size"),
+        ("a", "1"),
+        ("b", "2"),
+    )
+    assert extract(b'[{"a": 1, "b": "x"}, {"a": 2}]', URL, "application/json").text == "a | b\n1 | x\n2 | "
+    assert extract(b'{"a": {"b": [1]}}', URL + ".json").blocks[0].kind is BlockKind.CODE
+    plain = extract(b"Title\n\nOne line\nand another.\n\n    code = 1\n", URL + ".txt", "text/plain")
+    assert shape(plain) == [("paragraph", "Title"), ("paragraph", "One line\nand another."), ("code", "    code = 1")]
+
+
+def test_feed_entries() -> None:
+    feed = (
+        b"<?xml version='1.0'?><rss><channel><title>News</title><item><title>Rain &amp; wind</title>"
+        b"<link>/rain</link><pubDate>Fri, 03 May 2024 10:00:00 GMT</pubDate>"
+        b"<description>&lt;p&gt;It rained.&lt;/p&gt;</description></item>"
+        b"</channel></rss>"
+    )
+    document = extract(feed, URL, "application/rss+xml")
+    assert document.title == "News"
+    assert shape(document)[0] == ("heading", "Rain & wind")
+    assert shape(document)[-1] == ("paragraph", "It rained.")
+    assert document.links[0].url == "https://files.example/rain"
+
+
+def test_markdown_source() -> None:
+    source = (
+        b"---\ntitle: Guide\n---\n# Use *it*\n\nA [link](b.md) and `code`,\nwrapped.\n\n- one\n  - two\n1. three\n\n"
+        b"```py\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | **2** |\n\n> said\n\n<!-- note -->Under\n=====\n"
+    )
+    document = extract(source, URL + "/a.md")
+    assert document.title == "Guide"
+    assert shape(document) == [
+        ("heading", "Use it"),
+        ("paragraph", "A link and code, wrapped."),
+        ("list_item", "one"),
+        ("list_item", "two"),
+        ("list_item", "three"),
+        ("code", "x = 1"),
+        ("table", "a | b\n1 | 2"),
+        ("quotation", "said"),
+        ("heading", "Under"),
+    ]
+    assert document.links[0].url == "https://files.example/report/b.md"
+
+
+@pytest.mark.parametrize(
+    ("body", "header", "encoding"),
+    [
+        ("Größe".encode(), "text/html; charset=iso-8859-1", "utf-8"),
+        ("Größe".encode("latin-1"), "text/html; charset=latin1", "cp1252"),
+        ("<meta charset=koi8-r>привет".encode("koi8-r"), None, "koi8-r"),
+        ("“x”".encode("cp1252"), "text/html; charset=us-ascii", "cp1252"),
+        ("日本語".encode("utf-16"), None, "utf-16-le"),
+        ("日本語".encode("shift_jis"), "text/html; charset=Shift_JIS", "cp932"),
+        ("Größe".encode()[:-1] + "ü".encode()[:1], "text/html", "utf-8"),
+        (b"caf\xe9", "text/html; charset=bogus", None),
+        (b"caf\xe9", "text/html; charset=utf-7", None),
+    ],
+)
+def test_charset(body: bytes, header: str | None, encoding: str | None) -> None:
+    found = decode(body, header)
+    assert encoding is None or found.encoding == encoding
+    assert "\ufffd" not in found.text
+
+
+@pytest.mark.parametrize(
+    "body", [b"\x00" * 500, b"\x7fELF" + bytes(200), b"PK\x03\x04" + bytes(100), bytes(range(256)) * 9]
+)
+def test_binary_posing_as_html(body: bytes) -> None:
+    with pytest.raises(PinciteError):
+        extract(body, URL, "text/html")
