@@ -19,6 +19,7 @@ from pincite.domain.page import Document
 from pincite.fetch.worker_process import HEADER, REPLY
 from pincite.fetch.worker_wire import unpack_reply
 
+READER = "pincite.fetch.extractors:extract"
 _MODULE = "pincite.fetch.worker_process"
 _MAX_BODY_BYTES = 64_000_000
 
@@ -61,6 +62,7 @@ class ExtractorPool:
 
     Args:
         size: processes at most; started when first needed.
+        reader: what the processes run on each body, as `module:function`.
         deadline_s: wall seconds a page may take before its process is killed; also its CPU limit.
         wait_s: seconds a call waits for a free process.
         memory_bytes: address space of a process.
@@ -71,6 +73,7 @@ class ExtractorPool:
         self,
         size: int = 2,
         *,
+        reader: str = READER,
         deadline_s: float = 10.0,
         wait_s: float = 60.0,
         memory_bytes: int = 1_500_000_000,
@@ -78,7 +81,7 @@ class ExtractorPool:
     ) -> None:
         if size < 1:
             raise InvalidInput("a pool needs at least one process")
-        self._command = [sys.executable, "-m", _MODULE, str(memory_bytes), str(int(deadline_s) + 1)]
+        self._command = [sys.executable, "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
         self._deadline_s = deadline_s
         self._wait_s = wait_s
         self._pages_per_worker = pages_per_worker

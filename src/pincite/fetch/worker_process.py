@@ -9,10 +9,12 @@ import os
 import resource
 import struct
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import BinaryIO
 
 from pincite.domain.errors import ParseError, PinciteError, TooLarge
-from pincite.fetch.extractors import extract
+from pincite.domain.page import Document
 from pincite.fetch.worker_wire import pack_document, pack_error
 
 HEADER = struct.Struct(">II")
@@ -20,8 +22,11 @@ REPLY = struct.Struct(">I")
 _MAX_REPLY_BYTES = 256_000_000
 
 
-def serve(memory_bytes: int, cpu_s: int) -> None:
-    """Answer requests until the input ends."""
+Read = Callable[[bytes, str, str | None], Document]
+
+
+def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
+    """Answer requests with what `read` makes of them until the input ends."""
     replies = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - what native libraries print must not reach the pipe
         os.dup2(nowhere.fileno(), 1)
@@ -33,14 +38,14 @@ def serve(memory_bytes: int, cpu_s: int) -> None:
         if meta is None or body is None:
             return
         _allow_cpu(cpu_s)
-        reply = _answer(body, json.loads(meta))
+        reply = _answer(read, body, json.loads(meta))
         replies.write(REPLY.pack(len(reply)) + reply)
         replies.flush()
 
 
-def _answer(body: bytes, meta: dict[str, str | None]) -> bytes:
+def _answer(read: Read, body: bytes, meta: dict[str, str | None]) -> bytes:
     try:
-        reply = pack_document(extract(body, meta["url"] or "", meta["content_type"]))
+        reply = pack_document(read(body, meta["url"] or "", meta["content_type"]))
     except PinciteError as error:
         return pack_error(error)
     except MemoryError:
@@ -75,4 +80,5 @@ def _exactly(stream: BinaryIO, size: int) -> bytes | None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), int(sys.argv[2]))
+    module, _, attribute = sys.argv[1].partition(":")
+    serve(getattr(import_module(module), attribute), int(sys.argv[2]), int(sys.argv[3]))
