@@ -24,7 +24,7 @@ _MODULE = "pincite.fetch.worker_process"
 _MAX_BODY_BYTES = 64_000_000
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Worker:
     """One process and how many pages it has read."""
 
@@ -88,7 +88,7 @@ class ExtractorPool:
         self._idle: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(size):
             self._idle.put(None)
-        self._size = size
+        self._running: set[_Worker] = set()
         self._closed = threading.Event()
 
     def __enter__(self) -> "ExtractorPool":
@@ -110,12 +110,15 @@ class ExtractorPool:
             raise TooLarge(f"{len(body):,} bytes are more than a reader takes")
         meta = json.dumps({"url": url, "content_type": content_type}).encode()
         worker = self._take()
+        self._running.add(worker)
         try:
             reply, timed_out = self._ask(worker, meta, body)
         except BaseException:
             worker.stop()
             self._idle.put(None)
             raise
+        finally:
+            self._running.discard(worker)
         if reply is None:
             worker.stop()
             self._idle.put(None)
@@ -128,15 +131,17 @@ class ExtractorPool:
         return unpack_reply(reply)
 
     def close(self) -> None:
-        """End all processes; running calls fail with `parser_died`."""
+        """End all processes at once; running calls fail with `parser_died`."""
         self._closed.set()
-        for _ in range(self._size):
+        for worker in tuple(self._running):
+            worker.process.kill()
+        while True:
             try:
-                worker = self._idle.get(timeout=self._deadline_s + 1)
+                idle = self._idle.get_nowait()
             except queue.Empty:
                 return
-            if worker is not None:
-                worker.stop()
+            if idle is not None:
+                idle.stop()
 
     def _take(self) -> _Worker:
         if self._closed.is_set():

@@ -4,7 +4,7 @@ The trees were trained on labelled pages (WCXB, CC BY 4.0, Murrough Foley; scrap
 MIT; trafilatura's evaluation corpus, Apache-2.0) by `benchmarks/content_model.py`, which also prints what
 cross-validation expects of them on sites they have not seen. They know no words, only structure.
 
-Source: ADR 0006.
+Source: ADR 0007.
 """
 
 import json

@@ -4,7 +4,7 @@ Hidden text is where instructions to machines are put. Dropped: elements that ar
 and `aria-hidden` attributes, and inline or simple style-sheet rules that make text invisible (display, visibility,
 opacity, size, clip, off-screen, same colour). Attributes and form fields are never text.
 
-Source: ADR 0006; channels after the shipped injection cases.
+Source: ADR 0007; channels after the shipped injection cases.
 """
 
 import re
