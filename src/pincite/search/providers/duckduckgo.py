@@ -19,7 +19,7 @@ from pincite.search.provider import ApiProvider, Surroundings, other_status
 from pincite.search.request import time_range, with_site_operators
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
+    from lxml.html import HtmlElement
 
 _CARD = CATALOGUE["duckduckgo"]
 _COOL_OFF_S = 120.0
@@ -57,30 +57,50 @@ def _region(query: Query) -> str:
 
 
 def _rows(text: str) -> list[Row]:
-    from selectolax.lexbor import LexborHTMLParser
+    from lxml.etree import ParserError
+    from lxml.html import HTMLParser, document_fromstring
 
-    page = LexborHTMLParser(text)
-    rows = [Row(title, url, snippet) for title, url, snippet in _hits(page)]
-    if not rows and not _says_nothing_found(page):
+    rows: list[Row] = []
+    nothing_found = False
+    try:
+        page = document_fromstring(text.encode(), parser=HTMLParser(encoding="utf-8"))
+    except ParserError:  # an empty page
+        page = None
+    if page is not None:
+        rows = [Row(title, url, snippet) for title, url, snippet in _hits(page)]
+        nothing_found = _says_nothing_found(page)
+    if not rows and not nothing_found:
         raise ProviderBadReply("duckduckgo answered with a page that has no results in it", reason="unknown_page")
     return rows
 
 
-def _hits(page: "LexborHTMLParser") -> Iterator[tuple[str, str, str]]:
-    for node in page.css("div.result, div.body"):
-        link = node.css_first("a.result__a") or node.css_first("h2 a[href]") or node.css_first("a[href]")
+def _of_class(*names: str) -> str:
+    """An XPath condition: the element carries one of these classes."""
+    return " or ".join(f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')" for name in names)
+
+
+def _first(node: "HtmlElement", *paths: str) -> "HtmlElement | None":
+    return next((found[0] for path in paths if (found := node.xpath(path))), None)
+
+
+def _hits(page: "HtmlElement") -> Iterator[tuple[str, str, str]]:
+    for node in page.xpath(f"//div[{_of_class('result', 'body')}]"):
+        link = _first(node, f".//a[{_of_class('result__a')}]", ".//h2//a[@href]", ".//a[@href]")
         url = _target(link)
         if link is None or not url:
             continue
-        snippet = node.css_first(".result__snippet")
-        heading = node.css_first("h2") or link
-        body = snippet.text() if snippet else " ".join(a.text() for a in node.css("a[href]") if a.parent != heading)
-        yield heading.text(), url, body
+        snippet = _first(node, f".//*[{_of_class('result__snippet')}]")
+        heading = _first(node, ".//h2")
+        if heading is None:
+            heading = link
+        links = (a for a in node.xpath(".//a[@href]") if a.getparent() is not heading)
+        body = snippet.text_content() if snippet is not None else " ".join(a.text_content() for a in links)
+        yield heading.text_content(), url, body
 
 
-def _target(link: "LexborNode | None") -> str:
+def _target(link: "HtmlElement | None") -> str:
     """The address behind a link; advertisements have none."""
-    href = (link.attributes.get("href") or "") if link is not None else ""
+    href = str(link.get("href") or "") if link is not None else ""
     if href.startswith("//"):
         href = "https:" + href
     parts = urlsplit(href)
@@ -89,11 +109,10 @@ def _target(link: "LexborNode | None") -> str:
     return href
 
 
-def _says_nothing_found(page: "LexborHTMLParser") -> bool:
-    if page.css_first(".no-results, .no-results-message, #no-results") is not None:
+def _says_nothing_found(page: "HtmlElement") -> bool:
+    if page.xpath(f"//*[{_of_class('no-results', 'no-results-message')} or @id='no-results']"):
         return True
-    body = page.body
-    return body is not None and "No results found" in body.text()[:20_000]
+    return "No results found" in page.text_content()[:20_000]
 
 
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:
