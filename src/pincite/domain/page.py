@@ -42,6 +42,17 @@ class Snapshot:
     redirects: tuple[str, ...] = ()
     note: str = ""
 
+    @property
+    def quotable_chars(self) -> int | None:
+        """How many characters may be quoted by the page's own signals; None when it sets no limit.
+
+        Source: `nosnippet` and `max-snippet` of X-Robots-Tag, where -1 means no limit.
+        """
+        limits = [0 for signal in self.usage_signals if signal == "nosnippet"]
+        values = (signal.partition(":") for signal in self.usage_signals)
+        limits += [int(value) for name, _, value in values if name == "max-snippet" and value.isdecimal()]
+        return min(limits, default=None)
+
 
 class BlockKind(StrEnum):
     """The role of a block on its page."""

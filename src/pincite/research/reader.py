@@ -20,6 +20,8 @@ from pincite.text.chunks import chunks
 from pincite.text.near_duplicates import cluster
 from pincite.urls import mask_url, registrable_domain
 
+_QUOTE_CHARS = 300
+"""A page that allows less to be quoted (`nosnippet`, `max-snippet`) can't carry a claim; it stays a lead."""
 _LEAD_SNIPPET_CHARS = 300
 
 
@@ -127,6 +129,11 @@ class PageReader:
                 await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
                 continue
             known.add(page_key(url))
+            quotable = slot.snapshot.quotable_chars
+            if quotable is not None and quotable < _QUOTE_CHARS:
+                leads.append(_lead(result, "may_not_be_quoted"))
+                await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": "may_not_be_quoted"})
+                continue
             published = slot.document.published_at or result.published_at
             keep = self._limits.keep_undated or result.provider == GIVEN
             if not in_period(published, task.constraints, keep_undated=keep):
