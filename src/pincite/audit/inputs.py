@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pincite.audit.markers import Marker
-from pincite.domain.errors import InvalidInput
+from pincite.domain.errors import ExtraNotInstalled, InvalidInput
 from pincite.domain.events import Json
 
 _LARGEST_BYTES = 50_000_000
@@ -60,8 +60,16 @@ def _from_text(content: str) -> ReportInput:
 
 
 def html_text(html: str) -> str:
-    """The page as Markdown: links, lists, tables and code keep their marks."""
-    from html_to_markdown import convert
+    """The page as Markdown: links, lists, tables and code keep their marks.
+
+    Errors: ExtraNotInstalled.
+    """
+    try:
+        from html_to_markdown import convert
+    except ImportError:
+        raise ExtraNotInstalled(
+            "reports in HTML need an extra", reason="audit", hint='pip install "pincite[audit]"'
+        ) from None
 
     cleaned = re.sub(r"<(script|style|noscript|template)\b.*?</\1\s*>", " ", html, flags=re.DOTALL | re.IGNORECASE)
     cleaned = re.sub(r"<sup\b[^>]*>(.*?)</sup>", r"\1", cleaned, flags=re.DOTALL | re.IGNORECASE)

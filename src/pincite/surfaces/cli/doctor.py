@@ -7,16 +7,10 @@ from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, print_json, print_text
 
 EXTRAS = {
+    "audit": ("html_to_markdown", "reports in HTML for pincite audit"),
     "office": ("mammoth", "Word, PowerPoint and Excel files"),
     "browser": ("playwright", "pages that need JavaScript"),
-    "llm": ("pydantic_ai", "language models"),
-    "server": ("fastapi", "HTTP API and web page"),
-    "mcp": ("mcp", "MCP server"),
     "postgres": ("psycopg", "PostgreSQL"),
-    "redis": ("redis", "shared limits and cache"),
-    "embeddings": ("onnxruntime", "semantic re-ranking"),
-    "docx": ("docx", "reports as Word files"),
-    "pdf": ("weasyprint", "reports as PDF"),
 }
 
 
