@@ -61,8 +61,3 @@ class MemoryBreaker:
             state.open_until = self._clock.monotonic_s() + pause
             state.opened = min(state.opened + 1, 16)
             state.probe_until = 0.0
-
-    def is_open(self, key: str) -> bool:
-        """Whether calls are being held back now; asking starts no probe."""
-        state = self._states.get(key)
-        return state is not None and bool(state.opened) and self._clock.monotonic_s() < state.open_until

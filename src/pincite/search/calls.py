@@ -301,7 +301,7 @@ def all_failed(trail: Trail) -> PinciteError:
         f"no search provider could answer: {said}" if said else "there is no search provider to ask",
         causes=causes,
         reason=next(iter(causes.values())).reason if len(causes) == 1 else None,
-        hint=hints[0] if hints else "Set a key of a provider, or use --source local:PATH.",
+        hint=hints[0] if hints else "Name another --source, set a key of a provider, or use --source local:PATH.",
         retryable=any(error.retryable for error in causes.values()),
         retry_after_s=min(waits, default=None),
     )

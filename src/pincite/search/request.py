@@ -9,7 +9,7 @@ from datetime import date
 from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, InvalidTopic
 from pincite.domain.ids import sha256_hex
-from pincite.domain.search import Constraints, Depth, Query, Topic
+from pincite.domain.search import Constraints, Depth, Query
 from pincite.search.intent import KIND_WORDS
 from pincite.text.tokens import is_stop, stem, words
 
@@ -179,11 +179,6 @@ def _hash(level: str, text: str, query: Query, sources: tuple[str, ...]) -> str:
         "answer": query.include_answer,
     }  # fmt: skip
     return sha256_hex(json.dumps(shape, sort_keys=True, ensure_ascii=False).encode())
-
-
-def wants(query: Query, topic: Topic) -> bool:
-    """Whether the caller set this topic."""
-    return query.topic is topic
 
 
 def is_advanced(query: Query) -> bool:

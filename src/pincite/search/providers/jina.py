@@ -74,7 +74,7 @@ def request_body(query: Query) -> dict[str, Any]:
 
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     body = answer.quiet_object()
-    text = clean_text(body)
+    text = _message(body)
     if answer.status == 401:
         return bad_key("jina", _CARD.key_variable)
     if answer.status == 402:
@@ -89,6 +89,6 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     return other_status(answer, text)
 
 
-def clean_text(body: dict[str, Any]) -> str:
+def _message(body: dict[str, Any]) -> str:
     """The message of an error body."""
     return error_text({"message": body.get("message") or body.get("readableMessage")})
