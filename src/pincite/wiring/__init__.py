@@ -4,8 +4,8 @@
 `sources` says where a run looks; `registry` names adapters by text, so that each is imported when it is first used.
 """
 
-from pincite.wiring.checking import check_stored_report
+from pincite.wiring.checking import bundle_of_run, check_stored_report
 from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import frozen_settings, thawed_settings
 
-__all__ = ["Parts", "check_stored_report", "frozen_settings", "open_parts", "thawed_settings"]
+__all__ = ["Parts", "bundle_of_run", "check_stored_report", "frozen_settings", "open_parts", "thawed_settings"]

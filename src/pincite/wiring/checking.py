@@ -2,21 +2,29 @@
 
 import json
 
-from pincite.audit.check import CheckResult, check_report
-from pincite.domain.errors import InvalidInput
+from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, Problem, ProblemKind, check_report
+from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound
 from pincite.domain.page import Document, Snapshot
 from pincite.settings import Settings
 
+ZIP_START = b"PK\x03\x04"
+
 
 def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
-    """What checking a report (JSON bytes) against the pages stored in the home finds; no database layer is loaded.
+    """What checking a report finds; no database layer is loaded.
+
+    Args:
+        data: report JSON, checked against the pages stored in the home, or a bundle, which brings its own.
+        settings: where the home is.
 
     Errors:
-        InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite.
+        InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite. ArchiveCorrupt: a zip, but no bundle.
     """
     from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
     from pincite.verification.checker import MechanicalChecker
 
+    if data.startswith(ZIP_START):
+        return _check_bundle(data)
     try:
         raw = json.loads(data)
     except ValueError as error:
@@ -28,6 +36,47 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
         return check_report(raw, NothingStored(), checker=MechanicalChecker())
     with EvidenceReader(database, settings.scope) as evidence:
         return check_report(raw, evidence, checker=MechanicalChecker())
+
+
+def _check_bundle(data: bytes) -> CheckResult:
+    """What checking a bundle finds: its files first, then the report in it against the pages in it."""
+    from pincite.exports.bundle import Bundle
+    from pincite.verification.checker import MechanicalChecker
+
+    bundle = Bundle(data)
+    damage = tuple(Problem(ProblemKind.FAILED, found.where, found.what) for found in bundle.problems())
+    try:
+        result = check_report(bundle.report, bundle, checker=MechanicalChecker())
+    except ParseError as error:
+        broken = Problem(ProblemKind.FAILED, "report", error.message)
+        return CheckResult(CheckStatus.FAILED, CheckCounts(), (*damage, broken))
+    status = CheckStatus.FAILED if damage else result.status
+    return CheckResult(status, result.counts, (*damage, *result.problems))
+
+
+def bundle_of_run(run_id: str, settings: Settings) -> bytes:
+    """The newest report of a run (`last`: of the newest run) with all that it rests on, as a WACZ.
+
+    Errors:
+        RunNotFound, InsufficientEvidence (the run has no report), NotFound (evidence was deleted), StorageUnavailable.
+    """
+    from pincite.exports.wacz import render_bundle
+    from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
+
+    database = settings.home / DATABASE_NAME
+    if not database.is_file():
+        raise RunNotFound("there are no runs yet")
+    with EvidenceReader(database, settings.scope) as evidence:
+        newest = evidence.runs(1) if run_id == "last" else ()
+        if run_id == "last" and not newest:
+            raise RunNotFound("there are no runs yet")
+        wanted = newest[0].run_id if newest else evidence.run(run_id).run_id
+        report = evidence.report(wanted)
+        if report is None:
+            raise InsufficientEvidence(
+                f"run {wanted} has no report", reason="no_report", hint=f"pincite runs resume {wanted}"
+            )
+        return render_bundle(report, evidence, evidence.events(wanted))
 
 
 class NothingStored:

@@ -9,7 +9,7 @@ from typer.exceptions import TyperException
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
-from pincite.surfaces.cli import audit, check, doctor, fetch, index, recheck, research, runs, search
+from pincite.surfaces.cli import audit, bundle, check, doctor, fetch, index, recheck, research, runs, search
 from pincite.surfaces.cli.run import print_json
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
@@ -26,6 +26,7 @@ app.command("search")(search.search)
 app.command("fetch")(fetch.fetch)
 app.command("index")(index.index)
 app.command("check")(check.check)
+app.command("bundle")(bundle.bundle)
 app.command("audit")(audit.audit)
 app.command("recheck")(recheck.recheck)
 app.add_typer(runs.app, name="runs")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def check(
-    report: Annotated[Path, typer.Argument(help="A report as JSON.")],
+    report: Annotated[Path, typer.Argument(help="A report as JSON, or a bundle (.wacz), which brings its own pages.")],
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """Verify every quote, hash, number, [n] and the rendering against the stored pages."""
+    """Verify every quote, hash, number, [n] and the rendering against the stored pages, offline."""
     result = guarded(lambda: _check(report, home), as_json=as_json)
     if as_json:
         from pincite.domain.codec import to_json

@@ -1,0 +1,32 @@
+"""`pincite bundle`: a report with every page it cites as one file that checks itself anywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import guarded, print_json, print_text, write_file
+
+
+def bundle(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or `last`.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, a WACZ.")],
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
+    size_bytes = guarded(lambda: _write(run_id, output, home), as_json=as_json)
+    if as_json:
+        print_json({"bundle": str(output), "size_bytes": size_bytes})
+    else:
+        print_text(f"{size_bytes:,} bytes. Verify it anywhere: pincite check {output}")
+
+
+def _write(run_id: str, output: Path, home: Path | None) -> int:
+    from pincite.settings import load_settings
+    from pincite.wiring import bundle_of_run
+
+    data = bundle_of_run(run_id, load_settings({"home": home}))
+    write_file(output, data)
+    return len(data)

@@ -1,0 +1,37 @@
+"""A run's bundle: written from one home, checked from another that holds nothing."""
+
+from pathlib import Path
+
+from tests.e2e.commands import Pincite
+
+
+def test_a_bundle_checks_itself_where_nothing_is_stored(demo: Pincite, pincite: Pincite, tmp_path: Path) -> None:
+    file = tmp_path / "x.wacz"
+    written = demo("bundle", "last", "-o", str(file), "--json")
+    assert written.code == 0, written.err
+    assert written.json["size_bytes"] == file.stat().st_size
+    checked = pincite("check", str(file), "--json")
+    assert checked.code == 0, checked.out
+    assert checked.json["status"] == "passed"
+    assert checked.json["counts"]["quotes"] > 0
+
+    data = bytearray(file.read_bytes())
+    data[200] ^= 1
+    file.write_bytes(data)
+    changed = pincite("check", str(file), "--json")
+    assert changed.code == 1
+    assert any(problem["where"] == "archive/data.warc.gz" for problem in changed.json["problems"])
+
+
+def test_a_run_that_is_not_here_has_no_bundle(pincite: Pincite, tmp_path: Path) -> None:
+    ended = pincite("bundle", "last", "-o", str(tmp_path / "x.wacz"), "--json")
+    assert ended.code == 2
+    assert ended.json["error"]["code"] == "RUN_NOT_FOUND"
+    assert not (tmp_path / "x.wacz").exists()
+
+
+def test_a_zip_that_is_no_bundle_is_corrupt(pincite: Pincite, tmp_path: Path) -> None:
+    (tmp_path / "x.wacz").write_bytes(b"PK\x03\x04 and nothing more")
+    ended = pincite("check", str(tmp_path / "x.wacz"), "--json")
+    assert ended.code == 4
+    assert ended.json["error"]["code"] == "ARCHIVE_CORRUPT"
