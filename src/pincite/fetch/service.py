@@ -25,6 +25,7 @@ from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 LOCAL_SCHEME = "local:"
 MAX_LINKS_CEILING = 500
+_LIBRARY = "archive"
 _FORMATS = ("markdown", "text")
 _MODES = ("auto", "reader", "raw")
 _log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class FetchService:
     Args:
         backends: first-line sources in order; one that does not know a URL raises `NotFound` and the next is asked.
         extractor: reads bodies; runs in a worker thread here, so a process-backed one never blocks the loop.
+        library_extractor: reads pages of the operator's own libraries; the same one if not given.
         snapshots: captures.
         documents: readings.
         clock: the time.
@@ -62,6 +64,7 @@ class FetchService:
         *,
         backends: Sequence[FetchBackend],
         extractor: Extractor,
+        library_extractor: Extractor | None = None,
         snapshots: SnapshotStore,
         documents: DocumentStore,
         clock: Clock,
@@ -74,6 +77,7 @@ class FetchService:
     ) -> None:
         self._backends = tuple(backends)
         self._extractor = extractor
+        self._library_extractor = library_extractor or extractor
         self._snapshots = snapshots
         self._documents = documents
         self._clock = clock
@@ -222,8 +226,9 @@ class FetchService:
         if self._threads is None:
             self._threads = anyio.CapacityLimiter(self._workers)
         content_type = snapshot.content_type or None
+        extractor = self._library_extractor if snapshot.via == _LIBRARY else self._extractor
         return await to_thread.run_sync(
-            self._extractor.extract, snapshot.body, snapshot.final_url, content_type, limiter=self._threads
+            extractor.extract, snapshot.body, snapshot.final_url, content_type, limiter=self._threads
         )
 
 

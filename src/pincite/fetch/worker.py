@@ -63,6 +63,7 @@ class ExtractorPool:
     Args:
         size: processes at most; started when first needed.
         reader: what the processes run on each body, as `module:function`.
+        revision: changes when `reader` reads differently.
         deadline_s: wall seconds a page may take before its process is killed; also its CPU limit.
         wait_s: seconds a call waits for a free process.
         memory_bytes: address space of a process.
@@ -74,6 +75,7 @@ class ExtractorPool:
         size: int = 2,
         *,
         reader: str = READER,
+        revision: str = "",
         deadline_s: float = 10.0,
         wait_s: float = 60.0,
         memory_bytes: int = 1_500_000_000,
@@ -82,6 +84,7 @@ class ExtractorPool:
         if size < 1:
             raise InvalidInput("a pool needs at least one process")
         self._command = [sys.executable, "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
+        self.revision = revision
         self._deadline_s = deadline_s
         self._wait_s = wait_s
         self._pages_per_worker = pages_per_worker

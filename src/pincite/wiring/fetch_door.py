@@ -31,6 +31,7 @@ async def build_fetch(
     libraries: "Sequence[LocalLibrary]",
     storage: "ScopedStorage",
     extractor: Extractor,
+    library_extractor: Extractor,
     cache: Cache,
 ) -> Fetch:
     """The front door: pages of these libraries come from there, all others from the network unless `offline`."""
@@ -49,6 +50,7 @@ async def build_fetch(
     service = FetchService(
         backends=backends,
         extractor=extractor,
+        library_extractor=library_extractor,
         snapshots=storage.snapshots,
         documents=storage.documents,
         clock=clock,

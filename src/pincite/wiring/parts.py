@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
     from pincite.domain.report import Report
+    from pincite.fetch.worker import ExtractorPool
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
     from pincite.search.service import SearchService
@@ -49,6 +50,7 @@ class Parts:
         self._libraries: dict[Path, LocalLibrary] = {}
         self._services: dict[Sources, tuple[SearchService | None, Fetch]] = {}
         self._purse: Purse | None = None
+        self._readers: ExtractorPool | None = None
         self._building = anyio.Lock()
 
     # ---- front doors ----
@@ -184,6 +186,16 @@ class Parts:
         await anyio.to_thread.run_sync(library.refresh)
         return library
 
+    def _reading_pool(self) -> "ExtractorPool":
+        """Pages from outside are read in processes that can be killed; the operator's own folders are not."""
+        if self._readers is None:
+            from pincite.fetch.extractors import BytesExtractor
+            from pincite.fetch.worker import ExtractorPool
+
+            self._readers = ExtractorPool(revision=BytesExtractor.revision)
+            self._kept.on_close(self._readers.close)
+        return self._readers
+
     async def _front_doors(self, sources: Sources) -> "tuple[SearchService | None, Fetch]":
         async with self._building:
             if sources not in self._services:
@@ -208,7 +220,8 @@ class Parts:
             self._kept,
             libraries=libraries,
             storage=self._storage,
-            extractor=BytesExtractor(),
+            extractor=self._reading_pool(),
+            library_extractor=BytesExtractor(),
             cache=self._cache,
         )
         return search, fetch

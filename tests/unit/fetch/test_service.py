@@ -366,3 +366,11 @@ async def test_over_the_wire(live: tuple[FetchService, Any], web: StubWeb) -> No
     assert result.title == "Locks"
     assert result.status == 200
     assert not web.internal_hits
+
+
+@pytest.mark.parametrize(("via", "calls"), [("archive", (1, 0)), ("direct", (0, 1))])
+async def test_pages_of_own_libraries_have_their_own_reader(via: str, calls: tuple[int, int], clock: Any) -> None:
+    door, own = Door(clock, PAGE), PlainExtractor()
+    door.direct.name = via
+    await door.service(library_extractor=own).fetch(FetchRequest("https://site.example/a"))
+    assert (own.calls, door.extractor.calls) == calls
