@@ -68,13 +68,17 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class ProviderAttempt:
-    """What one provider said to one query: `outcome` is `ok`, `empty` or an error code in lower case."""
+    """What one provider said to one query: `outcome` is `ok`, `empty`, `cancelled` or an error code in lower case.
+
+    `sent` is false when nothing went out: a limit of our own, a breaker, a cap.
+    """
 
     provider: str
     outcome: str
     latency_ms: float = 0.0
     cost_usd: Decimal = Decimal(0)
     detail: str = ""
+    sent: bool = True
 
 
 @dataclass(frozen=True, slots=True)

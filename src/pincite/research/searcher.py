@@ -90,7 +90,9 @@ class QuerySearcher:
                 response = await self._search.search(query)
         except TimeoutError as error:
             raise SearchProviderUnavailable("the search took too long", reason="timeout") from error
-        sent = [attempt for attempt in response.info.providers_tried if attempt.provider not in _UNCAPPED]
+        sent = [
+            attempt for attempt in response.info.providers_tried if attempt.sent and attempt.provider not in _UNCAPPED
+        ]
         usage = Usage(searches=1, web_requests=len(sent), cost_usd=response.info.cost_usd)
         return Outcome(results_record(response), usage)
 

@@ -29,6 +29,7 @@ T = TypeVar("T")
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
 _DEFAULT_PUSH_BACK_S = 5.0
 _SHORT_WAIT_S = 2.0
+_NOT_SENT = frozenset({"own_limit", "breaker_open"})
 _SECOND_TRY_RESULTS = 10
 _BREAKING = (NetworkError, Timeout, TlsError, ProviderBadReply, SearchProviderUnavailable)
 Judge = Callable[[SearchResponse], bool]
@@ -101,11 +102,17 @@ class Caller:
     ) -> T:
         """What `do` gives, called within the limits of the engine and noted in the trail."""
         engine, start = route.engine, self._clock.monotonic_s()
+        resting = self._router.resting(engine)
+        if resting is not None:  # said before; not heard again, or the rest would never end
+            self._note(trail, engine, resting.code.lower(), start, Decimal(0), _said(resting), sent=False)
+            trail.causes[engine.label] = resting
+            raise resting
         try:
             value = await self._call(route, conditions, max_wait_s, do, cost_of)
         except PinciteError as error:
             await self._heed(engine, error)
-            self._note(trail, engine, error.code.lower(), start, Decimal(0), f"{error.reason}: {error.message}")
+            sent = error.reason not in _NOT_SENT and not isinstance(error, BudgetExhausted)
+            self._note(trail, engine, error.code.lower(), start, Decimal(0), _said(error), sent=sent)
             trail.causes[engine.label] = error
             raise
         except anyio.get_cancelled_exc_class():
@@ -125,9 +132,6 @@ class Caller:
         cost_of: Callable[[T], tuple[Decimal, str]],
     ) -> T:  # fmt: skip
         engine = route.engine
-        resting = self._router.resting(engine)
-        if resting is not None:
-            raise resting
         if not await self._breaker.allow(engine.key):
             raise SearchProviderUnavailable(
                 f"{engine.provider.name} failed repeatedly and is rested", reason="breaker_open"
@@ -173,10 +177,18 @@ class Caller:
         self._router.tell(engine, error=error, cost_usd=Decimal(0))
 
     def _note(
-        self, trail: Trail, engine: Engine, outcome: str, start: float, cost_usd: Decimal, detail: str
-    ) -> None:  # fmt: skip
+        self,
+        trail: Trail,
+        engine: Engine,
+        outcome: str,
+        start: float,
+        cost_usd: Decimal,
+        detail: str,
+        *,
+        sent: bool = True,
+    ) -> None:
         latency_ms = round((self._clock.monotonic_s() - start) * 1000, 1)
-        trail.attempts.append(ProviderAttempt(engine.provider.name, outcome, latency_ms, cost_usd, detail))
+        trail.attempts.append(ProviderAttempt(engine.provider.name, outcome, latency_ms, cost_usd, detail, sent))
         trail.cost_usd += cost_usd
 
     # ---- several engines -----------------------------------------------------------------------------------
@@ -278,6 +290,10 @@ class Caller:
 
 def _cost_of(response: SearchResponse) -> tuple[Decimal, str]:
     return response.info.cost_usd, "ok" if response.results else "empty"
+
+
+def _said(error: PinciteError) -> str:
+    return f"{error.reason}: {error.message}"
 
 
 def _may_retry(error: PinciteError | None) -> bool:

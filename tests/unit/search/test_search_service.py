@@ -139,6 +139,25 @@ async def test_out_of_credit_is_not_asked_again_for_a_while() -> None:
     assert len(poor.queries) == 1
 
 
+async def test_a_rest_ends_however_often_it_was_asked_about() -> None:
+    clock = FrozenClock(NOW)
+    poor = Scripted("tavily", ProviderQuota("no credit"), ("connection pool",))
+    search = SearchService([poor], clock=clock, options=SearchOptions(hedge_after_s=None))
+    for _ in range(4):
+        with pytest.raises(SearchProviderUnavailable):
+            await search.search(POOL)
+        clock.advance(15 * 60)
+    response = await search.search(POOL)
+    assert response.results
+    assert len(poor.queries) == 2
+
+
+async def test_what_was_not_sent_is_told_apart() -> None:
+    capped = service(Scripted("tavily"), Scripted("serper"))
+    response = await capped.search(POOL, spending=Purse(Budget(cost_usd=Decimal("0.002"))))
+    assert [attempt.sent for attempt in response.info.providers_tried] == [False, True]
+
+
 async def test_an_open_breaker_spares_the_call() -> None:
     down, up = Scripted("tavily", NetworkError("down")), Scripted("exa")
     search = service(down, up)
