@@ -1,14 +1,17 @@
 """What the ledger costs a call: `python benchmarks/ledger.py [DATABASE_URL] [--calls N]`.
 
 Prints the median and 95th percentile of sequential reserve + settle (durable), of parallel calls, of replayed calls,
-of events, and the time to load the record. Figures of docs/storage.md come from here.
+of events, and the time to load the record; before that, what one bare durable commit costs on this disk.
+Figures of docs/storage.md come from here.
 """
 
 import argparse
+import sqlite3
 import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -31,6 +34,18 @@ async def timed(times: int, do: Callable[[int], Awaitable[object]]) -> str:
         start = time.perf_counter()
         await do(n)
         taken_ms.append((time.perf_counter() - start) * 1000)
+    return f"median {statistics.median(taken_ms):8.3f} ms   p95 {statistics.quantiles(taken_ms, n=20)[-1]:8.3f} ms"
+
+
+def bare_commits(folder: Path, times: int) -> str:
+    """One row in one durable transaction by sqlite3 alone: what this disk asks for each."""
+    taken_ms = []
+    with closing(sqlite3.connect(folder / "bare.sqlite", isolation_level=None)) as raw:
+        raw.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t (a TEXT)")
+        for _ in range(times):
+            start = time.perf_counter()
+            raw.execute("INSERT INTO t VALUES (?)", (VALUE["text"],))
+            taken_ms.append((time.perf_counter() - start) * 1000)
     return f"median {statistics.median(taken_ms):8.3f} ms   p95 {statistics.quantiles(taken_ms, n=20)[-1]:8.3f} ms"
 
 
@@ -76,6 +91,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=300)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        print("one bare commit    ", bare_commits(Path(folder), options.calls))
         anyio.run(measure, options.url or Path(folder), options.calls)
 
 

@@ -7,6 +7,7 @@ opened is closed when the block ends. Blocking twins are in `pincite.sync`.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -265,6 +266,20 @@ class Engine:
             )
         return view.report
 
+    async def replay(self, run_id: str) -> Report:
+        """The report of a run made again from its record alone: nothing is searched, fetched or written.
+
+        It equals the stored report but for the metrics, unless the code, the settings or the record changed.
+
+        Errors:
+            RunNotFound, Conflict (`replay_miss`: the record lacks a call that is made now).
+        """
+        record = await self._parts.runs.get(await self._resolve(run_id))
+        task = from_json(Task, record.inputs["task"])
+        settings = thawed_settings(self.settings, record.inputs.get("settings"))
+        research = await self._parts.research(record, task, settings, _Unheard(record.run_id), from_record=True)
+        return await research.run(task)
+
     async def delete(self, run_id: str) -> str:
         """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""
         wanted = await self._resolve(run_id)
@@ -331,6 +346,18 @@ def _teller(on_event: OnEvent | None) -> Tell:
             on_event(event)
 
     return tell
+
+
+class _Unheard:
+    """An event sink that keeps nothing."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._last = 0
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        self._last += 1
+        return Event(self._last, type_, self._run_id, datetime.now(UTC), data)
 
 
 class _Told:

@@ -175,6 +175,10 @@ class CallStore(Protocol):
         """Take the estimate out of the budget and note the call. Errors: BudgetExhausted, RunFenced."""
         ...
 
+    async def refuse(self, call: PlannedCall, outcome: str) -> None:
+        """Note a call that was not made because a cap was reached. Errors: RunFenced."""
+        ...
+
     async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
         """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
         ...

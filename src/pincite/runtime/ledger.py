@@ -83,7 +83,11 @@ class RunLedger:
         return await self._store.spent()
 
     async def _make(self, planned: PlannedCall, do: Callable[[], Awaitable[Outcome]]) -> str:
-        await self._store.reserve(planned)
+        try:
+            await self._store.reserve(planned)
+        except BudgetExhausted as error:
+            await self._store.refuse(planned, _dumps({"error": _error_json(error)}))
+            raise
         started = self._clock.monotonic_s()
         failure: PinciteError | None = None
         try:

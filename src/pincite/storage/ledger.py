@@ -23,7 +23,7 @@ from pincite.storage.schema import (
     usage_values,
 )
 
-RESERVED, OK, ERROR, RETRY, INTERRUPTED = "reserved", "ok", "error", "retry", "interrupted"
+RESERVED, OK, ERROR, RETRY, INTERRUPTED, REFUSED = "reserved", "ok", "error", "retry", "interrupted", "refused"
 _CAP_NAMES = {"cost_nanousd": "cost_usd"}
 
 _MINE = (
@@ -101,15 +101,19 @@ class SqlCallStore:
     async def load(self) -> Mapping[str, str]:
         """Final outcomes by key; what an earlier owner left in flight is charged its estimate.
 
-        Without an epoch nothing is charged, and outcomes of retryable failures count too: the run went on from them.
+        Without an epoch nothing is charged, and retryable failures and refusals count too: the run went on from them.
         """
         if self._epoch is None:
-            return await self._database.read(self._scope, lambda tx: self._outcomes(tx, (OK, ERROR, RETRY)))
+            return await self._database.read(self._scope, lambda tx: self._outcomes(tx, (OK, ERROR, RETRY, REFUSED)))
         return await self._database.write(self._scope, self._load)
 
     async def reserve(self, call: PlannedCall) -> None:
         """Take the estimate out of the budget and note the call. Errors: BudgetExhausted, RunFenced."""
         await self._database.write(self._scope, lambda tx: self._reserve(tx, call))
+
+    async def refuse(self, call: PlannedCall, outcome: str) -> None:
+        """Note a call that was not made because a cap was reached. Errors: RunFenced."""
+        await self._database.write(self._scope, lambda tx: self._refuse(tx, call, outcome))
 
     async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
         """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
@@ -138,26 +142,36 @@ class SqlCallStore:
     def _reserve(self, tx: Transaction, call: PlannedCall) -> None:
         self._own(tx, _TAKE, **usage_values("asked", call.estimate))
         old = tx.first(_FIND, in_run=self._run_id, of_key=call.key)
-        now = self._clock.now()
-        estimate = usage_values("estimate", call.estimate)
         if old is None:
-            tx.insert(
-                calls,
-                run_id=self._run_id,
-                call_key=call.key,
-                kind=call.kind,
-                request=call.request,
-                status=RESERVED,
-                epoch=self._epoch,
-                attempts=1,
-                started_at=now,
-                **estimate,
-            )
+            self._insert(tx, call, RESERVED, None, usage_values("estimate", call.estimate))
             return
         if old.status == RESERVED:
             self._charge(tx, old)
-        again = {"status": RESERVED, "outcome": None, "epoch": self._epoch, "attempts": old.attempts + 1}
-        tx.change(tx.update(calls).where(*self._this(call.key)).values(started_at=now, **again, **estimate))
+        values = {"status": RESERVED, "outcome": None, "epoch": self._epoch, "attempts": old.attempts + 1}
+        statement = tx.update(calls).where(*self._this(call.key)).values(started_at=self._clock.now(), **values)
+        tx.change(statement.values(usage_values("estimate", call.estimate)))
+
+    def _refuse(self, tx: Transaction, call: PlannedCall, outcome: str) -> None:
+        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
+        if tx.first(_FIND, in_run=self._run_id, of_key=call.key) is None:
+            self._insert(tx, call, REFUSED, outcome, usage_values("estimate", Usage()))
+
+    def _insert(
+        self, tx: Transaction, call: PlannedCall, status: str, outcome: str | None, estimate: Mapping[str, int]
+    ) -> None:
+        tx.insert(
+            calls,
+            run_id=self._run_id,
+            call_key=call.key,
+            kind=call.kind,
+            request=call.request,
+            status=status,
+            outcome=outcome,
+            epoch=self._epoch,
+            attempts=1 if status == RESERVED else 0,
+            started_at=self._clock.now(),
+            **estimate,
+        )
 
     def _settle(self, tx: Transaction, call: PlannedCall, settled: SettledCall) -> None:
         self._own(tx, _EXCHANGE, **_exchange(call.estimate, settled.usage))

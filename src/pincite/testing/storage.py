@@ -164,6 +164,11 @@ class MemoryCallStore:
         run.reserved += call.estimate
         run.calls[call.key] = (call, None)
 
+    async def refuse(self, call: PlannedCall, outcome: str) -> None:
+        """Note a call that was not made. Errors: RunFenced."""
+        run = _owned(self._run, self._epoch)
+        run.calls.setdefault(call.key, (call, SettledCall(outcome, Usage(), False, True, 0.0)))
+
     async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
         """Exchange the estimate for what was used. Errors: RunFenced."""
         run = _owned(self._run, self._epoch)

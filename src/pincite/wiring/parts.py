@@ -19,6 +19,7 @@ from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetch_door import build_fetch, url_policy
 from pincite.wiring.registry import EXPORTERS, load
+from pincite.wiring.replaying import Unreachable
 from pincite.wiring.search_door import CACHE_NAME, build_search, within_budget
 from pincite.wiring.sources import Sources, remember_library, resolve_sources
 
@@ -90,8 +91,10 @@ class Parts:
 
         return await recheck(report, await self.fetch(), MechanicalChecker())
 
-    async def research(self, record: RunRecord, task: Task, settings: Settings, events: EventSink) -> "ResearchService":
-        """The loop with its roles, for one run that was taken."""
+    async def research(
+        self, record: RunRecord, task: Task, settings: Settings, events: EventSink, *, from_record: bool = False
+    ) -> "ResearchService":
+        """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
         from pincite.research.extractive.analyst import ExtractiveAnalyst
         from pincite.research.extractive.planner import ExtractivePlanner
         from pincite.research.extractive.shelf import Shelf
@@ -103,8 +106,14 @@ class Parts:
         from pincite.research.state import Limits
         from pincite.verification.checker import MechanicalChecker
 
-        search, fetch = await self._front_doors(resolve_sources(settings, only_urls=bool(task.urls)))
-        ledger = await self._storage.ledger(record)
+        search: Search | None
+        fetch: Fetch
+        if from_record:
+            search, fetch = Unreachable(), Unreachable()
+            ledger = await self._storage.replay(record.run_id)
+        else:
+            search, fetch = await self._front_doors(resolve_sources(settings, only_urls=bool(task.urls)))
+            ledger = await self._storage.ledger(record)
         limits = Limits(
             budget=record.budget,
             results_per_query=settings.results_per_query,

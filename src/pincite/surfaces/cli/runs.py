@@ -84,6 +84,30 @@ def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
 
 
 @app.command()
+def replay(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+    """Make a run's report again from its record alone, and compare; exit code 1 when they differ."""
+
+    async def job() -> tuple[str, bool]:
+        from dataclasses import replace
+
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            stored = await engine.report(run_id)
+            again = await engine.replay(stored.run_id)
+            same = replace(again, metrics=stored.metrics, version=stored.version) == stored
+            return stored.run_id, same
+
+    replayed, same = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"run_id": replayed, "same": same})
+    else:
+        print_text(f"{replayed}: {'the same report' if same else 'another report'} from the record, without a call.")
+    if not same:
+        raise typer.Exit(1)
+
+
+@app.command()
 def export(
     run_id: RunId,
     format_: Annotated[str | None, typer.Option("--format", help="md, json, html, csv, bib, ris or csl.json.")] = None,
