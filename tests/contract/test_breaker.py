@@ -1,12 +1,16 @@
 """What every breaker must do."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from pincite.ports import Breaker
 from pincite.runtime.breaker import MemoryBreaker
+from pincite.storage.buckets import SqlBreaker
+from pincite.storage.schema import breakers
+from pincite.storage.service import open_storage
 
 
 class HandClock:
@@ -14,7 +18,7 @@ class HandClock:
         self.seconds = 0.0
 
     def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC)
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
 
     def monotonic_s(self) -> float:
         return self.seconds
@@ -23,19 +27,20 @@ class HandClock:
         self.seconds += seconds
 
 
-ADAPTERS: dict[str, Callable[[HandClock], Breaker]] = {
-    "memory": lambda clock: MemoryBreaker(clock, failures=3, cool_down_s=30, max_cool_down_s=100)
-}
-
-
 @pytest.fixture
 def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=sorted(ADAPTERS))
-def breaker(request: pytest.FixtureRequest, clock: HandClock) -> Breaker:
-    return ADAPTERS[request.param](clock)
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+async def breaker(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> AsyncIterator[Breaker]:
+    if request.param == "memory":
+        yield MemoryBreaker(clock, failures=3, cool_down_s=30, max_cool_down_s=100)
+        return
+    place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
+    async with open_storage(place, clock) as storage:
+        await storage.database.write("public", lambda tx: tx.change(tx.delete(breakers)))
+        yield SqlBreaker(storage.database, failures=3, cool_down_s=30, max_cool_down_s=100)
 
 
 async def _fail(breaker: Breaker, times: int = 3) -> None:

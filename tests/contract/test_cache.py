@@ -3,20 +3,28 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 import pytest
 
 from pincite.ports import Cache, Entry
 from pincite.storage.cache import open_cache
+from pincite.storage.service import open_storage
+from pincite.storage.shared_cache import SqlCache
 from pincite.testing.clock import FrozenClock
 from pincite.testing.storage import MemoryCache
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "file", "sqlite", "postgresql"])
 async def cache(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[Cache]:
     if request.param == "memory":
         yield MemoryCache(clock)
+        return
+    if request.param != "file":
+        place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
+        async with open_storage(place, clock) as storage:
+            yield SqlCache(storage.database, f"alice-{uuid4()}", clock)
         return
     opened = await open_cache(tmp_path / "cache.sqlite", "alice", clock)
     yield opened

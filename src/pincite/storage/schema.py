@@ -29,6 +29,8 @@ from pincite.domain.budget import Usage
 from pincite.domain.codec import utc_moment, utc_text
 
 DIMENSIONS = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out", "cost_nanousd")
+MAX_RATES = 4
+"""Rates that a shared limit of one key may have (a second, a minute, a day, a month)."""
 _NANO = Decimal(1_000_000_000)
 
 
@@ -309,4 +311,50 @@ citations = Table(
     Column("accessed_at", Moment, nullable=False),
     Column("published_at", Moment),
     _text("excerpt", None),
+)
+
+buckets = Table(
+    "buckets",
+    metadata,
+    _scope(),
+    _key("bucket_key"),
+    *(Column(f"full_{n}_s", Double, nullable=False) for n in range(1, MAX_RATES + 1)),
+    Column("blocked_until_s", Double, nullable=False),
+)
+
+breakers = Table(
+    "breakers",
+    metadata,
+    _scope(),
+    _key("breaker_key"),
+    Column("failures", Integer, nullable=False),
+    Column("opened", Integer, nullable=False),
+    Column("open_until_s", Double, nullable=False),
+    Column("probe_until_s", Double, nullable=False),
+)
+
+cache_entries = Table(
+    "cache_entries",
+    metadata,
+    _scope(),
+    _key("namespace"),
+    _key("entry_key"),
+    Column("value", LargeBinary, nullable=False),
+    _text("sha256", None),
+    Column("fresh_until", Moment, nullable=False),
+    Column("stale_until", Moment, nullable=False),
+    Column("stored_at", Moment, nullable=False),
+    Column("validators", JsonText, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("used_at_s", Double, nullable=False),
+    Index("ix_cache_entries_used", "scope", "used_at_s"),
+)
+
+cache_leases = Table(
+    "cache_leases",
+    metadata,
+    _scope(),
+    _key("namespace"),
+    _key("entry_key"),
+    Column("until_s", Double, nullable=False),
 )

@@ -12,7 +12,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
 from pincite.domain.library import IndexReport
 from pincite.domain.plan import Task
-from pincite.ports import Cache, DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore
+from pincite.ports import Cache, DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.settings import Settings
@@ -112,8 +112,9 @@ class Parts:
             search, fetch = Unreachable(), Unreachable()
             ledger = await self._storage.replay(record.run_id)
         else:
-            search, fetch = await self._front_doors(resolve_sources(settings, only_urls=bool(task.urls)))
+            found, fetch = await self._front_doors(resolve_sources(settings, only_urls=bool(task.urls)))
             ledger = await self._storage.ledger(record)
+            search = within_budget(found, ledger, record.budget)
         limits = Limits(
             budget=record.budget,
             results_per_query=settings.results_per_query,
@@ -126,7 +127,7 @@ class Parts:
         return ResearchService(
             Roles(
                 planner=ExtractivePlanner(shelf, results_per_query=settings.results_per_query),
-                searcher=QuerySearcher(within_budget(search, ledger, record.budget), ledger, events, limits=limits),
+                searcher=QuerySearcher(search, ledger, events, limits=limits),
                 reader=PageReader(
                     fetch, self._storage.snapshots, self._storage.documents, ledger, events, limits=limits
                 ),

@@ -249,7 +249,9 @@ async def test_an_interrupted_migration_leaves_the_old_schema(
     tmp_path: Path, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = migrations.known()
-    monkeypatch.setattr(migrations, "known", lambda: (*good, (2, "broken", "CREATE TABLE half (a TEXT);\nNONSENSE;\n")))
+    monkeypatch.setattr(
+        migrations, "known", lambda: (*good, (900, "broken", "CREATE TABLE half (a TEXT);\nNONSENSE;\n"))
+    )
     with pytest.raises(SchemaMismatch):
         async with open_storage(tmp_path, clock):
             pass

@@ -1,0 +1,58 @@
+"""Two processes keep one provider limit together."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CALLER = """
+import sys, time, anyio
+from pincite.runtime.clock import SystemClock
+from pincite.runtime.limiter import INTERACTIVE, Rate
+from pincite.runtime.shared_limiter import SharedLimiter
+from pincite.storage.buckets import SqlBuckets
+from pincite.storage.service import open_storage
+
+async def main():
+    clock = SystemClock()
+    async with open_storage(sys.argv[1], clock) as storage:
+        limiter = SharedLimiter(SqlBuckets(storage.database), clock, {"p": (Rate(5, 1, burst=2),)})
+        print("ready", flush=True)
+        sys.stdin.readline()
+        end = time.monotonic() + 5
+
+        async def caller():
+            while time.monotonic() < end:
+                if await limiter.reserve("p", 1, INTERACTIVE, 2):
+                    print(time.time(), flush=True)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(caller)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_two_processes_keep_five_calls_a_second(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    place = str(tmp_path / "p.sqlite") if store == "sqlite" else request.getfixturevalue("postgresql_url")
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CALLER, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    times = sorted(float(t) for worker in workers for t in worker.communicate(timeout=30)[0].split())
+    worst = max(sum(start <= t < start + 1 for t in times) for start in times)
+    assert 20 <= len(times) <= 2 + 5 * 5 * 1.4, "about five a second in five to seven seconds"
+    assert worst <= (5 + 2) * 1.1
