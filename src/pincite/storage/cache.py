@@ -6,7 +6,8 @@ It may be deleted at any time. A damaged file is moved away and begun anew; a da
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -197,6 +198,16 @@ async def open_cache(path: Path, scope: str, clock: Clock, *, max_bytes: int = M
     """
     connection = await anyio.to_thread.run_sync(_open_or_begin_anew, path)
     return SqliteCache(connection, scope, clock, max_bytes)
+
+
+@asynccontextmanager
+async def opened_cache(path: Path, scope: str, clock: Clock) -> AsyncIterator[SqliteCache]:
+    """As `open_cache`, closed at the end of the block."""
+    cache = await open_cache(path, scope, clock)
+    try:
+        yield cache
+    finally:
+        await cache.close()
 
 
 def _open_or_begin_anew(path: Path) -> sqlite3.Connection:

@@ -1,20 +1,24 @@
 """The way into storage: one open database, and what belongs to one scope of it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from pincite.ports import Clock, RunRecord
+from pincite.ports import Breaker, Clock, RunRecord
 from pincite.runtime.ledger import RunLedger, open_ledger
+from pincite.runtime.limiter import Rate
+from pincite.runtime.shared_limiter import SharedLimiter
 from pincite.storage import removal
+from pincite.storage.buckets import SqlBreaker, SqlBuckets
 from pincite.storage.database import Database, open_database
 from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.runs import SqlRunStore
+from pincite.storage.shared_cache import SqlCache
 from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
 
 _MIN_AGE: Final = timedelta(hours=1)
@@ -55,6 +59,20 @@ class ScopedStorage:
     async def events(self, record: RunRecord) -> SqlEvents:
         """The event sink of a run that was taken."""
         return await open_events(self._database, self._scope, record.run_id, record.epoch, self._clock)
+
+    def limiter(self, limits: Mapping[str, tuple[Rate, ...]], default: tuple[Rate, ...] = ()) -> SharedLimiter | None:
+        """Token buckets of all workers; None where one process has the database to itself."""
+        if not self._database.is_shared:
+            return None
+        return SharedLimiter(SqlBuckets(self._database), self._clock, limits, default=default)
+
+    def breaker(self) -> Breaker | None:
+        """Circuit breakers of all workers; None as for `limiter`."""
+        return SqlBreaker(self._database) if self._database.is_shared else None
+
+    def cache(self) -> SqlCache | None:
+        """The cache of all workers; None as for `limiter`."""
+        return SqlCache(self._database, self._scope, self._clock) if self._database.is_shared else None
 
     async def prune(self, *, max_age: timedelta | None = None, max_bytes: int | None = None) -> int:
         """Forget captures that no run refers to: those older than `max_age`, then the oldest above `max_bytes`.

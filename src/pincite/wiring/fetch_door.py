@@ -43,7 +43,7 @@ async def build_fetch(
     renderer: FetchBackend | None = None
     hosted: list[FetchBackend] = []
     if settings.profile != OFFLINE:
-        net = await _Network.open(settings, clock, kept)
+        net = await _Network.open(settings, clock, kept, storage)
         backends.append(net.direct())
         renderer = net.renderer()
         hosted = [net.scraper(name) for name in settings.hosted_scrapers]
@@ -65,7 +65,7 @@ async def build_fetch(
 class _Network:
     """The parts that all backends on the network share: one policy, one resolver, one line at each host."""
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    def __init__(self, settings: Settings, clock: Clock, storage: "ScopedStorage") -> None:
         from pincite.fetch.client import GuardedClient
         from pincite.fetch.limits import USER_AGENT, FetchLimits
         from pincite.fetch.politeness import HostTurns
@@ -83,11 +83,12 @@ class _Network:
         )
         self._gate = RobotsGate(self.client, policy, clock)
         rate = Rate(settings.requests_per_s_per_host, 1.0)
-        self._turns = HostTurns(MemoryLimiter(clock, default=(rate,)), MemoryBreaker(clock), self._limits)
+        limiter = storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
+        self._turns = HostTurns(limiter, storage.breaker() or MemoryBreaker(clock), self._limits)
 
     @classmethod
-    async def open(cls, settings: Settings, clock: Clock, kept: KeptOpen) -> "_Network":
-        made = cls(settings, clock)
+    async def open(cls, settings: Settings, clock: Clock, kept: KeptOpen, storage: "ScopedStorage") -> "_Network":
+        made = cls(settings, clock, storage)
         await kept.open(made.client)
         return made
 

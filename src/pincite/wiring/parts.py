@@ -222,6 +222,7 @@ class Parts:
             self._kept,
             libraries=libraries,
             providers=sources.providers,
+            storage=self._storage,
             cache=self._cache,
         )
         fetch = await build_fetch(
@@ -244,16 +245,23 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
     Errors:
         StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
     """
-    from pincite.storage.cache import open_cache
     from pincite.storage.service import open_storage
 
     clock = SystemClock()
     place = settings.home if settings.database_url is None else settings.database_url.get_secret_value()
     async with open_storage(place, clock) as storage:
-        cache = await open_cache(settings.home / CACHE_NAME, settings.scope, clock)
-        try:
-            async with keep_open() as kept:
-                yield Parts(settings, storage.scope(settings.scope), clock, kept, cache)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await cache.close()
+        scoped = storage.scope(settings.scope)
+        async with _cache(scoped, settings, clock) as cache, keep_open() as kept:
+            yield Parts(settings, scoped, clock, kept, cache)
+
+
+@asynccontextmanager
+async def _cache(storage: "ScopedStorage", settings: Settings, clock: SystemClock) -> AsyncIterator[Cache]:
+    from pincite.storage.cache import opened_cache
+
+    shared = storage.cache()
+    if shared is not None:
+        yield shared
+        return
+    async with opened_cache(settings.home / CACHE_NAME, settings.scope, clock) as cache:
+        yield cache

@@ -20,11 +20,13 @@ from pincite.wiring.sources import AUTO, LOCAL
 
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
+    from pincite.runtime.shared_limiter import SharedLimiter
     from pincite.search.catalogue import Terms
     from pincite.search.intent import Intent
     from pincite.search.provider import Surroundings
     from pincite.search.router import Engine
     from pincite.search.service import SearchOptions, SearchService
+    from pincite.storage.service import ScopedStorage
 
 PLUGINS: Final = "pincite.search_providers"
 """Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
@@ -43,6 +45,7 @@ async def build_search(
     *,
     libraries: "Sequence[LocalLibrary]",
     providers: Sequence[str],
+    storage: "ScopedStorage",
     cache: Cache,
 ) -> "SearchService | None":
     """The front door over these sources, or None when there are none.
@@ -56,7 +59,7 @@ async def build_search(
     from pincite.search.router import engine_of
     from pincite.search.service import SearchService
 
-    limiter = MemoryLimiter(clock)
+    limiter = storage.limiter({}) or MemoryLimiter(clock)
     engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
     for name in providers:
         engines += accounts(name, settings, clock, cache, limiter)
@@ -67,6 +70,7 @@ async def build_search(
         engines,
         clock=clock,
         limiter=limiter,
+        breaker=storage.breaker(),
         cache=cache if cached else None,
         shared_cache=shared,
         options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
@@ -74,7 +78,9 @@ async def build_search(
     return await kept.open(service)
 
 
-def accounts(name: str, settings: Settings, clock: Clock, cache: Cache, limiter: MemoryLimiter) -> "list[Engine]":
+def accounts(
+    name: str, settings: Settings, clock: Clock, cache: Cache, limiter: "MemoryLimiter | SharedLimiter"
+) -> "list[Engine]":
     """The adapter of one search engine, once for each of its keys, with the limits and routes of the settings.
 
     Errors:
