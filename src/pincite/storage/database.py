@@ -1,7 +1,7 @@
 """The one place that talks to the database: transactions in a bounded thread, every statement within a scope.
 
 SQLite has one writer at a time (WAL, BEGIN IMMEDIATE) and a few readers; PostgreSQL a small pool. A transaction runs
-whole in its thread: a cancelled task waits for its end, so that no lock is ever left behind (ADR 0002).
+whole in its thread: a cancelled task waits for its end, so that no lock is ever left behind (ADR 0005).
 """
 
 import sqlite3

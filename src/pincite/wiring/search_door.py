@@ -45,8 +45,8 @@ async def build_search(
     *,
     libraries: "Sequence[LocalLibrary]",
     providers: Sequence[str],
-    storage: "ScopedStorage",
     cache: Cache,
+    storage: "ScopedStorage | None" = None,
 ) -> "SearchService | None":
     """The front door over these sources, or None when there are none.
 
@@ -59,7 +59,7 @@ async def build_search(
     from pincite.search.router import engine_of
     from pincite.search.service import SearchService
 
-    limiter = storage.limiter({}) or MemoryLimiter(clock)
+    limiter = (storage.limiter({}) if storage else None) or MemoryLimiter(clock)
     engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
     for name in providers:
         engines += accounts(name, settings, clock, cache, limiter)
@@ -70,7 +70,7 @@ async def build_search(
         engines,
         clock=clock,
         limiter=limiter,
-        breaker=storage.breaker(),
+        breaker=storage.breaker() if storage else None,
         cache=cache if cached else None,
         shared_cache=shared,
         options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
