@@ -4,6 +4,7 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,10 +17,11 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import Report
-from pincite.ports import Outcome, PlannedCall, RunRecord, SettledCall
+from pincite.ports import Entry, Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.storage.evidence import EvidenceReader
 from pincite.storage.schema import metadata
 from pincite.storage.service import ScopedStorage, Storage, open_storage
+from pincite.storage.shared_cache import SqlCache
 from pincite.testing.clock import FrozenClock
 from pincite.testing.reports import sample_report
 
@@ -101,6 +103,7 @@ CHANGES: dict[str, Try] = {
     "runs.finish": lambda bob, kept: bob.runs.finish(kept.run.run_id, kept.run.epoch, RunStatus.FAILED),
     "runs.delete": lambda bob, kept: bob.runs.delete(kept.run.run_id),
     "calls.reserve": lambda bob, kept: bob.calls(kept.run).reserve(kept.planned),
+    "calls.refuse": lambda bob, kept: bob.calls(kept.run).refuse(kept.planned, '{"value":1}'),
     "calls.settle": lambda bob, kept: bob.calls(kept.run).settle(kept.planned, SETTLED),
     "calls.forget_errors": lambda bob, kept: bob.calls(kept.run).forget_errors(),
     "events.emit": lambda bob, kept: _emitted(bob, kept),
@@ -136,8 +139,8 @@ def test_every_way_into_a_scope_is_tried() -> None:
         ("documents.", scoped.documents),
     ):
         ways |= {name + method for method, _ in inspect.getmembers(part, callable) if not method.startswith("_")}
-    ways -= {"calls"}
-    ways |= {f"calls.{name}" for name in ("load", "reserve", "settle", "spent", "forget_errors")}
+    ways -= {"calls", "cache", "limiter", "breaker"}  # limits are public by design; the cache has its test below
+    ways |= {f"calls.{name}" for name in ("load", "reserve", "refuse", "settle", "spent", "forget_errors")}
     tried = set(READS) | set(CHANGES) | OWN_ROWS_ONLY
     assert ways - tried == set()
 
@@ -172,6 +175,18 @@ async def test_a_body_known_to_bob_tells_him_nothing_of_alice(storage: Storage, 
     assert await bob.snapshots.get(kept.snapshot.snapshot_id) is None
     assert await bob.delete_everything() > 0
     assert await alice.snapshots.get(kept.snapshot.snapshot_id) == kept.snapshot
+
+
+async def test_the_shared_cache_keeps_scopes_apart(storage: Storage, clock: FrozenClock) -> None:
+    alice = SqlCache(storage.database, f"alice-{uuid4()}", clock)
+    bob = SqlCache(storage.database, f"bob-{uuid4()}", clock)
+    later = clock.now() + timedelta(hours=1)
+    await alice.put("page", "k", Entry(SECRET.encode(), later, later, clock.now(), {}))
+    assert await alice.lease("page", "other", 60)
+    assert await bob.get("page", "k") is None
+    assert await bob.delete("page") == await bob.prune() == 0
+    assert await bob.lease("page", "other", 60)
+    assert await alice.get("page", "k") is not None
 
 
 async def test_the_light_reader_keeps_to_its_scope(tmp_path: Path, clock: FrozenClock) -> None:
