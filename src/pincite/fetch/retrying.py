@@ -1,5 +1,6 @@
 """Calls tried again by the recovery table, inside the time that is left."""
 
+import logging
 import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -9,6 +10,8 @@ from pincite.runtime.recovery import recovery_of
 
 T = TypeVar("T")
 _JITTER_S = 0.25
+# Retries are told by the retry library at warning level; without a handler Python would print them on stderr.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 
 async def retried(do: Callable[[], Awaitable[T]], left_s: Callable[[], float]) -> T:

@@ -10,7 +10,15 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from pincite.domain.errors import DeadLink, EmptyContent, InvalidInput, NotFound, PinciteError, PolicyRefusal
+from pincite.domain.errors import (
+    DeadLink,
+    EmptyContent,
+    ExtraNotInstalled,
+    InvalidInput,
+    NotFound,
+    PinciteError,
+    PolicyRefusal,
+)
 from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.fetch.canonical import merged_canonical
@@ -180,7 +188,13 @@ class FetchService:
         raise first_error or DeadLink("nothing here knows this page", reason="unknown_page")
 
     def _sources(self, request: FetchRequest) -> Sequence[FetchBackend]:
-        if request.render is Render.ALWAYS and self._renderer is not None:
+        if request.render is Render.ALWAYS:
+            if self._renderer is None:
+                raise ExtraNotInstalled(
+                    "there is no browser to render with",
+                    reason="no_browser",
+                    hint='pip install "pincite[browser]", and a Chromium on this system (apt install chromium).',
+                )
             return (self._renderer,)
         return (*self._backends, *self._hosted)
 

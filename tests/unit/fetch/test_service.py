@@ -10,6 +10,7 @@ import pytest
 from pincite.domain.errors import (
     DeadLink,
     EmptyContent,
+    ExtraNotInstalled,
     InvalidInput,
     InvalidUrl,
     NetworkError,
@@ -319,6 +320,8 @@ async def test_an_empty_shell_is_rendered(clock: Any) -> None:
     plain = Door(clock, PAGE, renderer=renderer)
     assert (await plain.get()).info.via == "direct"
     assert (await plain.get(render=Render.ALWAYS)).info.via == "chromium"
+    with pytest.raises(ExtraNotInstalled):
+        await Door(clock, PAGE).get(render=Render.ALWAYS)
 
 
 async def test_answers_that_are_not_the_page_are_failures(clock: Any) -> None:
