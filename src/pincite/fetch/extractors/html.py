@@ -9,6 +9,7 @@ from pincite.fetch.extractors.features import Votes
 from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.main_content import select, votes_on
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
+from pincite.fetch.extractors.natural_language import language_of
 
 EXTRACTOR = "html"
 VERSION = "2"
@@ -59,7 +60,7 @@ def build(found: list[Found], metadata: Metadata) -> Document:
         description=metadata.description,
         published_at=metadata.published_at,
         modified_at=metadata.modified_at,
-        language=metadata.language,
+        language=metadata.language or language_of(blocks),
         canonical_url=metadata.canonical_url,
         links=links_of(blocks),
     )

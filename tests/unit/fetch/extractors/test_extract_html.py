@@ -137,6 +137,20 @@ def test_canonical_address_is_not_believed_when_it_could_merge_pages(link: str) 
     assert manual(f"<p>{LONG}</p>", link).canonical_url == URL
 
 
+def test_language_is_guessed_from_prose_only_when_none_is_declared() -> None:
+    prose = (
+        "Die Datenbank behält jede Fassung einer Zeile, bis keine Transaktion sie mehr sehen kann. Danach darf der "
+        "Platz wieder verwendet werden, und zwar ohne dass jemand darauf warten muss. Wer eine Tabelle oft ändert, "
+        "sollte sie auch oft aufräumen lassen; die Voreinstellung genügt meistens. Wenn sehr viele Zeilen "
+        "gelöscht wurden, bleibt die Datei trotzdem gleich groß, weil nur ihr Inhalt frei wird. "
+        "Erst ein vollständiger Neubau der Tabelle gibt "
+        "den Platz an das Betriebssystem zurück, sperrt sie aber währenddessen für alle anderen Benutzer."
+    )
+    assert extract(f"<p>{prose}</p>".encode(), URL, "text/html").language == "de"
+    assert extract(f"<html lang=fr><p>{prose}</p>".encode(), URL, "text/html").language == "fr"
+    assert extract(b"<p>Kurz.</p>", URL, "text/html").language == ""
+
+
 def test_web_page_loses_menus_and_keeps_structure() -> None:
     menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(20))
     article = "".join(f"<p>Paragraph {n}. {LONG}</p>" for n in range(6))

@@ -1,0 +1,29 @@
+"""The trees fit the features; the threshold of a page follows how clear its blocks are."""
+
+import json
+from importlib.resources import files
+
+from pincite.fetch.extractors.classifier import best_threshold, content_odds
+from pincite.fetch.extractors.features import FEATURES
+
+
+def test_trees_were_trained_on_the_features_there_are() -> None:
+    stored = json.loads(files("pincite.fetch.extractors").joinpath("content_model.json").read_text())
+    assert tuple(stored["features"]) == FEATURES
+    assert max(stored["feature"]) < len(FEATURES)
+
+
+def test_what_both_extractors_chose_is_likelier_content() -> None:
+    neither = dict.fromkeys(FEATURES, 0.0) | {"log_words": 3.5, "page_main_ratio": 0.4, "page_second_ratio": 0.4}
+    both = neither | {
+        "main_share": 1.0, "second_share": 1.0, "main_near": 1.0, "second_near": 1.0, "parent_main": 1.0,
+        "main_prev": 1.0, "main_next": 1.0, "ends_sentence": 1.0,
+    }  # fmt: skip
+    low, high = content_odds([tuple(neither.values()), tuple(both.values())])
+    assert low < 0.5 < high
+
+
+def test_threshold_is_near_a_half_when_clear_and_falls_when_not() -> None:
+    assert best_threshold([0.95, 0.9, 0.02, 0.01], [50, 50, 50, 50]) == 0.9
+    assert best_threshold([0.4, 0.38, 0.35, 0.02], [10, 10, 10, 10]) == 0.35
+    assert best_threshold([], []) == 1.0
