@@ -16,6 +16,7 @@ from pincite.verification.numbers import check_dates, check_numbers
 from pincite.verification.passages import Sentence, Source, Window, as_claim
 from pincite.verification.quantifiers import check_quantifiers
 from pincite.verification.roles import check_roles
+from pincite.verification.subject import check_subject
 
 GATES: tuple[Callable[[Sentence, Window], Finding], ...] = (
     check_numbers,
@@ -26,6 +27,7 @@ GATES: tuple[Callable[[Sentence, Window], Finding], ...] = (
     check_quantifiers,
     check_modality,
     check_roles,
+    check_subject,
 )
 """The hard checks, in the order they are reported."""
 

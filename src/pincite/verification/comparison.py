@@ -8,6 +8,7 @@ from pincite.verification.passages import Sentence, Window, Word
 
 NAME = "direction"
 _MARGIN = 0.12
+_COMPARING = frozenset({"more", "less", "fewer", "before", "above", "below", "greater"})
 _CLEAR_FIT = 0.4
 _LEAST_FIT = 0.2
 
@@ -15,6 +16,12 @@ _LEAST_FIT = 0.2
 def places(word: Word) -> tuple[tuple[int, int], ...]:
     """(group, side) of a word of direction, or nothing."""
     return OPPOSITES.get(word.stem, ()) or OPPOSITES.get(word.text.lower(), ())
+
+
+def _comparative(word: Word) -> bool:
+    """Whether the word compares, so that a passage without it says something else."""
+    lowered = word.text.lower()
+    return lowered in _COMPARING or (len(lowered) > 4 and lowered.endswith("er"))
 
 
 def check_direction(claim: Sentence, window: Window) -> Finding:
@@ -41,7 +48,9 @@ def check_direction(claim: Sentence, window: Window) -> Finding:
                     value = fit(around, sentence, place, place, window.source.idf)
                     if value > opposite:
                         opposite, text = value, other.text
-        if (opposite >= _LEAST_FIT and not found) or (opposite > same + _MARGIN and opposite >= _LEAST_FIT):
+        if not found and not text and _comparative(word):
+            problems.append(f'"{word.text}" is not in the passage')
+        elif (opposite >= _LEAST_FIT and not found) or (opposite > same + _MARGIN and opposite >= _LEAST_FIT):
             problems.append(f'"{word.text}" in the claim, "{text}" in the passage')
             contradicts = contradicts or opposite >= _CLEAR_FIT
     if not seen:

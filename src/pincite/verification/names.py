@@ -140,7 +140,11 @@ def _problem(
     source = window.source
     around = neighbours(claim.words, name.first, name.last)
     rival_fit, rival = max(
-        ((fit(around, sentence, other.first, other.last, source.idf), other.text) for sentence, other in rivals),
+        (
+            (fit(around, sentence, other.first, other.last, source.idf), other.text)
+            for sentence, other in rivals
+            if not _stands_for(name, other)
+        ),
         default=(0.0, ""),
     )
     best = max(_places(name, window, around), default=None)
@@ -187,8 +191,7 @@ def _roots(stem: str) -> set[str]:
 def _acronym(name: Name, sentence: Sentence) -> bool:
     """Whether the sentence has the initials of this name, or the name that this acronym stands for."""
     if len(name.stems) >= 2:
-        initials = "".join(stem[0] for stem in name.stems)
-        return initials in sentence.positions and len(initials) >= 2
+        return initials(name) in sentence.positions
     text = name.text.replace(".", "")
     if not (2 <= len(text) <= 6 and text.isupper()):
         return False
@@ -197,6 +200,19 @@ def _acronym(name: Name, sentence: Sentence) -> bool:
             r"\b" + r"\w*(?:[ -](?:of|the|for|and|in|on))*[ -]".join(map(re.escape, text)) + r"\w*", sentence.text
         )
         is not None
+    )
+
+
+def initials(name: Name) -> str:
+    """The first letters of the capitalised words, in lower case."""
+    return "".join(word[0] for word in name.text.split() if word[0].isupper()).lower()
+
+
+def _stands_for(first: Name, second: Name) -> bool:
+    """Whether one of the two is made of the initials of the other."""
+    return any(
+        len(long.stems) > 1 and short.text.replace(".", "").lower() == initials(long)
+        for long, short in ((first, second), (second, first))
     )
 
 

@@ -155,9 +155,9 @@ _QUANTITY = re.compile(
     rf"|(?P<fraction>{_FRACTION})"
     rf"|(?P<multiple>\b(?:{'|'.join(_MULTIPLES)})\b)"
     rf"|{_BOUND}(?:(?P<cur>{_CURRENCY}) ?)?(?P<num>(?<![\w.]){_DIGITS}|\b{_SPELLED}\b)"
-    rf"(?:[- ]?(?P<mag1>{_BIG})\b|(?P<mag1s>[kmb])\b(?=\W))?"
+    rf"(?:[- ]?(?P<mag1>{_BIG})\b|(?P<mag1s>(?(cur)[kmb]|k))(?!\w))?"
     rf"(?: ?(?:-|to|and|or) ?(?P<cur2>{_CURRENCY})? ?(?P<num2>{_DIGITS}(?!\w*\d)|(?:{_SPELLED})\b)"
-    rf"(?:[- ]?(?P<mag2>{_BIG})\b|(?P<mag2s>[kmb])\b(?=\W))?)?"
+    rf"(?:[- ]?(?P<mag2>{_BIG})\b|(?P<mag2s>(?(cur)[kmb]|k))(?!\w))?)?"
     rf"(?:[- ]?(?P<unit>square (?:{_UNIT})|cubic (?:{_UNIT})|{_UNIT})(?![\w]))?",
     re.IGNORECASE,
 )

@@ -1,0 +1,60 @@
+"""What the claim is about must be what the sentence is about: "X is the default" is not "Y is the default"."""
+
+from pincite.verification.findings import Finding, failed, passed, skipped
+from pincite.verification.lexicon import PRONOUNS
+from pincite.verification.names import held_by
+from pincite.verification.passages import Sentence, Window, Word
+
+NAME = "subject"
+_VERBS = frozenset(
+    "is are was were be been has have had can could may might must will would shall should does do did isn't aren't "
+    "wasn't weren't hasn't haven't can't couldn't won't wouldn't doesn't don't didn't cannot".split()
+)
+# "The park" after "Havel Wind Park": as good as a pronoun.
+_DEFINITE = frozenset("the this that these those its his her their such both another our my your".split())
+_REACH = 10
+_SAME_STATEMENT = 0.6
+_CLEAR = 0.8
+
+
+def check_subject(claim: Sentence, window: Window) -> Finding:
+    """Whether the sentence that states the claim states it of the same thing."""
+    verb = _verb(claim)
+    subject = _before(claim, verb) if verb is not None else []
+    if verb is None or not subject or _points_back(claim, verb):
+        return skipped(NAME)
+    predicate = {
+        word.stem for i, word in enumerate(claim.words) if i > verb and word.content and i not in claim.measured
+    }
+    if not predicate:
+        return skipped(NAME)
+    stating = max(window.sentences, key=lambda sentence: len(predicate & sentence.stems))
+    share = len(predicate & stating.stems) / len(predicate)
+    if share < _SAME_STATEMENT or any(held_by(word.stem, stating) for word in subject):
+        return passed(NAME)
+    written = " ".join(word.text for word in subject)
+    their_verb = _verb(stating)
+    theirs = _before(stating, their_verb) if their_verb is not None else []
+    if their_verb is None or not theirs or _points_back(stating, their_verb):
+        known = any(word.stem in window.source.postings for word in subject)
+        return passed(NAME) if known else failed(NAME, [f"{written} is not in the passage"])
+    other = " ".join(word.text for word in theirs)
+    return failed(NAME, [f"{written} in the claim, {other} in the passage"], contradicts=share >= _CLEAR)
+
+
+def _verb(sentence: Sentence) -> int | None:
+    """Index of the first auxiliary near the start."""
+    return next((i for i, word in enumerate(sentence.words[:_REACH]) if word.text.lower() in _VERBS and i), None)
+
+
+def _before(sentence: Sentence, verb: int) -> list[Word]:
+    """The content words of the verb's clause before it."""
+    clause = sentence.words[verb].clause
+    return [word for word in sentence.words[:verb] if word.content and word.clause == clause]
+
+
+def _points_back(sentence: Sentence, verb: int) -> bool:
+    """Whether the subject stands for something named before: a pronoun or a definite description."""
+    clause = sentence.words[verb].clause
+    words = [word.text.lower() for word in sentence.words[:verb] if word.clause == clause]
+    return not words or words[0] in _DEFINITE or any(word in PRONOUNS for word in words)
