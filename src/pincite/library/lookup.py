@@ -74,9 +74,10 @@ class _Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A candidate with its score."""
+    """A candidate with its score; `terms` is the part of it that single terms gave."""
 
     score: float
+    terms: float
     match: PassageMatch
     candidate: _Candidate
     page: _Page
@@ -203,7 +204,8 @@ class Lookup:
         earlier: Sequence[_Ranked] = (),
     ) -> list[_Ranked]:
         """Candidates, those of an earlier look included, scored; how words stand together counts for the best."""
-        known = {item.candidate.passage_id: item.match for item in earlier}
+        known = {item.candidate.passage_id: item for item in earlier}
+        added = {term: weight for term, weight in asked.terms.items() if term not in asked.order}
         found = []
         candidates = {item.candidate.passage_id: item.candidate for item in earlier}
         candidates.update(self._more_candidates(asked) if earlier else self._candidates(asked, around))
@@ -211,15 +213,20 @@ class Lookup:
             page = self._page(candidate.page_id)
             if page is None or not _allowed(page, constraints):
                 continue
-            score = term_score(asked.terms, candidate.fields, asked.statistics)
+            before = known.get(candidate.passage_id)
+            if before is None:
+                score = term_score(asked.terms, candidate.fields, asked.statistics)
+            else:
+                score = before.terms + term_score(added, candidate.fields, asked.statistics)
             found.append((score + PAGE_WEIGHT * around.get(candidate.page_id, 0.0), score, candidate, page))
         found.sort(key=lambda item: (-item[0], item[2].passage_id))
         ranked = []
         for rank, (total, score, candidate, page) in enumerate(found):
-            match = known.get(candidate.passage_id, _NOT_LOOKED_AT)
+            before = known.get(candidate.passage_id)
+            match = before.match if before else _NOT_LOOKED_AT
             if match is _NOT_LOOKED_AT and rank < _LOOKED_AT:
                 match = match_of(asked.order, places_of(asked.order, candidate.fields), asked.statistics)
-            ranked.append(_Ranked(total - score + boosted(score, match), match, candidate, page))
+            ranked.append(_Ranked(total - score + boosted(score, match), score, match, candidate, page))
         ranked.sort(key=_by_score)
         return ranked
 

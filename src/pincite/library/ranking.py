@@ -75,21 +75,28 @@ def places_of(terms: Collection[str], fields: Fields) -> Places:
 
 def term_score(terms: Mapping[str, float], fields: Fields, statistics: Statistics) -> float:
     """BM25F: the fields of a passage saturate together. `terms` are the question's terms with their weights."""
-    parts = []
-    for text, (weight, part, mean) in zip(fields, statistics.fields, strict=True):
-        if text:
-            parts.append((f" {text} ", weight / (1 - part + part * (text.count(" ") + 1) / mean)))
+    everything = f" {fields.title} \n {fields.headings} \n {fields.body} "
+    parts: list[tuple[str, float]] = []
     total = 0.0
     for term, asked in terms.items():
-        # Counting in the joined text is many times faster than walking the words; of a word said twice in a row it
+        # Searching the joined text is many times faster than walking the words; of a word said twice in a row it
         # sees one.
         needle = f" {term} "
-        frequency = 0.0
-        for text, weight in parts:
-            frequency += weight * text.count(needle)
-        if frequency:
-            total += asked * statistics.weights[term] * frequency / (K1 + frequency)
+        if needle not in everything:
+            continue
+        parts = parts or _weighted(fields, statistics)
+        frequency = sum(weight * text.count(needle) for text, weight in parts)
+        total += asked * statistics.weights[term] * frequency / (K1 + frequency)
     return total * (K1 + 1)
+
+
+def _weighted(fields: Fields, statistics: Statistics) -> list[tuple[str, float]]:
+    """Each field with what one occurrence in it counts: less in a longer one."""
+    return [
+        (f" {text} ", weight / (1 - part + part * (text.count(" ") + 1) / mean))
+        for text, (weight, part, mean) in zip(fields, statistics.fields, strict=True)
+        if text
+    ]
 
 
 def match_of(order: Sequence[str], places: Places, statistics: Statistics) -> PassageMatch:
