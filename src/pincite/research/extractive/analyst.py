@@ -10,7 +10,7 @@ from pincite.domain.plan import Analysis, Gap, Progress, SubQuestion, Task
 from pincite.research.extractive.claims import make_claim
 from pincite.research.extractive.passages import is_repeated_furniture
 from pincite.research.extractive.questions import Ask, read_question
-from pincite.research.extractive.ranking import Scored
+from pincite.research.extractive.scoring import Scored
 from pincite.research.extractive.shelf import Shelf
 
 MIN_COVERAGE = 0.42

@@ -12,13 +12,39 @@ _NUMBER_WORDS = (
     "eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|half"
 )
 _FIGURE = re.compile(rf"(?<![\w.])[-+]?\d[\d.,_^]*|\b(?:{_NUMBER_WORDS})\b", re.I)
-_MEASURE = re.compile(
-    rf"(?:(?<![\w.])\d[\d.,_]*|\b(?:{_NUMBER_WORDS}))\s*-?(?:%|[a-zµμ°]{{1,3}}\b|"
-    r"(?:milli|micro|nano|kilo|mega|giga|tera|centi)?"
-    r"(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|centur(?:y|ies)|bytes?|bits?|met(?:er|re)s?|gram(?:me)?s?|"
-    r"hertz|watts?|volts?|miles?|feet|foot|inch(?:es)?|pounds?|degrees?|percent|dollars?|euros?|people|times)\b)",
+_AMOUNT = rf"(?:(?<![\w.])\d[\d.,_]*|\b(?:{_NUMBER_WORDS}))[\s-]*"
+_TIME = re.compile(
+    _AMOUNT
+    + r"(?:(?:milli|micro|nano)?(?:seconds?|secs?)|minutes?|mins?|hours?|days?|weeks?|months?|years?|[µmn]?s|h|d|w)\b",
     re.I,
 )
+_SIZE = re.compile(
+    _AMOUNT
+    + r"(?:(?:kilo|mega|giga|tera|kibi|mebi|gibi)?(?:bytes?|bits?)|[kmgtp]i?b|[kmgt]\b|characters?|pages?|blocks?|"
+    r"lines?|words?|(?:kilo|centi|milli)?met(?:er|re)s?|feet|inch(?:es)?|miles?|km|cm|mm|acres?|hectares?)\b",
+    re.I,
+)
+_ASKS_TIME = re.compile(
+    r"\bhow\s+(?:long|often|quickly|soon|frequently|old|fast)\b|\b(?:what|which)\s+(?:\S+\s+){0,2}(?:interval|duration|"
+    r"timeout|time|period|delay|age)\b|\bhow\s+many\s+(?:\w*seconds|minutes|hours|days|weeks|months|years)\b",
+    re.I,
+)
+_ASKS_SIZE = re.compile(
+    r"\bhow\s+(?:big|large|much\s+(?:room|space|memory|storage)|wide|tall|high|deep|heavy|far)\b"
+    r"|\b(?:what|which)\s+(?:\S+\s+){0,2}size\b|\bhow\s+many\s+(?:\w*bytes|bits|characters)\b",
+    re.I,
+)
+_LIMIT = re.compile(
+    r"\b(?:max(?:imum|imal)?|min(?:imum|imal)?|limit(?:s|ed)?|at\s+(?:most|least)|up\s+to|exceed(?:s|ed|ing)?|no\s+more\s+than|"
+    r"no\s+less\s+than|not\s+more\s+than|(?:big|larg|great|long|high|small|short|low)(?:g?est))\b",
+    re.I,
+)
+_NAMING = re.compile(r"(?:[#/§]|\b[A-Z][\w.]*\s|\b(?:version|section|chapter|release|step|figure|table|page|RFC)\s)$")
+_UNBOUNDED = re.compile(
+    r"\b(?:unlimited|infinite(?:ly)?|indefinitely|forever|no\s+(?:limit|maximum|time\s*out)|never|(?:does|do)\s+not\s+time\s*out)\b",
+    re.I,
+)
+_ASSIGNED = re.compile(r"\([^()]*\w=[^\s,)]+")
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 _DATE = re.compile(
     r"\b\d{1,2}\s+(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
@@ -44,24 +70,57 @@ _DEFINITION = re.compile(
 _PLACE = re.compile(r"\b(?:in|at|from|near|under|inside|of)\s+(?:the\s+)?[A-Z/~]\w*")
 
 
+TYPED = frozenset({"number", "date", "version", "person"})
+"""Kinds of answer whose form can be seen: a sentence without it is not the answer."""
+
+
+def is_typed(ask: Ask) -> bool:
+    """Whether the form of the answer is known from the question."""
+    return ask.answer_type in TYPED or ask.wants_default
+
+
 def answer_fit(ask: Ask, text: str, passage: Passage) -> float:
     """0 to 1: how well the form of the sentence is that of an answer of the wanted kind."""
-    head = passage.text(passage.head) if passage.head else ""
-    fit = _fit(ask.answer_type, text)
+    fit = _number_fit(ask.text, text) if ask.answer_type == "number" else _fit(ask.answer_type, text)
     if ask.wants_default:
-        stated = bool(_DEFAULT.search(text))
+        head = passage.text(passage.head) if passage.head else ""
         # "timeout=5.0" in a signature or "name (default: 5)" in an option's own line states a default as well.
-        stated = stated or bool(re.search(r"\w=[^\s,)]+", text) and "(" in text) or bool(_DEFAULT.search(head))
-        fit = (
-            0.5 * fit + 0.5 * stated if ask.answer_type in ("number", "version", "list", "") else max(fit, 0.6 * stated)
-        )
+        stated = bool(_DEFAULT.search(text) or _DEFAULT.search(head) or _ASSIGNED.search(text))
+        fit = 0.45 * fit + 0.55 * stated if ask.answer_type in TYPED else max(fit * 0.4, float(stated))
+    elif ask.wants_limit:
+        above = " ".join(passage.text(span) for span in passage.section[-1:])
+        fit = 0.7 * fit + 0.3 * bool(_LIMIT.search(text) or _LIMIT.search(above))
     return fit
+
+
+def _number_fit(question: str, text: str) -> float:
+    """A figure with the wanted unit, else any figure; "how long" wants time, "how big" wants a size."""
+    if _ASKS_TIME.search(question):
+        form = _TIME
+    elif _ASKS_SIZE.search(question):
+        form = _SIZE
+    else:
+        return 1.0 if _is_quantity(text) else 0.8 * bool(_UNBOUNDED.search(text))
+    if form.search(text):
+        return 1.0
+    return 0.8 if _UNBOUNDED.search(text) else 0.45 if _is_quantity(text) else 0.0
+
+
+@lru_cache(maxsize=16384)
+def _is_quantity(text: str) -> bool:
+    """Whether some figure counts or measures: not `Python 3.4`, `Section 9.14`, `#2323`, `git-log(1)`, `HTTP/1.1`, "one"."""
+    for match in _FIGURE.finditer(text):
+        word, before = match.group(), text[: match.start()]
+        if word.lower() == "one" or _NAMING.search(before) or word.count(".") > 1:
+            continue
+        if before.endswith("(") and before[-2:-1].isalnum() and text[match.end() : match.end() + 1] == ")":
+            continue
+        return True
+    return False
 
 
 @lru_cache(maxsize=16384)
 def _fit(answer_type: str, text: str) -> float:
-    if answer_type == "number":
-        return 1.0 if _MEASURE.search(text) else 0.8 if _FIGURE.search(text) else 0.0
     if answer_type in ("date", "version"):
         if answer_type == "version":
             return 1.0 if _VERSION.search(text) else 0.4 if _FIGURE.search(text) else 0.0

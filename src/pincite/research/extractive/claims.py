@@ -8,7 +8,7 @@ from pincite.domain.ids import claim_id
 from pincite.domain.page import BlockKind
 from pincite.domain.plan import ReadPage
 from pincite.research.extractive.passages import MAX_HEAD_CHARS, Passage, Span, heading_text
-from pincite.research.extractive.ranking import Scored
+from pincite.research.extractive.scoring import Scored
 
 MAX_CLAIM_CHARS = 520
 MIN_CLAIM_WORDS = 3

@@ -5,7 +5,8 @@ import anyio.to_thread
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.feedback import feedback_queries
-from pincite.research.extractive.questions import Ask, item_of, read_question, split_question
+from pincite.research.extractive.parts import item_of, split_question
+from pincite.research.extractive.questions import Ask, read_question
 from pincite.research.extractive.shelf import Shelf
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, words

@@ -1,62 +1,32 @@
-"""How well a statement answers a question, as a number between 0 and 1 that means the same for every question.
+"""The passages of a run searchable in memory: BM25F over fields, learned terms, sites that a question is about."""
 
-Coverage: each term of the question counts by its rarity (idf) and by where it was found, nearest first. Then word
-order (neighbours in the question that are neighbours in the text) and the kind of answer are added.
-"""
-
-import itertools
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
-from pincite.domain.page import BlockKind
-from pincite.research.extractive.answers import answer_fit
-from pincite.research.extractive.passages import Passage, Statement, section_terms
+from pincite.research.extractive.passages import Passage, section_terms
 from pincite.research.extractive.questions import Ask
+from pincite.research.extractive.scoring import VARIANT, Indexed, Scored, Weighing, score_passage
 from pincite.research.extractive.words import key_terms
+from pincite.text.tokens import words
 
-# What a term is worth by the place it was found in, strongest place first.
-_IN_STATEMENT = 1.0
-_IN_HEAD = 0.9
-_NEAR = 0.7
-_IN_PASSAGE = 0.55
-_IN_SECTION = 0.5
-_IN_TITLE = 0.45
-_ON_PAGE = 0.15
-
-_FIT_WEIGHT = 0.22
-_ORDER_WEIGHT = 0.12
-_OWN_WEIGHT = 0.15
-_PASSAGES_SCORED = 60
+_PASSAGES_SCORED = 80
+_FEEDBACK_PASSAGES = 8
+_FEEDBACK_TERMS = 10
+_NEGATING = ("un", "non", "in", "dis")
+_ELSEWHERE = 0.6
+"""What a passage is worth on a site that is not about the name in the question, when another site is."""
+_IMPLIED = 0.2
+"""What the name itself is worth then: it is on every page of that site."""
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """A passage with its terms by field."""
-
-    passage: Passage
-    body: Counter[str] = field(repr=False)
-    head: frozenset[str] = field(repr=False)
-    section: frozenset[str] = field(repr=False)
-    title: frozenset[str] = field(repr=False)
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A statement of a passage with its score. `coverage` is the part of the question's weight that was found."""
-
-    passage: Passage
-    index: int
-    score: float
-    coverage: float
-    fit: float
-
-    @property
-    def statement(self) -> Statement:
-        """The statement that is scored."""
-        return self.passage.statements[self.index]
+def site_of(url: str) -> str:
+    """The host of a page, or the name of the local library it belongs to."""
+    if url.startswith("local:"):
+        return url[len("local:") :].split("/", 1)[0]
+    return urlsplit(url).hostname or ""
 
 
 class PassageIndex:
@@ -109,10 +79,12 @@ class PassageIndex:
 
         Source: Robertson, Zaragoza and Taylor 2004, simple BM25 extension to multiple weighted fields.
         """
+        return self._weighted({term: self.idf(term) for term in terms}, limit)
+
+    def _weighted(self, weights: dict[str, float], limit: int) -> list[tuple[Indexed, float]]:
         scores: defaultdict[int, float] = defaultdict(float)
         average = self._total_length / max(len(self._entries), 1) or 1.0
-        for term in dict.fromkeys(terms):
-            idf = self.idf(term)
+        for term, idf in weights.items():
             for number in self._postings.get(term, ()):
                 entry = self._entries[number]
                 weight = (
@@ -127,58 +99,81 @@ class PassageIndex:
 
     def statements(self, ask: Ask, *, limit: int = _PASSAGES_SCORED) -> list[Scored]:
         """The statements of the best passages, best first; ties in the order of the pages."""
-        weights = {term: self.idf(term) for term in ask.terms}
+        about, implied = self._sites_about(ask.names)
+        weights = {
+            term: self.idf(term) * emphasis * (_IMPLIED if term in implied else 1.0)
+            for term, emphasis in zip(ask.terms, ask.emphasis, strict=True)
+        }
+        variants = {term: self._variants(term) for term in weights}
+        learned = self.learned(self._best(self._spelled(weights, variants), about, _FEEDBACK_PASSAGES), weights)
         total = sum(weights.values()) or 1.0
+        weighing = Weighing(ask, weights, variants, learned, total)
+        wide = self._spelled(weights, variants)
+        for term, weight in learned.items():
+            wide[term] = wide.get(term, 0.0) + weight * total
         scored: list[Scored] = []
-        for entry, _ in self.passages(ask.terms, limit=limit):
+        for entry, _ in self._best(wide, about, limit):
             page = self._page_terms[entry.passage.url]
-            scored.extend(_score_passage(entry, page, ask, weights, total))
+            elsewhere = _ELSEWHERE if about and site_of(entry.passage.url) not in about else 1.0
+            scored.extend(score_passage(entry, page, weighing, elsewhere))
         return sorted(scored, key=lambda item: (-item.score, -item.coverage))
 
+    def _variants(self, term: str) -> frozenset[str]:
+        """The term, and terms read that are the same word in another form where the stemmer does not see it.
 
-def _score_passage(
-    entry: Indexed, page: set[str], ask: Ask, weights: dict[str, float], total: float
-) -> Iterable[Scored]:
-    passage = entry.passage
-    base: dict[str, float] = {}
-    for term in weights:
-        base[term] = max(
-            _IN_HEAD * (term in entry.head),
-            _IN_PASSAGE * (term in entry.body),
-            _IN_SECTION * (term in entry.section),
-            _IN_TITLE * (term in entry.title),
-            _ON_PAGE * (term in page),
+        `unsupport` also stands for `support`, `abbrevi` for `abbrev`: a negating prefix, or up to two letters at the end.
+        """
+        found = {term}
+        for prefix in _NEGATING:
+            if term.startswith(prefix) and len(term) - len(prefix) >= 4 and term[len(prefix) :] in self._postings:
+                found.add(term[len(prefix) :])
+        if term.isalpha() and len(term) >= 6:
+            found.update(other for cut in (1, 2) if (other := term[:-cut]) in self._postings and len(other) >= 5)
+        return frozenset(found)
+
+    @staticmethod
+    def _spelled(weights: dict[str, float], variants: dict[str, frozenset[str]]) -> dict[str, float]:
+        spelled = dict(weights)
+        for term, others in variants.items():
+            for other in others - {term}:
+                spelled.setdefault(other, weights[term] * VARIANT)
+        return spelled
+
+    def learned(self, best: list[tuple[Indexed, float]], known: dict[str, float]) -> dict[str, float]:
+        """Terms that the best passages add to the question, with a share of 1 each: pseudo-relevance feedback.
+
+        Source: Lavrenko and Croft 2001, relevance models; here only the strongest terms, as a tie-breaker.
+        """
+        gathered: defaultdict[str, float] = defaultdict(float)
+        top = best[0][1] if best else 1.0
+        for entry, score in best:
+            for term, count in entry.body.items():
+                if term not in known and len(term) > 2 and not term.isdigit():
+                    gathered[term] += (score / top) ** 2 * self.idf(term) * min(count, 2)
+        strongest = sorted(gathered, key=lambda term: (-gathered[term], term))[:_FEEDBACK_TERMS]
+        weight = sum(gathered[term] for term in strongest) or 1.0
+        return {term: gathered[term] / weight for term in strongest}
+
+    def _sites_about(self, names: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """Sites that carry a name of the question in their own name, and the stems of such names.
+
+        A question about "Example" is about the pages of example.org, where that word is on every page.
+        """
+        words_ = {word.lower(): name for name in names for word in words(name) if not word.isdigit()}
+        about: set[str] = set()
+        implied: set[str] = set()
+        for site in {site_of(url) for url in self._page_terms}:
+            for word in set(re.split(r"[^a-z0-9]+", site.lower())) & words_.keys():
+                about.add(site)
+                implied.update(key_terms(word))
+                implied.update(key_terms(words_[word]) if words_[word].lower() == word else ())
+        # Two names with a site each tell passages apart: then both count in full.
+        return frozenset(about), frozenset(implied if len(about) == 1 else ())
+
+    def _best(self, weights: dict[str, float], about: frozenset[str], limit: int) -> list[tuple[Indexed, float]]:
+        best = self._weighted({term: weight for term, weight in weights.items() if weight}, limit * 2)
+        ranked = sorted(
+            best,
+            key=lambda pair: -pair[1] * (_ELSEWHERE if about and site_of(pair[0].passage.url) not in about else 1.0),
         )
-    own = [frozenset(statement.terms) for statement in passage.statements]
-    for index, statement in enumerate(passage.statements):
-        if statement.kind is BlockKind.TERM and len(passage.statements) > 1 and "(" not in passage.text(statement.span):
-            continue
-        near = (own[index - 1] if index else frozenset()) | (own[index + 1] if index + 1 < len(own) else frozenset())
-        coverage = own_coverage = 0.0
-        for term, weight in weights.items():
-            if term in own[index]:
-                coverage += weight * _IN_STATEMENT
-                own_coverage += weight
-            else:
-                coverage += weight * max(base[term], _NEAR * (term in near))
-        coverage /= total
-        own_coverage /= total
-        fit = answer_fit(ask, passage.text(statement.span), passage)
-        order = _order(ask.terms, statement.terms)
-        score = coverage + _OWN_WEIGHT * own_coverage + _FIT_WEIGHT * fit * coverage + _ORDER_WEIGHT * order * coverage
-        yield Scored(passage, index, score, coverage, fit)
-
-
-def _order(question: Sequence[str], statement: Sequence[str]) -> float:
-    """The share of neighbouring pairs of the question that are within four words of each other in the statement."""
-    if len(question) < 2:
-        return 0.0
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, term in enumerate(statement):
-        places[term].append(place)
-    hits = sum(
-        any(abs(a - b) <= 4 for a in places[first] for b in places[second])
-        for first, second in itertools.pairwise(question)
-        if first in places and second in places
-    )
-    return hits / (len(question) - 1)
+        return ranked[:limit]

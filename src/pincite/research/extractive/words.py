@@ -6,6 +6,8 @@ from functools import lru_cache
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, stem, words
 
+URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
+"""Addresses inside a question: never words to search for."""
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NUMBER_WORDS = {
     word: str(value)

@@ -1,0 +1,145 @@
+"""How well a statement answers a question, as a number that means the same for every question.
+
+Coverage: each term of the question counts by its rarity (idf) and by where it was found, nearest first. Then word
+order (neighbours in the question that are neighbours in the text), the form of the answer, and terms learned from the
+first passages are added.
+"""
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pincite.domain.page import BlockKind
+from pincite.research.extractive.answers import answer_fit, is_typed
+from pincite.research.extractive.passages import Passage, Statement
+from pincite.research.extractive.questions import Ask
+
+# What a term is worth by the place it was found in, strongest place first.
+_IN_HEAD = 0.95
+_NEAR = 0.75
+_IN_DEFINITION = 0.8
+_IN_PASSAGE = 0.6
+_IN_SECTION = 0.55
+_IN_TITLE = 0.5
+_ON_PAGE = 0.15
+
+_OWN_SHARE = 0.2
+_ORDER_WEIGHT = 0.12
+_TYPED_BASE, _TYPED_FIT = 0.6, 0.65
+_UNTYPED_FIT = 0.2
+_CODE = 0.75
+VARIANT = 0.7
+"""What another form of a word is worth."""
+_FEEDBACK_WEIGHT = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A passage with its terms by field."""
+
+    passage: Passage
+    body: Counter[str] = field(repr=False)
+    head: frozenset[str] = field(repr=False)
+    section: frozenset[str] = field(repr=False)
+    title: frozenset[str] = field(repr=False)
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A statement of a passage with its score. `coverage` is the part of the question's weight that was found."""
+
+    passage: Passage
+    index: int
+    score: float
+    coverage: float
+    fit: float
+
+    @property
+    def statement(self) -> Statement:
+        """The statement that is scored."""
+        return self.passage.statements[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What the terms of one question are worth: weights, other forms of the words, terms learned from passages."""
+
+    ask: Ask
+    weights: dict[str, float]
+    variants: dict[str, frozenset[str]]
+    learned: dict[str, float]
+    total: float
+
+    def found(self, term: str, place: Container[str]) -> float:
+        """1 when the term is in the place, less when only another form of it is, else 0."""
+        if term in place:
+            return 1.0
+        return VARIANT if any(other in place for other in self.variants[term]) else 0.0
+
+
+def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere: float) -> Iterable[Scored]:
+    """Each statement of the passage with its score; `elsewhere` lowers all of them on a site about something else."""
+    passage, ask = entry.passage, weighing.ask
+    base = _base(entry, page, weighing)
+    typed = is_typed(ask)
+    learned = _FEEDBACK_WEIGHT * _learned(entry, weighing)
+    own = [frozenset(statement.terms) for statement in passage.statements]
+    for index, statement in enumerate(passage.statements):
+        text = passage.text(statement.span)
+        if statement.kind is BlockKind.TERM and len(own) > 1 and "(" not in text:
+            continue
+        near = _neighbours(own, index) if statement.kind is not BlockKind.TABLE else frozenset()
+        coverage = direct = 0.0
+        for term, weight in weighing.weights.items():
+            here = weighing.found(term, own[index])
+            coverage += weight * max(here, base[term], _NEAR * weighing.found(term, near))
+            direct += weight * max(here, _IN_HEAD * (term in entry.head))
+        coverage *= elsewhere / weighing.total
+        fit = answer_fit(ask, text, passage)
+        score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
+        score *= 1 + _ORDER_WEIGHT * _order(ask.terms, statement.terms)
+        score *= _TYPED_BASE + _TYPED_FIT * fit if typed else 1 + _UNTYPED_FIT * fit
+        yield Scored(passage, index, score * (_CODE if statement.kind is BlockKind.CODE else 1.0), coverage, fit)
+
+
+def _base(entry: Indexed, page: set[str], weighing: Weighing) -> dict[str, float]:
+    """What each term is worth by the surroundings of the passage's statements."""
+    inside = _IN_DEFINITION if entry.passage.head is not None else _IN_PASSAGE
+    places: tuple[tuple[float, Container[str]], ...] = (
+        (_IN_HEAD, entry.head),
+        (inside, entry.body),
+        (_IN_SECTION, entry.section),
+        (_IN_TITLE, entry.title),
+        (_ON_PAGE, page),
+    )
+    return {term: max(worth * weighing.found(term, place) for worth, place in places) for term in weighing.weights}
+
+
+def _learned(entry: Indexed, weighing: Weighing) -> float:
+    """The share of the learned terms that the passage has."""
+    return sum(
+        weight * (1.0 if term in entry.head else 0.7 if term in entry.body else 0.5 * (term in entry.section))
+        for term, weight in weighing.learned.items()
+    )
+
+
+def _neighbours(own: Sequence[frozenset[str]], index: int) -> frozenset[str]:
+    before = own[index - 1] if index else frozenset()
+    return before | own[index + 1] if index + 1 < len(own) else before
+
+
+def _order(question: Sequence[str], statement: Sequence[str]) -> float:
+    """The share of neighbouring pairs of the question that are within four words of each other in the statement."""
+    if len(question) < 2:
+        return 0.0
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, term in enumerate(statement):
+        places[term].append(place)
+    hits = sum(
+        any(abs(a - b) <= 4 for a in places[first] for b in places[second])
+        for first, second in itertools.pairwise(question)
+        if first in places and second in places
+    )
+    return hits / (len(question) - 1)
