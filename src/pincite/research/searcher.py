@@ -13,7 +13,7 @@ from pincite.domain.plan import Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Outcome, Search
 from pincite.research.records import query_record, results_from_record, results_record
-from pincite.research.state import GIVEN, Limits, in_period, page_key
+from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})
@@ -48,7 +48,7 @@ class QuerySearcher:
         if not found and not given and not progress.pages:
             _raise_first(answers)
         per_sub_question = [
-            _fuse([found[query.text] for query in sub_question.queries if query.text in found])
+            _fuse([found[query_key(query)] for query in sub_question.queries if query_key(query) in found])
             for sub_question in progress.plan.sub_questions
         ]
         ranked = _prefer([*given, *_interleave(per_sub_question)], task.constraints)
@@ -102,9 +102,9 @@ class QuerySearcher:
         """What each query found; tells the events in the order of the queries, whatever order they ended in."""
         found: dict[str, tuple[SearchResult, ...]] = {}
         for query, answer in zip(wanted, answers, strict=True):
-            data: dict[str, Json] = {"query": query.text}
+            data: dict[str, Json] = {"query": query_key(query)}
             if isinstance(answer, tuple):
-                found[query.text] = answer
+                found[query_key(query)] = answer
                 await self._events.emit(EventType.SEARCH_COMPLETED, {**data, "results": len(answer)})
             else:
                 code, reason = ("TIMEOUT", "deadline") if answer is None else (answer.code, answer.reason)
@@ -141,8 +141,8 @@ def _spread(sub_questions: Sequence[SubQuestion], asked: set[str]) -> tuple[Quer
     fresh: dict[str, Query] = {}
     for turn in range(max((len(s.queries) for s in sub_questions), default=0)):
         for sub_question in sub_questions:
-            if turn < len(sub_question.queries) and sub_question.queries[turn].text not in asked:
-                fresh.setdefault(sub_question.queries[turn].text, sub_question.queries[turn])
+            if turn < len(sub_question.queries) and query_key(sub_question.queries[turn]) not in asked:
+                fresh.setdefault(query_key(sub_question.queries[turn]), sub_question.queries[turn])
     return tuple(fresh.values())
 
 

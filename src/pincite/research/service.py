@@ -14,7 +14,7 @@ from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Report
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
-from pincite.research.state import Limits, with_reading, with_results, with_verification
+from pincite.research.state import Limits, query_key, with_reading, with_results, with_verification
 from pincite.runtime.failures import first_failure
 
 MAX_QUESTION_CHARS = 20_000
@@ -109,7 +109,7 @@ class ResearchService:
     async def _round(self, task: Task, progress: Progress, started_s: float) -> Progress:
         roles = self._roles
         results = await roles.searcher.search(task, progress)
-        asked = [query.text for part in progress.plan.sub_questions for query in part.queries]
+        asked = [query_key(query) for part in progress.plan.sub_questions for query in part.queries]
         progress = with_results(progress, results, asked)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, results, progress))
@@ -154,7 +154,7 @@ class ResearchService:
 
     async def _tell_plan(self, progress: Progress) -> None:
         parts: list[Json] = [
-            {"id": part.sub_question_id, "text": part.text, "queries": [query.text for query in part.queries]}
+            {"id": part.sub_question_id, "text": part.text, "queries": [query_key(query) for query in part.queries]}
             for part in progress.plan.sub_questions
         ]
         await self._emit(EventType.PLAN_CREATED, round=progress.round_number, sub_questions=parts)

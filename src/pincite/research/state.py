@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pincite.domain.budget import Budget
 from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, Verification
-from pincite.domain.search import Constraints, SearchResult
+from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
 
 
@@ -41,6 +41,12 @@ GIVEN = "given"
 def page_key(url: str) -> str:
     """The identity of a page: the URL key, or the name of a local page as it is."""
     return url if url.startswith("local:") else url_key(url)
+
+
+def query_key(query: Query) -> str:
+    """What makes a query new: its words and the sites it is limited to."""
+    sites = query.constraints.include_domains
+    return f"{query.text} site:{','.join(sites)}" if sites else query.text
 
 
 def with_results(progress: Progress, results: Sequence[SearchResult], asked: Iterable[str]) -> Progress:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import anyio.to_thread
 
 from pincite.domain.evidence import Claim
-from pincite.domain.plan import Analysis, Gap, Progress, SubQuestion, Task
-from pincite.research.extractive.claims import make_claim
+from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
+from pincite.research.extractive.claims import corroborated, make_claim
 from pincite.research.extractive.passages import is_repeated_furniture
 from pincite.research.extractive.questions import Ask, read_question
 from pincite.research.extractive.scoring import Scored
 from pincite.research.extractive.shelf import Shelf
 
-MIN_COVERAGE = 0.42
+MIN_COVERAGE = 0.36
 """Below this share of the question's weight the best passage is about something else (docs/research.md)."""
 _KEEP_OF_BEST = 0.6
 _SAME = 0.72
@@ -38,26 +38,18 @@ class ExtractiveAnalyst:
         queries = tuple(query.text for query in sub_question.queries)
         if not progress.pages:
             return Analysis(gaps=(Gap(sub_question.text, "no page could be read", queries),))
-        scored = index.statements(ask)
-        missing = self._missing(ask, progress)
+        missing, fitting = _places(ask, progress.pages)
+        scored = [item for item in index.statements(ask) if item.passage.url in fitting]
         if missing:
-            reason = f"not in these sources: no page read mentions {', '.join(missing)}"
+            reason = f"not in these sources: no page read mentions {' together with '.join(missing)}"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=0.0)
-        if not scored or scored[0].coverage < MIN_COVERAGE:
+        best = max((item.coverage for item in scored), default=0.0)
+        if best < MIN_COVERAGE:
             reason = "not in these sources: no passage read is about this"
-            best = scored[0].coverage if scored else 0.0
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
         alone = len(progress.plan.sub_questions) == 1
         claims = self._choose(scored, sub_question, progress, _CLAIMS_ALONE if alone else _CLAIMS_PER_PART)
-        return Analysis(claims=claims, best_score=scored[0].coverage, best_url=scored[0].passage.url)
-
-    def _missing(self, ask: Ask, progress: Progress) -> tuple[str, ...]:
-        """Identifiers of the question that no page read contains: then nothing read can be about them."""
-        return tuple(
-            word
-            for word in ask.identifiers
-            if not any(word.lower() in page.document.text.lower() for page in progress.pages)
-        )
+        return Analysis(claims=claims, best_score=best, best_url=scored[0].passage.url)
 
     def _choose(
         self, scored: Sequence[Scored], sub_question: SubQuestion, progress: Progress, limit: int
@@ -77,8 +69,19 @@ class ExtractiveAnalyst:
             if claim is None or any(claim.claim_id == other.claim_id for _, other in chosen):
                 continue
             per_passage[id(item.passage)] += 1
-            chosen.append((item, claim))
+            chosen.append((item, corroborated(claim, progress.pages)))
         return tuple(claim for _, claim in chosen)
+
+
+def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Identifiers of the question that no page read contains, and the pages that have all the exact ones together."""
+    texts = {page.url: f"{page.document.title}\n{page.document.text}".lower() for page in pages}
+    missing = tuple(word for word in ask.identifiers if not any(word.lower() in text for text in texts.values()))
+    exact = [word.lower() for word in ask.exact]
+    together = frozenset(url for url, text in texts.items() if all(word in text for word in exact))
+    if exact and not together and not missing:
+        return tuple(ask.exact), together
+    return missing, together
 
 
 def _same(one: Scored, other: Scored) -> bool:

@@ -108,7 +108,7 @@ def _number_fit(question: str, text: str) -> float:
 
 @lru_cache(maxsize=16384)
 def _is_quantity(text: str) -> bool:
-    """Whether some figure counts or measures: not `Python 3.4`, `Section 9.14`, `#2323`, `git-log(1)`, `HTTP/1.1`, "one"."""
+    """Whether some figure counts or measures: not `Python 3.4`, `Section 9.14`, `#2323`, `log(1)`, `HTTP/2`, "one"."""
     for match in _FIGURE.finditer(text):
         word, before = match.group(), text[: match.start()]
         if word.lower() == "one" or _NAMING.search(before) or word.count(".") > 1:

@@ -1,6 +1,9 @@
 """A ranked statement as a claim: a sentence that can be read alone, with the exact quotes it was made of."""
 
+import itertools
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote as percent
 
 from pincite.domain.evidence import Claim, ClaimType, Evidence
@@ -37,7 +40,11 @@ _OPINION = re.compile(
 _CONDITIONAL = re.compile(
     r"\b(?:may|might|could|possibly|perhaps|can\s+be|sometimes|appears?\s+to|seems?\s+to)\b", re.I
 )
+_POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.I)
 _FRAGMENT_CHARS = 90
+_MORE_PAGES = 2
+_DISTINCT_CHARS = 40
+"""Shorter texts occur on many pages by chance ("The default is 10.") and corroborate nothing."""
 
 
 def make_claim(scored: Scored, page: ReadPage, sub_question: str) -> Claim | None:
@@ -58,6 +65,21 @@ def make_claim(scored: Scored, page: ReadPage, sub_question: str) -> Claim | Non
     )
 
 
+def corroborated(claim: Claim, pages: Sequence[ReadPage]) -> Claim:
+    """The claim with quotes from other pages that say the same words, at most two more pages, in page order."""
+    first = claim.evidence[0].url
+    more: list[Evidence] = []
+    cited = 0
+    for page in pages:
+        if page.url == first or cited >= _MORE_PAGES:
+            continue
+        places = [(page.document.text.find(e.quote.text), len(e.quote.text)) for e in claim.evidence]
+        if all(start >= 0 for start, _ in places) and max(size for _, size in places) >= _DISTINCT_CHARS:
+            more.extend(_evidence(page, Span(start, start + size)) for start, size in places)
+            cited += 1
+    return replace(claim, evidence=claim.evidence + tuple(more)) if more else claim
+
+
 def claim_type(text: str) -> ClaimType:
     """Opinion when the writer judges or advises, estimate when the figure is said to be approximate, else fact."""
     if _OPINION.search(text):
@@ -75,19 +97,43 @@ def _spans(scored: Scored) -> list[Span] | None:
     """What the claim is made of, in reading order: its referent where it needs one, then the statement."""
     passage, statement = scored.passage, scored.statement
     text = passage.text(statement.span)
+    if _POINTER.match(text) or text.rstrip().endswith("?"):
+        return None
     if statement.kind is BlockKind.CODE and passage.head is None and "(" not in text and "=" not in text:
         return None
+    tail = _what_follows(scored) if text.rstrip().endswith(":") else []
+    front = _front(scored, text)
+    return None if front is None else [*front, statement.span, *tail]
+
+
+def _front(scored: Scored, text: str) -> list[Span] | None:
+    """The spans that must stand before the statement; None when it can't be made to stand alone."""
+    passage, statement = scored.passage, scored.statement
     if passage.head is not None and passage.head != statement.span:
-        if passage.head.end - passage.head.start <= MAX_HEAD_CHARS and not _names_head(passage, text):
-            return [passage.head, statement.span]
-        return [statement.span]
+        long = passage.head.end - passage.head.start > MAX_HEAD_CHARS
+        return [] if long or _names_head(passage, text) else [passage.head]
     if statement.lead is not None and statement.lead != statement.span:
         lead = passage.text(statement.lead)
         if len(lead) + len(text) <= MAX_CLAIM_CHARS and not _stands_alone(text):
-            return [statement.lead, statement.span]
+            return [statement.lead]
     if _stands_alone(text) and statement.kind is not BlockKind.TABLE:
-        return [statement.span]
+        return []
     return _with_referent(scored, text)
+
+
+def _what_follows(scored: Scored) -> list[Span]:
+    """The list that a statement ending in a colon introduces, or the one line after it, as far as there is room."""
+    passage, lead = scored.passage, scored.statement.span
+    following = passage.statements[scored.index + 1 :]
+    items = list(itertools.takewhile(lambda statement: statement.lead == lead, following)) or list(following[:1])
+    room = MAX_CLAIM_CHARS - (lead.end - lead.start)
+    taken: list[Span] = []
+    for item in items:
+        room -= item.span.end - item.span.start + 2
+        if room < 0:
+            break
+        taken.append(item.span)
+    return taken
 
 
 def _with_referent(scored: Scored, text: str) -> list[Span] | None:
@@ -98,9 +144,9 @@ def _with_referent(scored: Scored, text: str) -> list[Span] | None:
         words = passage.text(before.span)
         adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
         if adjacent and len(words) + len(text) <= MAX_CLAIM_CHARS and _stands_alone(words):
-            return [before.span, scored.statement.span]
+            return [before.span]
     if passage.section and heading_text(passage).strip():
-        return [passage.section[-1], scored.statement.span]
+        return [passage.section[-1]]
     return None
 
 
@@ -118,14 +164,13 @@ def _names_head(passage: Passage, text: str) -> bool:
 
 
 def _join(passage: Passage, spans: list[Span]) -> str:
-    """The claim's words: the spans one after another, a term or heading with a colon after it."""
+    """The claim's words: the spans in order; a term or heading with a colon after it, items with semicolons."""
     pieces = [" ".join(passage.text(span).split()) for span in spans]
-    pieces[-1] = _tidy(pieces[-1])
-    if len(pieces) == 1:
-        return pieces[0]
-    first = pieces[0].rstrip(" ¶")
-    glue = " " if first[-1:] in ".!?:;" else ": "
-    return first + glue + pieces[1]
+    text = pieces[0].rstrip(" ¶")
+    for piece in pieces[1:]:
+        listed = text[-1:] != ":" and ": " in text and len(pieces) > 2 and text[-1:] not in ".!?"
+        text = f"{text.rstrip(' ,;')}; {piece}" if listed else f"{text}{' ' if text[-1:] in '.!?:;' else ': '}{piece}"
+    return _tidy(text)
 
 
 def _tidy(text: str) -> str:

@@ -7,6 +7,7 @@ from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Gap, Progress, SubQuestion, Task
 
 ANSWER_SENTENCES = 3
+OTHERWISE = "The page says otherwise: "
 MAX_WORDS = 1_200
 _HEADING_CHARS = 90
 
@@ -27,7 +28,8 @@ def draft(task: Task, progress: Progress) -> Draft:
         part.sub_question_id: [c for c in progress.claims if c.printable and c.claim.sub_question == part.text]
         for part in parts
     }
-    answer = _answer(parts, by_part)
+    denial = _denial(progress)
+    answer = _answer(parts, by_part, denial)
     told = {item.claim.text for item in answer}
     room = MAX_WORDS - sum(len(item.claim.text.split()) for item in answer)
     sections: list[tuple[str, tuple[VerifiedClaim, ...]]] = []
@@ -43,12 +45,21 @@ def draft(task: Task, progress: Progress) -> Draft:
         for part in parts
         if not by_part[part.sub_question_id] and any(c.claim.sub_question == part.text for c in progress.claims)
     ]
-    return Draft(tuple(("", item) for item in answer), tuple(sections), tuple(unsupported))
+    prefixed = tuple((OTHERWISE if item is denial else "", item) for item in answer)
+    return Draft(prefixed, tuple(sections), tuple(unsupported))
 
 
-def _answer(parts: Sequence[SubQuestion], by_part: dict[str, list[VerifiedClaim]]) -> list[VerifiedClaim]:
-    """The best claim of each part in turn, then the second of each, until there are three sentences."""
-    chosen: list[VerifiedClaim] = []
+def _denial(progress: Progress) -> VerifiedClaim | None:
+    """The claim that denies what the question takes for granted: it is said first."""
+    denied = [conflict.sides[0].claim_id for conflict in progress.conflicts if conflict.premise]
+    return next((item for item in progress.claims if item.claim.claim_id in denied), None)
+
+
+def _answer(
+    parts: Sequence[SubQuestion], by_part: dict[str, list[VerifiedClaim]], denial: VerifiedClaim | None
+) -> list[VerifiedClaim]:
+    """What denies the premise, then the best claim of each part in turn, then the second, up to three sentences."""
+    chosen: list[VerifiedClaim] = [] if denial is None else [denial]
     depth = max((len(items) for items in by_part.values()), default=0)
     for turn in range(min(depth, ANSWER_SENTENCES)):
         for part in parts:

@@ -1,5 +1,7 @@
 """Question to sub-questions and queries. Later rounds ask for what the best passages so far talk about."""
 
+from dataclasses import replace
+
 import anyio.to_thread
 
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
@@ -7,7 +9,9 @@ from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.feedback import feedback_queries
 from pincite.research.extractive.parts import item_of, split_question
 from pincite.research.extractive.questions import Ask, read_question
+from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
+from pincite.research.state import query_key
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, words
 
@@ -45,16 +49,33 @@ class ExtractivePlanner:
         )
 
     def _follow_up(self, task: Task, progress: Progress) -> Plan:
+        """What to ask next: the site that the question names, then words of the best passages; later only gaps."""
         index = self._shelf.index(progress.pages)
         asked = set(progress.asked)
+        missing = {gap.sub_question for gap in progress.gaps}
         parts = []
         for part in progress.plan.sub_questions:
-            texts = [query.text for query in progress.follow_ups] if part.sub_question_id == "1" else []
-            texts += feedback_queries(index, read_question(part.text), limit=self._follow_ups)
-            fresh = [text for text in dict.fromkeys(texts) if text not in asked][: self._follow_ups]
-            asked.update(fresh)
-            parts.append(_sub_question(part.sub_question_id, part.text, self._queries(fresh, task.constraints)))
+            ask = read_question(part.text)
+            fresh: list[Query] = []
+            if progress.round_number == 2 or part.text in missing:
+                fresh = self._on_site(index, ask, task.constraints)
+                fresh += self._queries(feedback_queries(index, ask, limit=self._follow_ups), task.constraints)
+            fresh += [query for query in progress.follow_ups if part.sub_question_id == "1"]
+            new = {query_key(query): query for query in fresh if query_key(query) not in asked}
+            asked.update(new)
+            queries = tuple(new.values())[: self._follow_ups]
+            parts.append(replace(part, queries=queries))
         return Plan(tuple(parts))
+
+    def _on_site(self, index: PassageIndex, ask: Ask, constraints: Constraints) -> list[Query]:
+        """The question put to the site that carries a name of it, when the first pages showed that there is one."""
+        sites = sorted(site for site in index.sites_about(ask.names)[0] if "." in site)
+        if not sites or constraints.include_domains:
+            return []
+        limited = replace(constraints, include_domains=tuple(sites))
+        content = _content_words(ask.text)
+        texts = [" ".join(dict.fromkeys(words_)) for words_ in (content, _without_names(content, ask)) if words_]
+        return list(self._queries(texts[-1:], limited))
 
     def _queries(self, texts: list[str], constraints: Constraints) -> tuple[Query, ...]:
         return tuple(Query(text, self._results_per_query, constraints, include_answer=False) for text in texts)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from pincite.research.extractive.parts import item_of
-from pincite.research.extractive.words import URL, is_identifier, key_terms
+from pincite.research.extractive.words import URL, bare_word, is_exact, is_identifier, key_terms
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
 
@@ -75,7 +75,8 @@ MAX_TERMS = 40
 class Ask:
     """One question read. `terms` are distinct stems in order, `emphasis` what each counts (1 is usual).
 
-    `identifiers` must be in any page that answers; `names` are proper names as written.
+    `identifiers` must be somewhere in the pages read, the `exact` ones in any page that answers; `names` are proper
+    names as written.
     """
 
     text: str
@@ -85,6 +86,7 @@ class Ask:
     terms: tuple[str, ...]
     emphasis: tuple[float, ...]
     identifiers: tuple[str, ...]
+    exact: tuple[str, ...]
     names: tuple[str, ...]
 
 
@@ -103,7 +105,7 @@ def read_question(text: str) -> Ask:
     if not weights:
         weights = dict.fromkeys(key_terms(plain), 1.0)
     terms = tuple(weights)[:MAX_TERMS]
-    found = [word.strip(".,;:!?()[]{}\"'`’‘“”") for word in plain.split()]
+    found = [bare_word(word) for word in plain.split()]
     identifiers = tuple(dict.fromkeys(word for word in found if is_identifier(word)))
     whole = set(key_terms(plain)) - _parts_of_names(plain)
     return Ask(
@@ -114,6 +116,7 @@ def read_question(text: str) -> Ask:
         terms=terms,
         emphasis=tuple(weights[term] * (1.0 if term in whole else _PART_EMPHASIS) for term in terms),
         identifiers=identifiers,
+        exact=tuple(word for word in identifiers if is_exact(word)),
         names=names_in(plain),
     )
 

@@ -99,7 +99,7 @@ class PassageIndex:
 
     def statements(self, ask: Ask, *, limit: int = _PASSAGES_SCORED) -> list[Scored]:
         """The statements of the best passages, best first; ties in the order of the pages."""
-        about, implied = self._sites_about(ask.names)
+        about, implied = self.sites_about(ask.names)
         weights = {
             term: self.idf(term) * emphasis * (_IMPLIED if term in implied else 1.0)
             for term, emphasis in zip(ask.terms, ask.emphasis, strict=True)
@@ -121,7 +121,7 @@ class PassageIndex:
     def _variants(self, term: str) -> frozenset[str]:
         """The term, and terms read that are the same word in another form where the stemmer does not see it.
 
-        `unsupport` also stands for `support`, `abbrevi` for `abbrev`: a negating prefix, or up to two letters at the end.
+        `unsupport` also stands for `support`, `abbrevi` for `abbrev`: a negating prefix, up to two letters at the end.
         """
         found = {term}
         for prefix in _NEGATING:
@@ -154,7 +154,7 @@ class PassageIndex:
         weight = sum(gathered[term] for term in strongest) or 1.0
         return {term: gathered[term] / weight for term in strongest}
 
-    def _sites_about(self, names: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    def sites_about(self, names: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
         """Sites that carry a name of the question in their own name, and the stems of such names.
 
         A question about "Example" is about the pages of example.org, where that word is on every page.

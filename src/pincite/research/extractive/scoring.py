@@ -29,9 +29,11 @@ _ORDER_WEIGHT = 0.12
 _TYPED_BASE, _TYPED_FIT = 0.6, 0.65
 _UNTYPED_FIT = 0.2
 _CODE = 0.75
+_POINTER = 0.5
+_FRAGMENT = 0.85
 VARIANT = 0.7
 """What another form of a word is worth."""
-_FEEDBACK_WEIGHT = 0.25
+_FEEDBACK_WEIGHT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,17 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
         score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
         score *= 1 + _ORDER_WEIGHT * _order(ask.terms, statement.terms)
         score *= _TYPED_BASE + _TYPED_FIT * fit if typed else 1 + _UNTYPED_FIT * fit
-        yield Scored(passage, index, score * (_CODE if statement.kind is BlockKind.CODE else 1.0), coverage, fit)
+        yield Scored(passage, index, score * _shape(statement, text), coverage, fit)
+
+
+def _shape(statement: Statement, text: str) -> float:
+    """Less for what is seldom an answer: code, pointers to other pages, questions, entries of a table of contents."""
+    if statement.kind is BlockKind.CODE:
+        return _CODE
+    if text.startswith(("See ", "see ")) or text.endswith("?"):
+        return _POINTER
+    ended = text[-1:] in ".!:)"
+    return 1.0 if ended or statement.kind in (BlockKind.TABLE, BlockKind.TERM) or len(text) > 60 else _FRAGMENT
 
 
 def _base(entry: Indexed, page: set[str], weighing: Weighing) -> dict[str, float]:

@@ -18,11 +18,14 @@ from pincite.domain.evidence import (
 )
 from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
 from pincite.ports import ClaimChecker
+from pincite.research.extractive.premises import denies, premise_of
 from pincite.research.extractive.words import key_terms
 from pincite.urls import registrable_domain
 
 _SKELETON_SAME = 0.85
 _MIN_SKELETON_TERMS = 4
+_MAX_CONFLICTS = 6
+_DENIERS = 12
 
 
 class ExtractiveVerifier:
@@ -34,9 +37,9 @@ class ExtractiveVerifier:
 
     async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
         """A verdict for each claim in the order proposed, and the conflicts between those that pass."""
-        return await anyio.to_thread.run_sync(self._verify, analyses, progress)
+        return await anyio.to_thread.run_sync(self._verify, task, analyses, progress)
 
-    def _verify(self, analyses: Sequence[Analysis], progress: Progress) -> Verification:
+    def _verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
         pages = {page.url: page for page in progress.pages}
         seen: set[str] = set()
         checked: list[VerifiedClaim] = []
@@ -44,14 +47,27 @@ class ExtractiveVerifier:
             if claim.claim_id not in seen:
                 seen.add(claim.claim_id)
                 checked.append(self._check(claim, pages))
-        return Verification(claims=tuple(checked), conflicts=tuple(_conflicts(checked, pages)))
+        conflicts = [*self._denials(task, checked), *_conflicts(checked, pages)]
+        return Verification(claims=tuple(checked), conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
+
+    def _denials(self, task: Task, checked: Sequence[VerifiedClaim]) -> list[Conflict]:
+        """The first claim that denies what the question takes for granted, unless an earlier one agrees with it."""
+        premise = premise_of(task.question)
+        for item in [item for item in checked if item.printable][: _DENIERS if premise else 0]:
+            verdict = self._checker.check(premise, _supporting_texts(item.claim))
+            if verdict.status is VerdictStatus.SUPPORTED:
+                return []
+            if denies(premise, item.claim.text, verdict):
+                side = ConflictSide(item.claim.text, item.claim.claim_id, max(item.independent_sources, 1))
+                return [Conflict((side,), premise)]
+        return []
 
     def _check(self, claim: Claim, pages: Mapping[str, ReadPage]) -> VerifiedClaim:
         exact = _exactness(claim, pages)
         if exact.outcome is not CheckOutcome.PASSED:
             verdict = Verdict(VerdictStatus.UNCHECKED, reasons=(exact.detail,), checks=(exact,))
             return VerifiedClaim(claim, verdict, checks=(exact,))
-        sources = page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS)
+        sources = _supporting_texts(claim)
         key = (claim.text, *sources)
         if key not in self._verdicts:
             self._verdicts[key] = self._checker.check(claim.text, sources)
@@ -72,6 +88,11 @@ def _exactness(claim: Claim, pages: Mapping[str, ReadPage]) -> Check:
             return Check("quote", CheckOutcome.SKIPPED, f"the page of a quote is not at hand: {evidence.url}")
         page.document.verify(evidence.quote.record())
     return Check("quote", CheckOutcome.PASSED, f"{len(claim.evidence)} exact")
+
+
+def _supporting_texts(claim: Claim) -> tuple[str, ...]:
+    """The quotes of each page joined: what the claim may rest on, and nothing more."""
+    return tuple(page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS))
 
 
 def _independent(claim: Claim, pages: Mapping[str, ReadPage]) -> int:

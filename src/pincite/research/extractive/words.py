@@ -8,6 +8,7 @@ from pincite.text.tokens import is_stop, stem, words
 
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 """Addresses inside a question: never words to search for."""
+_INNER_CAPITAL = re.compile(r"^[a-z][\w.]*[a-z][A-Z]|^[a-z]+\.[a-z]+[A-Z.]")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NUMBER_WORDS = {
     word: str(value)
@@ -41,19 +42,26 @@ def _word_terms(word: str) -> tuple[str, ...]:
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word is a name of the machine's world: `io_method`, `--all`, `HTTP/2`, `keepAlive`, `zstd`.
-
-    Rules: an underscore, a digit next to letters, a capital after a small letter, leading hyphens, two or more
-    capitals, or no vowel at all in three letters or more.
-    """
-    bare = word.strip(".,;:!?()[]{}\"'`’‘“”")
+    """Whether a word is a name of the machine's world: `io_method`, `--all`, `HTTP/2`, `keepAlive`, `UUID`, `zstd`."""
+    bare = bare_word(word)
     letters = [character for character in bare if character.isalpha()]
-    if len(letters) < 2:
-        return False
-    if bare.startswith("--") or "_" in bare.strip("_"):
+    return len(letters) >= 2 and (is_exact(word) or sum(character.isupper() for character in letters) >= 2)
+
+
+def is_exact(word: str) -> bool:
+    """Whether a page that is about the word must spell it like this.
+
+    Rules: leading hyphens, an underscore, a digit next to letters, a capital after a small letter in a word that
+    starts small, a dot inside, or no vowel at all in four letters or more.
+    """
+    bare = bare_word(word)
+    if bare.startswith("--") or "_" in bare.strip("_") or _INNER_CAPITAL.search(bare):
         return True
     if any(character.isdigit() for character in bare):
-        return True
-    if sum(character.isupper() for character in letters) >= 2:
-        return True
-    return len(letters) >= 3 and bare.isascii() and not set(bare.lower()) & set("aeiouy")
+        return any(character.isalpha() for character in bare) and "=" not in bare
+    return len(bare) >= 4 and bare.isascii() and bare.isalpha() and not set(bare.lower()) & set("aeiouy")
+
+
+def bare_word(word: str) -> str:
+    """The word without punctuation around it."""
+    return re.sub(r"['’]s$", "", word.strip(".,;:!?()[]{}\"'`’‘“”"))

@@ -183,6 +183,8 @@ def _conflicts(
             )
             for side in conflict.sides
         )
+        if conflict.premise:
+            sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
         ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in used)
         made.append(ReportConflict(ids, sides))
     return tuple(made)
