@@ -61,6 +61,7 @@ def test_registrable_domain() -> None:
     assert registrable_domain("https://news.bbc.co.uk/x") == "bbc.co.uk"
     assert registrable_domain("local:handbook/deploy.md") == "local:handbook"
     assert registrable_domain("someone.github.io") == "someone.github.io"
+    assert registrable_domain("local:notes/2026/May.html") == "local:notes"
     assert registrable_domain("http://93.184.215.14/a") == "93.184.215.14"
     assert registrable_domain("co.uk") == "co.uk"
     with pytest.raises(InvalidUrl):

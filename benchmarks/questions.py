@@ -1,0 +1,257 @@
+"""Research without a model over a question file: how many facts are found, cited and told first.
+
+    python benchmarks/questions.py QUESTIONS.jsonl --sites DIR --config public.json --work DIR [--only SITE,SITE]
+    python benchmarks/questions.py QUESTIONS.jsonl --library PATH --work DIR
+    python benchmarks/questions.py --qa FOLDER --work DIR
+
+`--sites` holds unpacked documentation packages and `--config` says which folder of them is which site (mini web
+configuration). Reports are kept as Markdown below `--work`. A fact counts when a sentence that states it is cited to
+a page listed for the question. `--remove-gold` asks each answerable question again without its pages.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import statistics
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from pincite.domain.budget import Budget
+from pincite.domain.plan import Task
+from pincite.domain.report import Report, ReportStatus, Sentence, broken_rules
+from pincite.domain.search import Query, SearchResponse
+from pincite.ports import Search
+from pincite.research.extractive.analyst import ExtractiveAnalyst
+from pincite.research.extractive.planner import ExtractivePlanner
+from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.verifier import ExtractiveVerifier
+from pincite.research.extractive.writer import ExtractiveWriter
+from pincite.research.reader import PageReader
+from pincite.research.searcher import QuerySearcher
+from pincite.research.service import ResearchService, Roles
+from pincite.research.state import Limits
+from pincite.runtime.clock import SystemClock
+from pincite.settings import load_settings
+from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
+from pincite.verification.checker import MechanicalChecker
+from pincite.wiring import Parts, open_parts
+
+
+@dataclass
+class Without:
+    """A search front door that hides some pages."""
+
+    search_door: Search
+    hidden: frozenset[str] = frozenset()
+
+    async def search(self, query: Query) -> SearchResponse:
+        wider = replace(query, max_results=query.max_results + len(self.hidden))
+        response = await self.search_door.search(wider)
+        kept = [result for result in response.results if result.url not in self.hidden][: query.max_results]
+        return replace(response, results=tuple(replace(r, rank=n) for n, r in enumerate(kept, start=1)))
+
+
+@dataclass
+class Tally:
+    """Counts over the questions, and the seconds of each."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+    pages: list[int] = field(default_factory=list)
+
+
+async def ask(parts: Parts, limits: Limits, question: str, hidden: frozenset[str] = frozenset()) -> Report:
+    ledger, events, stores, shelf = ListLedger(limits.budget), ListEvents(), MemoryStores(), Shelf()
+    roles = Roles(
+        ExtractivePlanner(shelf, results_per_query=limits.results_per_query),
+        QuerySearcher(Without(await parts.search(), hidden), ledger, events, limits=limits),
+        PageReader(await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits),
+        ExtractiveAnalyst(shelf),
+        ExtractiveVerifier(MechanicalChecker()),
+        ExtractiveWriter(),
+    )
+    service = ResearchService(
+        roles,
+        ledger=ledger,
+        events=events,
+        clock=SystemClock(),
+        limits=limits,
+        run_id="run_benchmark",
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    return await service.run(Task(question))
+
+
+def states(sentences: tuple[Sentence, ...], fact: dict[str, Any], gold: set[str], urls: dict[int, str]) -> bool:
+    """Whether a sentence states the fact and is cited to one of the question's pages."""
+    return any(
+        any(re.search(pattern, sentence.text, re.IGNORECASE) for pattern in fact["answer_patterns"])
+        and any(urls[n] in gold for n in sentence.references)
+        for sentence in sentences
+    )
+
+
+def score(question: dict[str, Any], report: Report, tally: Tally, *, removed: bool) -> None:
+    counts, kind = tally.counts, question["kind"]
+    abstained = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+    counts["broken rules"] += len(list(broken_rules(report)))
+    counts["sentences"] += len(report.sentences())
+    counts["sentences with quotes"] += sum(bool(sentence.references) for sentence in report.sentences())
+    if removed or kind == "unanswerable":
+        name = "gold pages removed" if removed else "unanswerable"
+        counts[f"{name} n"] += 1
+        counts[f"{name} recognised"] += abstained
+        return
+    counts["answerable n"] += 1
+    counts["over-abstention"] += abstained
+    urls = {reference.n: reference.url for reference in report.references}
+    gold = {fact["url"] for fact in question["facts"]}
+    for fact in question["facts"]:
+        counts[f"{kind} n"] += 1
+        counts[f"{kind} in report"] += states(report.sentences(), fact, gold, urls)
+        counts[f"{kind} in first three"] += states(report.sentences()[:3], fact, gold, urls)
+
+
+def library_of(sites: Path, config: Path, work: Path) -> Path:
+    """A library folder with the sites below it and a manifest of their addresses; made once."""
+    target = work / "library"
+    lines = ['name = "sites"', 'exclude = ["*genindex*", "_sources/*", "*/_sources/*", "*/_modules/*", "*search.html"]']
+    for host, site in json.loads(config.read_text())["hosts"].items():
+        folder = host.split(".")[0]
+        lines += ["", "[[folders]]", f'path = "{folder}"', f'base_url = "http://{host}/"']
+        root = Path(site["root"].replace("$SITES", str(sites)))
+        for page in sorted(root.rglob("*.html")) if not (target / folder).exists() else ():
+            if not page.is_file():
+                continue
+            copy = target / folder / page.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(page, copy)
+    (target / "pincite-library.toml").write_text("\n".join(lines) + "\n")
+    return target
+
+
+def qa_library(folder: Path, work: Path) -> Path:
+    """The passages of the multi-hop set as one page each; made once."""
+    target = work / "qa"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "pincite-library.toml").write_text('name = "qa"\n')
+    for line in (folder / "docs.jsonl").read_text().splitlines():
+        page = json.loads(line)
+        file = target / f"{page['id']}.md"
+        if not file.exists():
+            file.write_text(f"# {page['title']}\n\n{page['text']}\n")
+    return target
+
+
+def load(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) -> None:
+    questions = load(Path(args.questions))
+    only = set(args.only.split(",")) if args.only else None
+    tally = Tally()
+    for question in questions:
+        if only and not set(question["sites"]) <= only:
+            continue
+        gold = frozenset(fact["url"] for fact in question["facts"])
+        for removed in (False, True) if args.remove_gold and question["kind"] in ("fact", "synthesis") else (False,):
+            started = time.perf_counter()
+            report = await ask(parts, limits, question["question"], gold if removed else frozenset())
+            tally.seconds.append(time.perf_counter() - started)
+            tally.pages.append(report.metrics.pages_fetched)
+            score(question, report, tally, removed=removed)
+            file = args.work / "reports" / f"{question['id']}{'-removed' if removed else ''}.md"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(report.markdown)
+    show(tally)
+
+
+async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None:
+    """Multi-hop: are all gold passages among the cited ones, and how many are among the first ten results."""
+    questions = [q for q in load(args.qa / "questions.jsonl") if len(q["gold_doc_ids"]) > 1][:: args.every]
+    search, tally = await parts.search(), Tally()
+    recalls = []
+    for question in questions:
+        gold = set(question["gold_doc_ids"])
+        results = (await search.search(Query(question["question"], 10))).results
+        recalls.append(len(gold & {Path(r.url).stem for r in results}) / len(gold))
+        started = time.perf_counter()
+        report = await ask(parts, limits, question["question"])
+        tally.seconds.append(time.perf_counter() - started)
+        tally.pages.append(report.metrics.pages_fetched)
+        cited = {Path(reference.url).stem for reference in report.references}
+        tally.counts["questions"] += 1
+        tally.counts["all gold cited"] += gold <= cited
+        tally.counts["gold passages"] += len(gold)
+        tally.counts["gold passages cited"] += len(gold & cited)
+        tally.counts["references"] += len(report.references)
+        tally.counts["broken rules"] += len(list(broken_rules(report)))
+    show(tally)
+    print(f"recall@10 of one search with the question: {statistics.mean(recalls):.3f}")
+
+
+SHARES = {
+    " in report": " n",
+    " in first three": " n",
+    " recognised": " n",
+}
+
+
+def show(tally: Tally) -> None:
+    """Counts; a share is printed beside the counts that are parts of another."""
+    counts = tally.counts
+    bases = {"over-abstention": "answerable n", "sentences with quotes": "sentences", "all gold cited": "questions"}
+    bases["gold passages cited"] = "gold passages"
+    for name, count in counts.items():
+        ending = next((ending for ending in SHARES if name.endswith(ending)), "")
+        base = counts.get(bases.get(name) or (name.removesuffix(ending) + SHARES[ending] if ending else ""), 0)
+        print(f"{name}: {count}" + (f" of {base} = {count / base:.2f}" if base else ""))
+    print(f"seconds: median {statistics.median(tally.seconds):.2f}, longest {max(tally.seconds):.2f}")
+    print(f"pages read: median {statistics.median(tally.pages)}")
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("questions", nargs="?")
+    parser.add_argument("--sites", type=Path)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--library", type=Path)
+    parser.add_argument("--qa", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--only")
+    parser.add_argument("--remove-gold", action="store_true")
+    parser.add_argument("--profile", default="standard")
+    args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    if args.qa:
+        library = qa_library(args.qa, args.work)
+    elif args.sites:
+        library = library_of(args.sites, args.config, args.work)
+    else:
+        library = args.library
+    settings = load_settings(
+        {"home": args.work / "home", "source": (f"local:{library}",), "profile": args.profile}, environ={}, files=()
+    )
+    limits = Limits(
+        budget=Budget(searches=settings.max_searches, pages=settings.max_pages, rounds=settings.max_rounds),
+        results_per_query=settings.results_per_query,
+        pages_per_round=settings.pages_per_round,
+    )
+    async with open_parts(settings) as parts:
+        report = await parts.index(library)
+        print(f"library: {report.pages} pages, {report.added} read anew in {report.seconds:.0f} s", file=sys.stderr)
+        await (run_qa if args.qa else run_questions)(args, parts, limits)
+
+
+if __name__ == "__main__":
+    anyio.run(main)
