@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio.to_thread
 
 from pincite.domain.evidence import Claim
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
+from pincite.research.extractive.answers import states_quantity
 from pincite.research.extractive.claims import corroborated, make_claim
 from pincite.research.extractive.passages import is_repeated_furniture
+from pincite.research.extractive.premises import premise_of
 from pincite.research.extractive.questions import Ask, read_question
+from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.scoring import Scored
 from pincite.research.extractive.shelf import Shelf
 
@@ -20,6 +24,8 @@ _SAME = 0.72
 _CLAIMS_ALONE = 24
 _CLAIMS_PER_PART = 8
 _PER_PASSAGE = 4
+_ON_PREMISE = 3
+_TERM_WORDS = 8
 
 
 class ExtractiveAnalyst:
@@ -30,9 +36,9 @@ class ExtractiveAnalyst:
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         """Claims best first; a gap when nothing read covers the sub-question."""
-        return await anyio.to_thread.run_sync(self._analyse, sub_question, progress)
+        return await anyio.to_thread.run_sync(self._analyse, task, sub_question, progress)
 
-    def _analyse(self, sub_question: SubQuestion, progress: Progress) -> Analysis:
+    def _analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         ask = read_question(sub_question.text)
         index = self._shelf.index(progress.pages)
         queries = tuple(query.text for query in sub_question.queries)
@@ -47,27 +53,45 @@ class ExtractiveAnalyst:
         if best < MIN_COVERAGE:
             reason = "not in these sources: no passage read is about this"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
+        scored = [*self._on_premise(task, sub_question, index, fitting), *scored]
         alone = len(progress.plan.sub_questions) == 1
         claims = self._choose(scored, sub_question, progress, _CLAIMS_ALONE if alone else _CLAIMS_PER_PART)
         return Analysis(claims=claims, best_score=best, best_url=scored[0].passage.url)
+
+    def _on_premise(
+        self, task: Task, sub_question: SubQuestion, index: PassageIndex, fitting: frozenset[str]
+    ) -> list[Scored]:
+        """The best statements about what the question takes for granted, as answers to whether it is so."""
+        premise = premise_of(task.question)
+        if not premise or sub_question.sub_question_id != "1":
+            return []
+        ask = read_question(premise)
+        if states_quantity(premise):
+            ask = replace(ask, answer_type="number", wants_default=True)
+        found = [item for item in index.statements(ask) if item.passage.url in fitting]
+        return found[:_ON_PREMISE]
 
     def _choose(
         self, scored: Sequence[Scored], sub_question: SubQuestion, progress: Progress, limit: int
     ) -> tuple[Claim, ...]:
         furniture = is_repeated_furniture([item.passage for item in scored])
-        floor = scored[0].score * _KEEP_OF_BEST
+        floor = max(item.score for item in scored) * _KEEP_OF_BEST
         chosen: list[tuple[Scored, Claim]] = []
         per_passage: Counter[int] = Counter()
+        used: set[tuple[str, int]] = set()
         for item in scored:
-            if len(chosen) >= limit or item.score < floor:
+            if len(chosen) >= limit:
                 break
+            if item.score < floor:
+                continue
             if item.passage.text(item.statement.span) in furniture or per_passage[id(item.passage)] >= _PER_PASSAGE:
                 continue
             if any(_same(item, other) for other, _ in chosen):
                 continue
             claim = make_claim(item, self._shelf.page(item.passage.url), sub_question.text)
-            if claim is None or any(claim.claim_id == other.claim_id for _, other in chosen):
+            if claim is None or not used.isdisjoint(told := _told(claim)):
                 continue
+            used |= told
             per_passage[id(item.passage)] += 1
             chosen.append((item, corroborated(claim, progress.pages)))
         return tuple(claim for _, claim in chosen)
@@ -82,6 +106,13 @@ def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], froze
     if exact and not together and not missing:
         return tuple(ask.exact), together
     return missing, together
+
+
+def _told(claim: Claim) -> set[tuple[str, int]]:
+    """Where the sentences of a claim stand; a short term or heading in front may be said again."""
+    first, *rest = claim.evidence
+    spans = [first, *rest] if not rest or len(first.quote.text.split()) > _TERM_WORDS else rest
+    return {(evidence.url, evidence.quote.start) for evidence in spans}
 
 
 def _same(one: Scored, other: Scored) -> bool:

@@ -100,14 +100,14 @@ def _number_fit(question: str, text: str) -> float:
     elif _ASKS_SIZE.search(question):
         form = _SIZE
     else:
-        return 1.0 if _is_quantity(text) else 0.8 * bool(_UNBOUNDED.search(text))
+        return 1.0 if states_quantity(text) else 0.8 * bool(_UNBOUNDED.search(text))
     if form.search(text):
         return 1.0
-    return 0.8 if _UNBOUNDED.search(text) else 0.45 if _is_quantity(text) else 0.0
+    return 0.8 if _UNBOUNDED.search(text) else 0.45 if states_quantity(text) else 0.0
 
 
 @lru_cache(maxsize=16384)
-def _is_quantity(text: str) -> bool:
+def states_quantity(text: str) -> bool:
     """Whether some figure counts or measures: not `Python 3.4`, `Section 9.14`, `#2323`, `log(1)`, `HTTP/2`, "one"."""
     for match in _FIGURE.finditer(text):
         word, before = match.group(), text[: match.start()]

@@ -27,7 +27,9 @@ _CONTINUES = re.compile(
     re.I,
 )
 _BARE = re.compile(
-    r"(?:default|optional|required|must|can|may|should|if|when|by\s+default|defaults?\s+to|same\s+as|see)\b", re.I
+    r"(?:default|optional|required|must|can|may|should|if|when|by\s+default|defaults?\s+to|same\s+as|new\s+in|changed\s+in|"
+    r"added\s+in|removed\s+in|deprecated|available|returns?|raises?|specifies|sets?|controls?|requires?)\b",
+    re.I,
 )
 _ESTIMATE = re.compile(
     r"\b(?:about|approximately|roughly|around|estimated?|probably|likely|typically|nearly|almost|on\s+average)\b", re.I

@@ -4,6 +4,7 @@ A passage is a run of neighbouring blocks under one heading or one term, short e
 statement is a sentence, list item, table row or signature inside it, with the spans that say what it is about.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -169,6 +170,15 @@ def _lines(block: Block) -> Iterator[Span]:
 def heading_text(passage: Passage) -> str:
     """The nearest heading above a passage, or the page's title."""
     return passage.text(passage.section[-1]) if passage.section else passage.title
+
+
+_SUBJECT = re.compile(r"^\W*(?:[\d.]+\s+)?(?P<name>\S+(?:\s\S+)?)\s*(?:\s[—–-]\s|:\s|\(|\s\|\s)")
+
+
+def subject_terms(passage: Passage) -> tuple[str, ...]:
+    """Stems of what title and nearest heading name first: `tomllib` of "tomllib — Parse TOML files"."""
+    found = (_SUBJECT.match(text) for text in (passage.title, heading_text(passage)))
+    return tuple(term for match in found if match for term in key_terms(match.group("name")))
 
 
 def section_terms(passage: Passage) -> tuple[str, ...]:

@@ -1,12 +1,17 @@
 """What a question takes for granted, as a statement that a page may deny."""
 
+import itertools
 import re
 
 from pincite.domain.evidence import CheckOutcome, Verdict, VerdictStatus
 from pincite.research.extractive.words import key_terms
+from pincite.text.tokens import words
 
-_SHARED = 0.4
-_SHARED_IF_DENIED = 0.3
+_SHARED_AROUND = 0.5
+_SHARED_IF_DENIED = 0.4
+_AGAINST = " in the claim, "
+_PLAIN_WORDS = 28
+_CONDITION = re.compile(r"\b(?:if|when|unless|except|however|although|some|sometimes|every\s+time)\b", re.I)
 _CLAUSES = (
     # "Since X, how ...?", "Given that X, why ...?"
     re.compile(
@@ -43,16 +48,34 @@ def premise_of(question: str) -> str:
     return ""
 
 
-def denies(premise: str, statement: str, verdict: Verdict) -> bool:
+def denies(premise: str, statement: str, surroundings: str, verdict: Verdict) -> bool:
     """Whether a statement about the premise's subject contradicts it, judged by what the claim checker found.
 
-    A figure that stands against another ("8 bytes in the claim, 18 bytes in the passage") or a negation counts, when
-    at least two fifths of the premise's words are in the statement; an outright contradiction needs a little less.
+    A figure that stands against another ("8 bytes in the claim, 18 bytes in the passage") counts when half of the
+    premise's words are in the surroundings. A negation counts when two fifths are in the statement itself, which is
+    short and without a condition, and the premise has no figure; else only when the checker calls it contradicted.
     """
     wanted = {term for term in key_terms(premise) if not term.isdigit()}
-    shared = len(wanted & set(key_terms(statement))) / len(wanted) if wanted else 0.0
-    if verdict.status is VerdictStatus.CONTRADICTED:
-        return shared >= _SHARED_IF_DENIED
+    shared = len(wanted & set(key_terms(statement))) / (len(wanted) or 1)
+    around = len(wanted & set(key_terms(surroundings))) / (len(wanted) or 1)
     failed = {check.name: check.detail for check in verdict.checks if check.outcome is CheckOutcome.FAILED}
-    against = "negation" in failed or " in the claim, " in failed.get("numbers", "")
-    return against and shared >= _SHARED
+    if _AGAINST in failed.get("numbers", "") or _other_amount(premise, statement):
+        return around >= _SHARED_AROUND
+    plain = len(statement.split()) <= _PLAIN_WORDS and not _CONDITION.search(statement)
+    if "negation" not in failed or not plain:
+        return False
+    has_figure = any(character.isdigit() for term in key_terms(premise) for character in term)
+    return shared >= _SHARED_IF_DENIED and (verdict.status is VerdictStatus.CONTRADICTED or not has_figure)
+
+
+def _other_amount(premise: str, statement: str) -> bool:
+    """Whether the statement gives another amount than the premise in one of its units, and never the same one."""
+    taken, given = _amounts(premise), _amounts(statement)
+    units = {unit for _, unit in taken} & {unit for _, unit in given}
+    return bool(units) and not taken & given
+
+
+def _amounts(text: str) -> set[tuple[str, str]]:
+    """Pairs of figure and unit: ("5", "second") for "five seconds"."""
+    terms = [term for word in words(text) for term in key_terms(word)[:1]]
+    return {(a, b) for a, b in itertools.pairwise(terms) if a.replace(".", "").isdigit() and b.isalpha() and len(b) > 1}

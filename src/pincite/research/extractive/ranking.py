@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
-from pincite.research.extractive.passages import Passage, section_terms
+from pincite.research.extractive.passages import Passage, section_terms, subject_terms
 from pincite.research.extractive.questions import Ask
 from pincite.research.extractive.scoring import VARIANT, Indexed, Scored, Weighing, score_passage
 from pincite.research.extractive.words import key_terms
@@ -55,6 +55,7 @@ class PassageIndex:
                 head,
                 frozenset(section_terms(passage)),
                 frozenset(key_terms(passage.title)),
+                frozenset(subject_terms(passage)),
                 sum(body.values()),
             )
             number = len(self._entries)

@@ -20,6 +20,7 @@ _IN_HEAD = 0.95
 _NEAR = 0.75
 _IN_DEFINITION = 0.8
 _IN_PASSAGE = 0.6
+_IN_SUBJECT = 0.8
 _IN_SECTION = 0.55
 _IN_TITLE = 0.5
 _ON_PAGE = 0.15
@@ -38,13 +39,14 @@ _FEEDBACK_WEIGHT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A passage with its terms by field."""
+    """A passage with its terms by field; `subject` is what title and heading name before a dash, colon or bracket."""
 
     passage: Passage
     body: Counter[str] = field(repr=False)
     head: frozenset[str] = field(repr=False)
     section: frozenset[str] = field(repr=False)
     title: frozenset[str] = field(repr=False)
+    subject: frozenset[str] = field(repr=False)
     length: int
 
 
@@ -122,6 +124,7 @@ def _base(entry: Indexed, page: set[str], weighing: Weighing) -> dict[str, float
     places: tuple[tuple[float, Container[str]], ...] = (
         (_IN_HEAD, entry.head),
         (inside, entry.body),
+        (_IN_SUBJECT, entry.subject),
         (_IN_SECTION, entry.section),
         (_IN_TITLE, entry.title),
         (_ON_PAGE, page),

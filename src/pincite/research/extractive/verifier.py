@@ -26,6 +26,7 @@ _SKELETON_SAME = 0.85
 _MIN_SKELETON_TERMS = 4
 _MAX_CONFLICTS = 6
 _DENIERS = 12
+_AROUND = 600
 
 
 class ExtractiveVerifier:
@@ -47,17 +48,17 @@ class ExtractiveVerifier:
             if claim.claim_id not in seen:
                 seen.add(claim.claim_id)
                 checked.append(self._check(claim, pages))
-        conflicts = [*self._denials(task, checked), *_conflicts(checked, pages)]
+        conflicts = [*self._denials(task, checked, pages), *_conflicts(checked, pages)]
         return Verification(claims=tuple(checked), conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
 
-    def _denials(self, task: Task, checked: Sequence[VerifiedClaim]) -> list[Conflict]:
+    def _denials(self, task: Task, checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
         """The first claim that denies what the question takes for granted, unless an earlier one agrees with it."""
         premise = premise_of(task.question)
         for item in [item for item in checked if item.printable][: _DENIERS if premise else 0]:
             verdict = self._checker.check(premise, _supporting_texts(item.claim))
             if verdict.status is VerdictStatus.SUPPORTED:
                 return []
-            if denies(premise, item.claim.text, verdict):
+            if denies(premise, item.claim.text, _surroundings(item.claim, pages), verdict):
                 side = ConflictSide(item.claim.text, item.claim.claim_id, max(item.independent_sources, 1))
                 return [Conflict((side,), premise)]
         return []
@@ -93,6 +94,12 @@ def _exactness(claim: Claim, pages: Mapping[str, ReadPage]) -> Check:
 def _supporting_texts(claim: Claim) -> tuple[str, ...]:
     """The quotes of each page joined: what the claim may rest on, and nothing more."""
     return tuple(page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS))
+
+
+def _surroundings(claim: Claim, pages: Mapping[str, ReadPage]) -> str:
+    """The page's title and what stands around the claim's last quote."""
+    quote, document = claim.evidence[-1].quote, pages[claim.evidence[-1].url].document
+    return f"{document.title} {claim.text} {document.text[max(quote.start - _AROUND, 0) : quote.end + _AROUND]}"
 
 
 def _independent(claim: Claim, pages: Mapping[str, ReadPage]) -> int:

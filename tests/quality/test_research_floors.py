@@ -1,0 +1,66 @@
+"""Floors of research without a model over the bundled library. Lower one only with a decision that says why."""
+
+import re
+from pathlib import Path
+
+import anyio
+import pytest
+
+from pincite import Engine
+from pincite.domain.report import Report, ReportStatus, broken_rules
+
+LIBRARY = Path(__file__).parents[2] / "examples" / "postgresql-python-docs.warc.gz"
+FACTS = {
+    "How many columns can a PostgreSQL table have at most?": r"1,600",
+    "How long does PostgreSQL wait on a lock before it checks for a deadlock, unless configured?": r"one second",
+    "Which transaction isolation level does PostgreSQL use by default?": r"Read Committed is the default",
+    "How long does autovacuum pause between runs on a database by default?": r"one minute",
+    "How large are WAL segment files normally?": r"16 ?MB|16 megabytes",
+    "Why do PostgreSQL tables need a regular VACUUM?": r"recover or reuse disk space",
+    "How large is a pointer to an out-of-line TOAST value on disk?": r"18 bytes",
+    "In which Python version was tomllib added?": r"version 3\.11",
+}
+ABSENT = "What default value does PostgreSQL give the io_method setting?"
+DENIED = "Since PostgreSQL waits five seconds on a lock before it checks for a deadlock, how do I shorten this?"
+IN_REPORT, FIRST_THREE = 7, 5
+MAX_WORDS = 1_250
+
+
+async def ask(home: Path, *questions: str) -> dict[str, Report]:
+    async with Engine.from_settings(home=home, source=(f"local:{LIBRARY}",)) as engine:
+        return {question: await engine.research(question) for question in questions}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    return anyio.run(ask, tmp_path_factory.mktemp("home"), *FACTS, ABSENT, DENIED)
+
+
+def test_facts_are_found_and_told_first(reports: dict[str, Report]) -> None:
+    found, first = [], []
+    for question, pattern in FACTS.items():
+        sentences = reports[question].sentences()
+        found.append(any(re.search(pattern, sentence.text) for sentence in sentences))
+        first.append(any(re.search(pattern, sentence.text) for sentence in sentences[:3]))
+    missed = [question for question, hit in zip(FACTS, first, strict=True) if not hit]
+    assert sum(found) >= IN_REPORT, missed
+    assert sum(first) >= FIRST_THREE, missed
+
+
+def test_every_report_is_sound(reports: dict[str, Report]) -> None:
+    for report in reports.values():
+        assert not list(broken_rules(report))
+        texts = [sentence.text for sentence in report.sentences()]
+        assert len(texts) == len(set(texts))
+        assert sum(len(text.split()) for text in texts) <= MAX_WORDS
+
+
+def test_what_is_not_there_is_said(reports: dict[str, Report]) -> None:
+    assert reports[ABSENT].status is ReportStatus.INSUFFICIENT_EVIDENCE
+    assert "io_method" in reports[ABSENT].gaps[0].reason
+
+
+def test_a_false_premise_is_contradicted_first(reports: dict[str, Report]) -> None:
+    first = reports[DENIED].summary.sentences[0].text
+    assert first.startswith("The page says otherwise: ")
+    assert "one second" in first
