@@ -1,6 +1,7 @@
 """Floors of research without a model over the bundled library. Lower one only with a decision that says why."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
@@ -26,14 +27,14 @@ IN_REPORT, FIRST_THREE = 7, 5
 MAX_WORDS = 1_250
 
 
-async def ask(home: Path, *questions: str) -> dict[str, Report]:
+async def ask(home: Path, questions: Sequence[str]) -> dict[str, Report]:
     async with Engine.from_settings(home=home, source=(f"local:{LIBRARY}",)) as engine:
         return {question: await engine.research(question) for question in questions}
 
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
-    return anyio.run(ask, tmp_path_factory.mktemp("home"), *FACTS, ABSENT, DENIED)
+    return anyio.run(ask, tmp_path_factory.mktemp("home"), (*FACTS, ABSENT, DENIED))
 
 
 def test_facts_are_found_and_told_first(reports: dict[str, Report]) -> None:
