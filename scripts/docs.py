@@ -19,7 +19,7 @@ from pincite.domain.events import EventType
 from pincite.exports import schema
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
 from pincite.settings import Settings, environment_names
-from pincite.surfaces.outcomes import EXIT_CODES
+from pincite.surfaces.outcomes import EXIT_CODES, HTTP_STATUS
 
 FOLDER = Path("docs")
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z_]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
@@ -42,9 +42,16 @@ def errors() -> str:
             kind = "" if family is PinciteError else family.__name__
             again = "yes" if leaf.default_retryable else "no"
             hint = f" *{leaf.default_hint}*" if leaf.default_hint else ""
-            yield f"`{leaf.code}`", str(EXIT_CODES[leaf.code]), again, kind, first_line(leaf) + hint
+            yield (
+                f"`{leaf.code}`",
+                str(EXIT_CODES[leaf.code]),
+                str(HTTP_STATUS[leaf.code]),
+                again,
+                kind,
+                first_line(leaf) + hint,
+            )
 
-    return table(("code", "exit", "retry", "family", "what it means, *what to do*"), rows())
+    return table(("code", "exit", "HTTP", "retry", "family", "what it means, *what to do*"), rows())
 
 
 def event_types() -> str:

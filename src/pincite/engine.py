@@ -199,7 +199,7 @@ class Engine:
         return await self._parts.index(path)
 
     async def export(self, report: Report, format_: str) -> bytes:
-        """The report as a file of that format (`md`, `json`, `html`, `csv`, `csl.json`, `bib`, `ris`).
+        """The report as a file of that format (`md`, `json`, `html`, `pdf`, `docx`, `csv`, `csl.json`, `bib`, `ris`).
 
         Errors:
             InvalidInput: no such format. ExtraNotInstalled.
@@ -279,6 +279,10 @@ class Engine:
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
         research = await self._parts.research(record, task, settings, _Unheard(record.run_id), from_record=True)
         return await research.run(task)
+
+    async def cancel(self, run_id: str) -> RunStatus:
+        """Ask whoever works on the run to stop, or cancel it at once where nobody does. Errors: RunNotFound."""
+        return await self._parts.runs.cancel(await self._resolve(run_id))
 
     async def delete(self, run_id: str) -> str:
         """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""

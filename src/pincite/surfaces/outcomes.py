@@ -1,4 +1,4 @@
-"""One table: error code → exit code (and later HTTP status), for every front door."""
+"""Two tables for every front door: error code → exit code, error code → HTTP status."""
 
 from pincite.domain.errors import PinciteError
 
@@ -58,3 +58,57 @@ EXIT_CODES: dict[str, int] = {
 def exit_code(error: PinciteError) -> int:
     """The process exit code for `error` (architecture §6)."""
     return EXIT_CODES.get(error.code, EXIT_INTERNAL)
+
+
+HTTP_STATUS: dict[str, int] = {
+    "INVALID_INPUT": 422,
+    "INVALID_TOPIC": 422,
+    "INVALID_URL": 422,
+    "INVALID_SETTING": 422,
+    "EXTRA_NOT_INSTALLED": 501,
+    "LIBRARY_NOT_FOUND": 404,
+    "ARCHIVE_CORRUPT": 422,
+    "BLOCKED_ADDRESS": 403,
+    "DOMAIN_DENIED": 403,
+    "ROBOTS_DISALLOWED": 403,
+    "NETWORK_ERROR": 502,
+    "DNS_ERROR": 502,
+    "TLS_ERROR": 502,
+    "TIMEOUT": 504,
+    "TOO_LARGE": 413,
+    "TOO_MANY_REDIRECTS": 502,
+    "DEAD_LINK": 502,
+    "PAGE_BLOCKED": 502,
+    "LOGIN_REQUIRED": 502,
+    "UNSUPPORTED_CONTENT_TYPE": 502,
+    "PARSE_ERROR": 502,
+    "EMPTY_CONTENT": 502,
+    "RATE_LIMITED": 429,
+    "SEARCH_PROVIDER_UNAVAILABLE": 503,
+    "PROVIDER_AUTH": 502,
+    "PROVIDER_QUOTA": 503,
+    "PROVIDER_BAD_REPLY": 502,
+    "MODEL_UNAVAILABLE": 503,
+    "MODEL_BAD_OUTPUT": 502,
+    "BUDGET_EXHAUSTED": 402,
+    "COVERAGE_NOT_MET": 422,
+    "INSUFFICIENT_EVIDENCE": 409,
+    "QUOTE_MISMATCH": 422,
+    "RUN_NOT_FOUND": 404,
+    "RUN_CANCELLED": 409,
+    "RUN_FENCED": 409,
+    "STORAGE_UNAVAILABLE": 503,
+    "STORAGE_FULL": 507,
+    "SCHEMA_MISMATCH": 500,
+    "LOCKED": 409,
+    "UNAUTHORIZED": 401,
+    "NOT_FOUND": 404,
+    "CONFLICT": 409,
+    "INTERNAL": 500,
+}
+"""A page that can't be read is a bad gateway: the request was fine, what stands behind this server was not."""
+
+
+def http_status(error: PinciteError) -> int:
+    """The HTTP status for `error`."""
+    return HTTP_STATUS.get(error.code, 500)

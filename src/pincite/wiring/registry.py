@@ -31,6 +31,8 @@ EXPORTERS: Mapping[str, str] = {
     "csl.json": "pincite.exports.csl_json:CslJsonExporter",
     "bib": "pincite.exports.bibtex:BibtexExporter",
     "ris": "pincite.exports.ris:RisExporter",
+    "docx": "pincite.exports.docx:DocxExporter",
+    "pdf": "pincite.exports.pdf:PdfExporter",
 }
 
 

@@ -110,7 +110,9 @@ def replay(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
 @app.command()
 def export(
     run_id: RunId,
-    format_: Annotated[str | None, typer.Option("--format", help="md, json, html, csv, bib, ris or csl.json.")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="md, json, html, pdf, docx, csv, bib, ris or csl.json.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File; its suffix gives the format.")] = None,
     home: options.Home = None,
     as_json: options.Json = False,

@@ -1,0 +1,243 @@
+"""The report as a Word file: references are endnotes, so that Word keeps their numbers and the way back.
+
+Each reference is one endnote, set at its first `[n]`; later marks link to it. Text from outside is
+written as text; the only links are the web addresses of references.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape as xml_escape
+
+from pincite.domain.errors import ExtraNotInstalled
+from pincite.domain.evidence import Relation
+from pincite.domain.markdown import (
+    ANSWER_HEADING,
+    CONFLICTS_HEADING,
+    GAPS_HEADING,
+    LEADS_HEADING,
+    NO_ANSWER,
+    PARTIAL_ANSWER,
+    SEARCHED_HEADING,
+    constraints_text,
+    day,
+    linkable,
+    one_line,
+)
+from pincite.domain.page import Document
+from pincite.domain.report import Reference, Report, ReportStatus, Sentence
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+    from docx.text.paragraph import Paragraph
+
+INSTALL = "pip install 'pincite[docx]'"
+
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_NOTES_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.endnotes+xml"
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+class DocxExporter:
+    """The report for Word and its kin."""
+
+    media_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+    def __init__(self) -> None:
+        try:
+            import docx
+        except ImportError as error:
+            raise ExtraNotInstalled("Word files need python-docx", hint=f"Run: {INSTALL}") from error
+        self._new = docx.Document
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The `.docx` file."""
+        return _File(self._new(), report).bytes()
+
+
+class _File:
+    """One file in the making; remembers which references have their endnote already."""
+
+    def __init__(self, word: "WordDocument", report: Report) -> None:
+        self._word = word
+        self._report = report
+        self._noted: set[int] = set()
+
+    def bytes(self) -> bytes:
+        self._prepare()
+        self._head()
+        self._body()
+        self._open_questions()
+        self._evidence()
+        self._notes()
+        out = io.BytesIO()
+        self._word.save(out)
+        return out.getvalue()
+
+    def _prepare(self) -> None:
+        from docx.enum.style import WD_STYLE_TYPE
+        from docx.shared import Pt
+
+        properties = self._word.core_properties
+        properties.title = _text(self._report.title or self._report.question)[:255]
+        properties.author = "Pincite"
+        properties.created = properties.modified = self._report.created_at.replace(tzinfo=None)
+        styles: Any = self._word.styles
+        mark = styles.add_style("endnote reference", WD_STYLE_TYPE.CHARACTER)
+        mark.font.superscript = True
+        note = styles.add_style("endnote text", WD_STYLE_TYPE.PARAGRAPH)
+        note.font.size = Pt(9)
+
+    def _head(self) -> None:
+        report = self._report
+        self._word.add_heading(_text(report.title or report.question), 0)
+        if report.title and one_line(report.title) != one_line(report.question):
+            self._word.add_paragraph(_text(report.question), style="Subtitle")
+        limits = constraints_text(report.constraints)
+        self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), limits)))))
+        if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
+            self._word.add_paragraph(NO_ANSWER.replace("**", ""))
+        elif report.status is ReportStatus.PARTIAL:
+            self._word.add_paragraph(PARTIAL_ANSWER.strip("*"))
+
+    def _body(self) -> None:
+        report = self._report
+        if report.summary.sentences:
+            self._word.add_heading(ANSWER_HEADING, 1)
+            self._paragraph(report.summary.sentences)
+        for section in report.sections:
+            self._word.add_heading(_text(section.heading), 1)
+            self._paragraph(section.sentences)
+        known = {reference.n for reference in report.references}
+        if report.conflicts:
+            self._word.add_heading(CONFLICTS_HEADING, 1)
+        for conflict in report.conflicts:
+            self._word.add_paragraph("These statements exclude each other:")
+            for side in conflict.sides:
+                paragraph = self._word.add_paragraph(_text(side.statement), style="List Bullet")
+                numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
+                self._marks(paragraph, sorted(numbers))
+
+    def _open_questions(self) -> None:
+        report = self._report
+        if report.gaps:
+            insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+            self._word.add_heading(SEARCHED_HEADING if insufficient else GAPS_HEADING, 1)
+        for gap in report.gaps:
+            what = " – ".join(filter(None, (gap.sub_question, gap.reason)))
+            searched = f" (searched for: {'; '.join(gap.queries)})" if gap.queries else ""
+            self._word.add_paragraph(_text(what + searched), style="List Bullet")
+        if report.leads:
+            self._word.add_heading(LEADS_HEADING, 1)
+        for lead in report.leads:
+            self._word.add_paragraph(_text(f"{lead.title} ({lead.reason}) {lead.url}"), style="List Bullet")
+
+    def _evidence(self) -> None:
+        if not self._report.claims:
+            return
+        self._word.add_heading("Evidence", 1)
+        for claim in self._report.claims:
+            self._word.add_paragraph().add_run(_text(claim.text)).bold = True
+            for item in claim.evidence:
+                says = "says otherwise" if item.relation is Relation.CONTRADICTS else claim.verdict
+                number = f"[{item.reference_n}] " if item.reference_n else ""
+                where = f"{number}{item.url}, characters {item.start}–{item.end} of {item.document_id}, {says}"
+                self._word.add_paragraph(_text(item.quote), style="Intense Quote")
+                self._word.add_paragraph(_text(where))
+
+    def _paragraph(self, sentences: Iterable[Sentence]) -> None:
+        paragraph = self._word.add_paragraph()
+        for sentence in sentences:
+            paragraph.add_run(_text(sentence.text))
+            self._marks(paragraph, sentence.references)
+            paragraph.add_run(" ")
+
+    def _marks(self, paragraph: "Paragraph", numbers: Iterable[int]) -> None:
+        for index, n in enumerate(numbers):
+            comma = f"<w:r>{_STYLE}<w:t>,</w:t></w:r>" if index else ""  # or 1 and 2 would read as 12
+            _append(paragraph, comma + (_cross_reference(n) if n in self._noted else _note_mark(n)))
+            self._noted.add(n)
+
+    def _notes(self) -> None:
+        """The endnotes part, and the setting that numbers them 1, 2, 3 as the report does."""
+        if not self._report.references:
+            return
+        from docx.opc.constants import RELATIONSHIP_TYPE
+        from docx.opc.packuri import PackURI
+        from docx.opc.part import Part
+
+        part = Part(PackURI("/word/endnotes.xml"), _NOTES_TYPE, b"", self._word.part.package)
+        notes = "".join(
+            _note(reference, part.relate_to(reference.url, RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
+            if linkable(reference.url)
+            else _note(reference, None)
+            for reference in self._report.references
+        )
+        xml = f'<w:endnotes xmlns:w="{_WORD}" xmlns:r="{_LINKS}">{_SEPARATORS}{notes}</w:endnotes>'
+        part._blob = xml.encode()  # noqa: SLF001  # the part is ours; the library has no class for endnotes
+        self._word.part.relate_to(part, RELATIONSHIP_TYPE.ENDNOTES)
+        for section in self._word.sections:
+            _prepend(section._sectPr, '<w:endnotePr><w:numFmt w:val="decimal"/></w:endnotePr>')  # noqa: SLF001
+
+
+_SEPARATORS = (
+    '<w:endnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:endnote>'
+    '<w:endnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:endnote>'
+)
+_STYLE = '<w:rPr><w:rStyle w:val="endnotereference"/></w:rPr>'
+
+
+def _note_mark(n: int) -> str:
+    bookmark = f'w:id="{n}" w:name="_Ref{n:09}"'
+    return (
+        f'<w:bookmarkStart {bookmark}/><w:r>{_STYLE}<w:endnoteReference w:id="{n}"/></w:r><w:bookmarkEnd w:id="{n}"/>'
+    )
+
+
+def _cross_reference(n: int) -> str:
+    """A link to the note's mark. A NOTEREF field would renumber itself, but not every reader shows one."""
+    return f'<w:hyperlink w:anchor="_Ref{n:09}"><w:r>{_STYLE}<w:t>{n}</w:t></w:r></w:hyperlink>'
+
+
+def _note(reference: Reference, link: str | None) -> str:
+    dated = f"published {day(reference.published_at)}" if reference.published_at else ""
+    head = ", ".join(filter(None, (reference.title, reference.author, dated)))
+    tail = "; ".join(filter(None, (f"accessed {day(reference.accessed_at)}", reference.note, reference.snapshot_id)))
+    address = _run(reference.url)
+    if link is not None:
+        address = f'<w:hyperlink r:id="{link}">{address}</w:hyperlink>'
+    return (
+        f'<w:endnote w:id="{reference.n}"><w:p><w:pPr><w:pStyle w:val="endnotetext"/></w:pPr>'
+        f"<w:r>{_STYLE}<w:endnoteRef/></w:r>{_run(f' {head}. ')}{address}{_run(f' ({tail})')}</w:p></w:endnote>"
+    )
+
+
+def _run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{xml_escape(_padded(text))}</w:t></w:r>'
+
+
+def _padded(text: str) -> str:
+    """`_text` that keeps the space a run begins or ends with."""
+    return f"{' ' if text[:1] == ' ' else ''}{_text(text)}{' ' if text[-1:] == ' ' else ''}"
+
+
+def _text(text: str) -> str:
+    return _NO_XML.sub("", one_line(text))
+
+
+def _append(paragraph: "Paragraph", xml: str) -> None:
+    for element in _parsed(xml):
+        paragraph._p.append(element)  # noqa: SLF001  # the library has no call for endnotes
+
+
+def _prepend(parent: Any, xml: str) -> None:
+    for element in _parsed(xml):
+        parent.insert(0, element)
+
+
+def _parsed(xml: str) -> list[Any]:
+    from docx.oxml.parser import parse_xml
+
+    return list(parse_xml(f'<w:root xmlns:w="{_WORD}">{xml}</w:root>'))

@@ -1,0 +1,79 @@
+"""`pincite serve` and `pincite keys`: the HTTP API and who may use it."""
+
+import importlib
+from typing import Annotated, Any
+
+import typer
+
+from pincite.domain.errors import ExtraNotInstalled
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import guarded, note, print_json, print_text
+
+INSTALL = "pip install 'pincite[server]'"
+
+keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Interface. Others than loopback need an API key.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8787,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Serve the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
+
+    def job() -> None:
+        try:
+            importlib.import_module("uvicorn")
+            importlib.import_module("fastapi")
+        except ImportError as error:
+            raise ExtraNotInstalled("the server needs FastAPI and uvicorn", hint=f"Run: {INSTALL}") from error
+        note(f"Serving on http://{host}:{port} (/docs tells how). Ctrl-C stops; runs can be resumed.")
+        _serving().serve(host, port, home)
+
+    guarded(job, as_json=as_json)
+
+
+@keys_app.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="What to call it.")],
+    scope: Annotated[str | None, typer.Option(help="Whose runs and pages it opens; by default its own name.")] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Make an API key and print it, once."""
+    secret: str = guarded(lambda: _serving().key_ring(home).create(name, scope), as_json=as_json)
+    if as_json:
+        print_json({"name": name, "scope": scope or name, "key": secret})
+        return
+    print_text(secret)
+    note("This is the only time the key is shown.")
+
+
+@keys_app.command("list")
+def list_keys(home: options.Home = None, as_json: options.Json = False) -> None:
+    """List the keys by name; never the keys themselves."""
+    keys: Any = guarded(lambda: _serving().key_ring(home).all(), as_json=as_json)
+    if as_json:
+        shown = ("name", "scope", "created_at", "revoked_at")
+        print_json([{name: getattr(key, name) for name in shown} for key in keys])
+        return
+    for key in keys:
+        print_text(f"{key.name}  scope {key.scope}  made {key.created_at}  {'revoked' if key.revoked_at else 'active'}")
+    if not keys:
+        print_text("No keys.")
+
+
+@keys_app.command("revoke")
+def revoke(
+    name: Annotated[str, typer.Argument(help="Its name.")], home: options.Home = None, as_json: options.Json = False
+) -> None:
+    """Make a key open nothing any more."""
+    guarded(lambda: _serving().key_ring(home).revoke(name), as_json=as_json)
+    if as_json:
+        print_json({"revoked": name})
+
+
+def _serving() -> Any:
+    """The server's own surface, by name: surfaces don't import each other, and it is heavy."""
+    return importlib.import_module("pincite.surfaces.http.serving")

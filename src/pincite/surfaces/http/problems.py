@@ -1,0 +1,110 @@
+"""Errors as HTTP: problem documents, or the shape of the service a drop-in path stands for.
+
+Source: RFC 9457, Problem Details for HTTP APIs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, PinciteError, TooLarge, Unauthorized
+from pincite.surfaces.outcomes import http_status
+
+Shape = Callable[[PinciteError, int], Mapping[str, Any]]
+
+_BY_STATUS: dict[int, type[PinciteError]] = {
+    401: Unauthorized,
+    404: NotFound,
+    405: NotFound,
+    409: Conflict,
+    413: TooLarge,
+}
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of `app` in the shape its path calls for."""
+    app.add_exception_handler(PinciteError, _pincite)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def answer(
+    request: Request, error: PinciteError, status: int | None = None, pointers: list[dict[str, str]] | None = None
+) -> JSONResponse:
+    """The response that tells `error` to the caller of `request`."""
+    code = http_status(error) if status is None else status
+    headers = {}
+    if error.retry_after_s is not None:
+        headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
+    if code == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    shape = _shape_of(request.url.path)
+    if shape is not None:
+        code = 400 if code == 422 else code  # none of those services tells the two apart
+        return JSONResponse(dict(shape(error, code)), code, headers)
+    body: dict[str, Any] = {
+        "type": f"urn:pincite:error:{error.code}",
+        "title": error.code.replace("_", " ").capitalize(),
+        "status": code,
+        "detail": error.message,
+        **error.as_dict(),
+        "request_id": getattr(request.state, "request_id", ""),
+    }
+    if pointers:
+        body["errors"] = pointers
+    return JSONResponse(body, code, headers, media_type="application/problem+json")
+
+
+async def _pincite(request: Request, error: Exception) -> JSONResponse:
+    return answer(request, error if isinstance(error, PinciteError) else Internal(str(error)))
+
+
+async def _validation(request: Request, error: Exception) -> JSONResponse:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    pointers = [
+        {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": item["msg"]} for item in found
+    ]
+    first = pointers[0] if pointers else {"pointer": "/", "detail": "not understood"}
+    return answer(request, InvalidInput(f"{first['pointer']}: {first['detail']}", reason="bad_body"), 422, pointers)
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
+    return answer(request, kind(str(getattr(error, "detail", error))), status)
+
+
+async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    return answer(request, Internal("something went wrong here; the log has the trace"), 500)
+
+
+def _tavily(error: PinciteError, status: int) -> Mapping[str, Any]:
+    return {"detail": {"error": error.message}}
+
+
+def _firecrawl(error: PinciteError, status: int) -> Mapping[str, Any]:
+    return {"success": False, "error": error.message, "code": error.code}
+
+
+def _openai(error: PinciteError, status: int) -> Mapping[str, Any]:
+    kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+    kind = kinds.get(status, "invalid_request_error" if status < 500 else "server_error")
+    return {"error": {"message": error.message, "type": kind, "param": None, "code": error.reason}}
+
+
+_SHAPES: tuple[tuple[str, Shape], ...] = (
+    ("/tavily/", _tavily),
+    ("/v2/", _firecrawl),
+    ("/v1/chat/completions", _openai),
+    ("/v1/models", _openai),
+    ("/v1/responses", _openai),
+)
+
+
+def _shape_of(path: str) -> Shape | None:
+    return next((shape for prefix, shape in _SHAPES if path.startswith(prefix)), None)

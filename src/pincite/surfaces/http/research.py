@@ -1,0 +1,243 @@
+"""Research as runs: start, follow, read, stop, go on. A run outlives the connection that started it."""
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+import anyio
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import AliasChoices, Field
+
+from pincite.domain.codec import to_json
+from pincite.domain.errors import Conflict, InvalidInput, PinciteError
+from pincite.domain.events import Event
+from pincite.engine import Engine
+from pincite.exports.codec import event_json, report_json
+from pincite.ports import RunRecord
+from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.tools import Limits, Scope
+
+router = APIRouter(prefix="/v1/research", tags=["research"])
+
+HEARTBEAT_S = 15.0
+MAX_WAIT_S = 50.0
+MAX_REMEMBERED_KEYS = 10_000
+
+FORMATS = {
+    "json": "application/json",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "csl.json": "application/vnd.citationstyles.csl+json",
+    "bib": "application/x-bibtex; charset=utf-8",
+    "ris": "application/x-research-info-systems; charset=utf-8",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "pdf": "application/pdf",
+}
+
+
+class ResearchBody(Limits):
+    """A question with its limits; `query` and `input` are other names of `question`."""
+
+    question: str = Field(validation_alias=AliasChoices("question", "query", "input"), max_length=20_000)
+    urls: tuple[str, ...] = Field((), max_length=100)
+    profile: Literal["quick", "standard", "thorough", "offline"] | None = None
+
+
+class Remembered:
+    """Idempotency keys of this process, newest kept: the body's hash and the run it started."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
+
+    def find(self, scope: str, key: str, body: str) -> str | None:
+        """The run started with this key. Errors: Conflict (with another body)."""
+        known = self._known.get((scope, key))
+        if known is None:
+            return None
+        if known[0] != body:
+            raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
+        return known[1]
+
+    def keep(self, scope: str, key: str, body: str, run_id: str) -> None:
+        """Remember what the key started."""
+        self._known[(scope, key)] = (body, run_id)
+        while len(self._known) > MAX_REMEMBERED_KEYS:
+            self._known.popitem(last=False)
+
+
+@router.post("", status_code=202)
+async def start(
+    body: ResearchBody,
+    request: Request,
+    response: Response,
+    scope: Scope,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> dict[str, Any]:
+    """Start a run; follow `Location`."""
+    service = service_of(request)
+    engine = await service.engine(scope, body.profile)
+    remembered: Remembered = request.app.state.remembered
+    digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+    run_id = remembered.find(scope, idempotency_key, digest) if idempotency_key else None
+    if run_id is None:
+        run_id = await engine.start(body.question, urls=body.urls, constraints=body.constraints())
+        service.work_on(engine, run_id)
+        if idempotency_key:
+            remembered.keep(scope, idempotency_key, digest, run_id)
+    response.headers["Location"] = f"/v1/research/{run_id}"
+    return run_json((await engine.view(run_id)).record)
+
+
+@router.get("")
+async def list_runs(request: Request, scope: Scope, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> dict[str, Any]:
+    """The newest runs first."""
+    engine = await service_of(request).engine(scope)
+    return {"runs": [run_json(record) for record in await engine.runs(limit)]}
+
+
+@router.get("/{run_id}")
+async def show(
+    run_id: str, request: Request, scope: Scope, wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0
+) -> dict[str, Any]:
+    """Where the run stands; with `wait`, as soon as it has ended or after so many seconds."""
+    service = service_of(request)
+    engine = await service.engine(scope)
+    await engine.view(run_id)
+    with anyio.move_on_after(wait):
+        await ended(service, run_id)
+    return run_json((await engine.view(run_id)).record)
+
+
+@router.get("/{run_id}/events")
+async def events(
+    run_id: str,
+    request: Request,
+    scope: Scope,
+    last_event_id: Annotated[str | None, Header()] = None,
+    starting_after: Annotated[int, Query(ge=0)] = 0,
+) -> StreamingResponse:
+    """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
+    service = service_of(request)
+    engine = await service.engine(scope)
+    await engine.view(run_id)
+    after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else starting_after
+    return StreamingResponse(
+        _stream(service, engine, run_id, after),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+@router.get("/{run_id}/report")
+async def report(run_id: str, request: Request, scope: Scope, format: str = "json") -> Response:  # noqa: A002
+    """The report in any format of docs/exports.md."""
+    engine = await service_of(request).engine(scope)
+    if format not in FORMATS:
+        raise InvalidInput(f"there is no format {format!r}", hint=f"Known: {', '.join(FORMATS)}.")
+    data = await engine.export(await engine.report(run_id), format)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{run_id}.{format}"',
+        "Content-Security-Policy": "sandbox",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(data, media_type=FORMATS[format], headers=headers)
+
+
+@router.get("/{run_id}/claims")
+async def claims(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """The claims with verdicts and quotes."""
+    engine = await service_of(request).engine(scope)
+    return {"claims": report_json(await engine.report(run_id))["claims"]}
+
+
+@router.get("/{run_id}/sources")
+async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """The references and what was found but not read."""
+    engine = await service_of(request).engine(scope)
+    found = report_json(await engine.report(run_id))
+    return {"references": found["references"], "leads": found["leads"]}
+
+
+@router.post("/{run_id}/cancel", status_code=202)
+async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """Stop the run; what was paid for is kept."""
+    service = service_of(request)
+    engine = await service.engine(scope)
+    await engine.view(run_id)
+    if service.stop(run_id):
+        with anyio.move_on_after(5):
+            await ended(service, run_id)
+    else:
+        await engine.cancel(run_id)
+    return run_json((await engine.view(run_id)).record)
+
+
+@router.post("/{run_id}/resume", status_code=202)
+async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """Go on with a run that was stopped or broken off; finished calls are not made again."""
+    service = service_of(request)
+    engine = await service.engine(scope)
+    record = (await engine.view(run_id)).record
+    if service.busy_with(run_id):
+        raise Conflict(f"{run_id} is running")
+    service.work_on(engine, run_id)
+    return run_json(record)
+
+
+@router.delete("/{run_id}", status_code=204)
+async def delete(run_id: str, request: Request, scope: Scope) -> None:
+    """Forget the run and what only it used."""
+    engine = await service_of(request).engine(scope)
+    await engine.delete(run_id)
+
+
+def run_json(record: RunRecord) -> dict[str, Any]:
+    """A run as it is sent."""
+    return {
+        "id": record.run_id,
+        "status": str(record.status),
+        "question": record.question,
+        "created_at": to_json(record.created_at, outside=True),
+        "updated_at": to_json(record.updated_at, outside=True),
+        "reason": record.reason,
+        "usage": to_json(record.usage, outside=True),
+    }
+
+
+async def ended(service: Service, run_id: str) -> None:
+    """Return when nobody here works on the run (any more)."""
+    while True:
+        news = service.news(run_id)
+        if not service.busy_with(run_id):
+            return
+        with anyio.move_on_after(HEARTBEAT_S):
+            await news.wait()
+
+
+async def _stream(service: Service, engine: Engine, run_id: str, after: int) -> AsyncIterator[str]:
+    last = after
+    while True:
+        news = service.news(run_id)
+        busy = service.busy_with(run_id)
+        try:
+            view = await engine.view(run_id)
+        except PinciteError:
+            return  # deleted while somebody followed it
+        for event in view.events:
+            if event.seq > last:
+                last = event.seq
+                yield _sse(event)
+        if not busy:
+            return
+        with anyio.move_on_after(HEARTBEAT_S) as waiting:
+            await news.wait()
+        if waiting.cancelled_caught:
+            yield ": still running\n\n"
+
+
+def _sse(event: Event) -> str:
+    return f"id: {event.seq}\nevent: {event.type}\ndata: {json.dumps(event_json(event), ensure_ascii=False)}\n\n"

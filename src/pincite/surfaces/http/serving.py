@@ -1,0 +1,50 @@
+"""Running the server: the binding is vetted, engines are made from the settings of the home."""
+
+from pathlib import Path
+
+from pincite.domain.errors import Conflict
+from pincite.engine import Engine
+from pincite.settings import load_settings
+from pincite.surfaces.http.identity import KeyRing
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_DRAIN_S = 5
+
+
+def serve(host: str, port: int, home: Path | None) -> None:
+    """Serve until interrupted; running research is stopped, saved and resumable.
+
+    Errors:
+        Conflict: a public interface without an API key. InvalidSetting, StorageUnavailable.
+    """
+    import uvicorn
+
+    from pincite.surfaces.http.app import create_app
+
+    keys = key_ring(home)
+    vet_binding(host, keys)
+
+    def open_engine(scope: str, profile: str | None) -> Engine:
+        return Engine.from_settings(home=home, scope=scope, profile=profile)
+
+    app = create_app(open_engine, keys, hosts=() if keys.active else LOOPBACK)
+    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
+
+
+def key_ring(home: Path | None) -> KeyRing:
+    """The API keys of the home. Errors: InvalidSetting, StorageUnavailable."""
+    return KeyRing(load_settings({"home": home}).home)
+
+
+def vet_binding(host: str, keys: KeyRing) -> None:
+    """Refuse to open a server to other machines that asks for no key.
+
+    Errors:
+        Conflict: a public interface without an API key.
+    """
+    if host not in LOOPBACK and not keys.active:
+        raise Conflict(
+            f"binding {host} would let anybody use this server",
+            reason="public_without_keys",
+            hint="Make a key first: pincite keys create NAME",
+        )

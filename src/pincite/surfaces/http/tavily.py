@@ -1,0 +1,150 @@
+"""The shapes of Tavily: `POST /tavily/search` and `/tavily/extract`, for its clients with another base URL.
+
+`api_base_url="http://HOST:PORT/tavily"`. Fields that this server has no use for are ignored.
+"""
+
+import secrets
+import time
+from datetime import UTC, date, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any, Literal
+
+import anyio
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+
+from pincite.domain.errors import InvalidInput, PinciteError
+from pincite.domain.page import FetchRequest
+from pincite.domain.page_markdown import document_markdown
+from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic
+from pincite.engine import Engine
+from pincite.surfaces.http.service import scope_of, service_of
+
+router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
+
+MAX_URLS = 20
+_PARALLEL = 5
+_WINDOWS = {"day": 1, "week": 7, "month": 31, "year": 366, "d": 1, "w": 7, "m": 31, "y": 366}
+
+
+class SearchBody(BaseModel):
+    """What Tavily's clients send."""
+
+    query: str = Field(min_length=1)
+    api_key: str | None = None
+    search_depth: str = "basic"
+    topic: Literal["general", "news", "finance"] = "general"
+    max_results: int = Field(5, ge=0, le=20)
+    time_range: Literal["day", "week", "month", "year", "d", "w", "m", "y"] | None = None
+    start_date: date | None = None
+    end_date: date | None = None
+    include_domains: tuple[str, ...] | None = None
+    exclude_domains: tuple[str, ...] | None = None
+    include_answer: bool | str = False
+    include_raw_content: bool | str = False
+
+
+class ExtractBody(BaseModel):
+    """What Tavily's clients send."""
+
+    urls: str | tuple[str, ...]
+    api_key: str | None = None
+    format: Literal["markdown", "text"] = "markdown"
+    timeout: float | None = Field(None, gt=0, le=60)
+
+
+@router.post("/search")
+async def search(body: SearchBody, request: Request) -> dict[str, Any]:
+    """Results as Tavily words them. There is no answer: a provider's answer is not evidence."""
+    started = time.monotonic()
+    engine = await _engine(request, body.api_key)
+    since = body.start_date
+    if since is None and body.time_range:
+        since = (datetime.now(UTC) - timedelta(days=_WINDOWS[body.time_range])).date()
+    query = Query(
+        body.query,
+        max(body.max_results, 1),
+        Constraints(
+            include_domains=body.include_domains or (),
+            exclude_domains=body.exclude_domains or (),
+            since=since,
+            until=body.end_date,
+        ),
+        topic=Topic.NEWS if body.topic == "news" else Topic.GENERAL,
+        depth=Depth.ADVANCED if body.search_depth == "advanced" else Depth.BASIC,
+        include_answer=bool(body.include_answer),
+    )
+    found = await engine.search(query)
+    results = [_result(result) for result in found.results[: body.max_results]]
+    if body.include_raw_content:
+        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None)
+        for result in results:
+            page = pages[str(result["url"])]
+            result["raw_content"] = None if isinstance(page, PinciteError) else page
+    return {
+        "query": body.query,
+        "answer": found.answer if body.include_answer else None,
+        "images": [],
+        "results": results,
+        "follow_up_questions": None,
+        "response_time": round(time.monotonic() - started, 2),
+        "request_id": secrets.token_hex(16),
+    }
+
+
+@router.post("/extract")
+async def extract(body: ExtractBody, request: Request) -> dict[str, Any]:
+    """The text of pages; one that can't be read is listed, not raised."""
+    started = time.monotonic()
+    engine = await _engine(request, body.api_key)
+    urls = [body.urls] if isinstance(body.urls, str) else list(dict.fromkeys(body.urls))
+    if not 1 <= len(urls) <= MAX_URLS:
+        raise InvalidInput(f"urls: 1 to {MAX_URLS} at a time", reason="too_many_urls")
+    pages = await _pages(engine, urls, body.format, body.timeout)
+    read = {url: page for url, page in pages.items() if not isinstance(page, PinciteError)}
+    failed = {url: page for url, page in pages.items() if isinstance(page, PinciteError)}
+    return {
+        "results": [
+            {"url": url, "raw_content": read[url], "images": [], "favicon": None} for url in urls if url in read
+        ],
+        "failed_results": [{"url": url, "error": failed[url].message} for url in urls if url in failed],
+        "response_time": round(time.monotonic() - started, 2),
+        "request_id": secrets.token_hex(16),
+    }
+
+
+async def _engine(request: Request, key_in_body: str | None) -> Engine:
+    service = service_of(request)
+    header = request.headers.get("authorization")
+    scope = service.keys.scope_of(key_in_body) if key_in_body and not header else scope_of(request)
+    return await service.engine(scope)
+
+
+async def _pages(engine: Engine, urls: list[str], form: str, timeout_s: float | None) -> dict[str, str | PinciteError]:
+    slots = anyio.CapacityLimiter(_PARALLEL)
+    found: dict[str, str | PinciteError] = {}
+
+    async def read(url: str) -> None:
+        async with slots:
+            try:
+                document = (await engine.fetch(FetchRequest(url, deadline_s=timeout_s or 30.0))).document
+                found[url] = document.text if form == "text" else document_markdown(document)
+            except PinciteError as error:
+                found[url] = error
+
+    async with anyio.create_task_group() as tasks:
+        for url in urls:
+            tasks.start_soon(read, url)
+    return found
+
+
+def _result(result: SearchResult) -> dict[str, Any]:
+    dated = {"published_date": format_datetime(result.published_at)} if result.published_at else {}
+    return {
+        "title": result.title,
+        "url": result.url,
+        "content": result.snippet,
+        "score": round(1 / (1 + 0.1 * (result.rank - 1)), 4),
+        "raw_content": None,
+        **dated,
+    }
