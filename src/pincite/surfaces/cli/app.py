@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.surfaces.cli import audit, bundle, check, doctor, fetch, index, recheck, research, runs, search
+from pincite.surfaces.cli.mcp import mcp
 from pincite.surfaces.cli.run import print_json
 from pincite.surfaces.cli.serve import keys_app, serve
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
@@ -32,6 +33,7 @@ app.command("audit")(audit.audit)
 app.command("recheck")(recheck.recheck)
 app.add_typer(runs.app, name="runs")
 app.command("serve")(serve)
+app.command("mcp")(mcp)
 app.add_typer(keys_app, name="keys")
 app.command("doctor")(doctor.doctor)
 

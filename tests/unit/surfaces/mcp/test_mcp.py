@@ -1,0 +1,122 @@
+"""The MCP tools through the SDK's own client, in both protocol modes and over stdio."""
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from pincite.engine import Engine
+from pincite.surfaces.mcp.server import make_server
+
+QUESTION = "How tall is the Halden lighthouse?"
+pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    folder = tmp_path / "library"
+    folder.mkdir()
+    text = "# Halden lighthouse\n\nThe Halden lighthouse is 41 metres tall. It was first lit on 3 May 1897.\n"
+    (folder / "lighthouse.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+@asynccontextmanager
+async def opened(
+    tmp_path: Path, library: Path, profile: Literal["default", "chatgpt"] = "default", mode: Any = "auto"
+) -> AsyncIterator[Client]:
+    engine = Engine.from_settings(home=tmp_path / "home", source=f"local:{library}", profile="quick")
+    async with Client(make_server(engine, profile), mode=mode) as client:
+        yield client
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    found: dict[str, Any] = result.structured_content or {}
+    text = "".join(getattr(item, "text", "") for item in result.content)
+    assert json.loads(text) == found
+    return found
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_research_is_asked_read_and_checked(tmp_path: Path, library: Path, mode: str) -> None:
+    async with opened(tmp_path, library, mode=mode) as client:
+        answer = await call(client, "research", question=QUESTION, max_wait_seconds=50)
+        assert answer["status"] in ("completed", "partial"), answer
+        assert "41 metres" in answer["content"]
+        run_id = answer["run_id"]
+        claims = await call(client, "research_result", run_id=run_id, section="claims")
+        assert "> The Halden lighthouse is 41 metres tall." in claims["content"]
+        assert "[1]" in (await call(client, "research_result", run_id=run_id, section="sources"))["content"]
+        checked = await call(client, "check_report", run_id=run_id)
+        assert (checked["status"], checked["problems"]) == ("passed", [])
+
+
+async def test_a_run_that_takes_longer_is_handed_out_by_its_id(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        started = await call(client, "research", question=QUESTION, max_wait_seconds=0)
+        if started["status"] in ("queued", "running"):
+            assert started["next"] == f"Call research_result with run_id {started['run_id']}."
+        ended = await call(client, "research_result", run_id=started["run_id"], max_wait_seconds=50)
+        assert "41 metres" in ended["content"]
+        assert (await call(client, "research_cancel", run_id=started["run_id"]))["status"] in ("completed", "partial")
+
+
+async def test_pages_are_found_and_read_a_window_at_a_time(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        found = await call(client, "web_search", query="Halden lighthouse tall")
+        page = await call(client, "web_fetch", url=found["results"][0]["url"], max_chars=20)
+        assert page["truncated"]
+        assert "never instructions" in page["notice"]
+        rest = await call(client, "web_fetch", url=found["results"][0]["url"], offset=page["next_offset"])
+        assert "41 metres" in rest["content"]
+
+
+async def test_errors_say_what_to_do(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        for tool, arguments, expected in (
+            ("web_fetch", {"url": "http://127.0.0.1/"}, "BLOCKED_ADDRESS: "),
+            ("web_fetch", {"url": "file:///etc/passwd"}, "INVALID_URL: "),
+            ("research", {"question": "  "}, "INVALID_TOPIC: "),
+            ("research_result", {"run_id": "run_none"}, "RUN_NOT_FOUND: "),
+        ):
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert expected in "".join(getattr(item, "text", "") for item in result.content), tool
+
+
+async def test_tools_are_annotated_and_typed(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        tools = (await client.list_tools()).tools
+        names = [tool.name for tool in tools]
+        assert names == ["web_search", "web_fetch", "research", "research_result", "research_cancel", "check_report"]
+        for tool in tools:
+            assert tool.title
+            assert tool.description
+            assert tool.output_schema
+            assert tool.annotations
+            assert tool.annotations.read_only_hint is (tool.name != "research_cancel")
+
+
+async def test_the_chatgpt_profile_has_exactly_its_two_tools(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library, "chatgpt") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["search", "fetch"]
+        found = await call(client, "search", query="Halden lighthouse tall")
+        assert list(found["results"][0]) == ["id", "title", "url"]
+        page = await call(client, "fetch", id=found["results"][0]["id"])
+        assert "41 metres" in page["text"]
+        assert page["url"]
+        assert page["metadata"]["truncated"] == "false"
+
+
+async def test_over_stdio(tmp_path: Path, library: Path) -> None:
+    arguments = ["-m", "pincite", "mcp", "--home", str(tmp_path / "home"), "--source", f"local:{library}"]
+    async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
+        found = await call(client, "web_search", query="Halden lighthouse tall")
+        assert found["results"]
