@@ -29,7 +29,7 @@ from pincite.runtime.lease import LEASE_S, with_lease
 from pincite.runtime.worker import this_worker
 from pincite.settings import Settings, load_settings
 from pincite.urls.masking import mask_all
-from pincite.wiring import Parts, frozen_settings, open_parts, thawed_settings
+from pincite.wiring import CacheCleared, CacheStats, Parts, frozen_settings, open_parts, thawed_settings
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
@@ -289,6 +289,16 @@ class Engine:
         wanted = await self._resolve(run_id)
         await self._parts.runs.delete(wanted)
         return wanted
+
+    # ---- what is kept for a while ----
+
+    async def cache_stats(self) -> CacheStats:
+        """What the cache and the captured pages take up."""
+        return await self._parts.cache_stats()
+
+    async def clear_cache(self) -> CacheCleared:
+        """Empty the cache and forget the captures that no run refers to; what went. Runs and reports stay whole."""
+        return await self._parts.clear_cache()
 
     async def _resolve(self, run_id: str) -> str:
         if run_id != "last":

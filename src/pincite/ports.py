@@ -332,6 +332,17 @@ class Entry:
     validators: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """What a cache holds of one scope, and what came of asking it since it was opened."""
+
+    entries: int
+    size_bytes: int
+    hits: int = 0
+    misses: int = 0
+    evicted: int = 0
+
+
 class Cache(Protocol):
     """A bounded store of bytes by namespace, scope and key."""
 

@@ -8,7 +8,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -17,7 +16,7 @@ import anyio.to_thread
 
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.ids import sha256_hex
-from pincite.ports import Clock, Entry
+from pincite.ports import CacheCounts, Clock, Entry
 from pincite.storage import failures
 
 T = TypeVar("T")
@@ -37,17 +36,6 @@ CREATE TABLE IF NOT EXISTS leases (
   scope TEXT NOT NULL, namespace TEXT NOT NULL, key TEXT NOT NULL, until REAL NOT NULL,
   PRIMARY KEY (scope, namespace, key)) WITHOUT ROWID;
 """
-
-
-@dataclass(frozen=True, slots=True)
-class CacheCounts:
-    """What a cache holds, and what came of asking it since it was opened."""
-
-    entries: int
-    size_bytes: int
-    hits: int
-    misses: int
-    evicted: int
 
 
 class SqliteCache:

@@ -182,6 +182,23 @@ class Database:
         with _our_errors(), self._writer.connect() as connection, connection.begin():
             migrations.migrate(connection, self._clock)
 
+    async def shrink(self) -> None:
+        """Give the space of deleted rows back to the disk (SQLite; PostgreSQL does it by itself).
+
+        Errors: Locked, StorageUnavailable.
+        """
+        if not self.is_shared:
+            await anyio.to_thread.run_sync(self._shrink_now, limiter=self._writing)
+
+    def _shrink_now(self) -> None:
+        with _our_errors(), self._writer.connect() as connection:
+            raw = connection.connection.cursor()
+            try:
+                raw.execute("PRAGMA incremental_vacuum").fetchall()
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                raw.close()
+
     def close_now(self) -> None:
         """Close every connection."""
         self._reader.dispose()
@@ -251,6 +268,8 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
     def _prepare(raw: sqlite3.Connection, _record: object) -> None:
         raw.isolation_level = None  # transactions are begun below, not by the driver's guess
         raw.execute("PRAGMA secure_delete = ON" if writes else "PRAGMA query_only = ON")
+        if writes:
+            raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts for a new file; lets `shrink` give space back
         if writes and raw.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             raw.execute("PRAGMA journal_mode = WAL")
 

@@ -94,7 +94,13 @@ class ScopedStorage:
             removed += gone
             if not gone:
                 break
+        if removed:
+            await self._database.shrink()
         return removed
+
+    async def captured_bytes(self) -> int:
+        """What the stored pages and documents of the scope take up, compressed."""
+        return await self._database.read(self._scope, stored_bytes)
 
     async def delete_everything(self) -> int:
         """Remove every row of the scope; how many went."""

@@ -5,7 +5,7 @@ from typing import Any, Final
 from sqlalchemy import func
 
 from pincite.domain.ids import sha256_hex
-from pincite.ports import Clock, Entry
+from pincite.ports import CacheCounts, Clock, Entry
 from pincite.storage.database import Database, Transaction
 from pincite.storage.schema import cache_entries, cache_leases
 
@@ -57,6 +57,15 @@ class SqlCache:
     async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
         """Whether the caller may compute this key now, among all workers."""
         return await self._database.write(self._scope, lambda tx: _lease(tx, namespace, key, ttl_s), durable=False)
+
+    async def counts(self) -> CacheCounts:
+        """What it holds."""
+        entries, size_bytes = await self._database.read(self._scope, lambda tx: (_entries(tx), _size(tx)))
+        return CacheCounts(entries, size_bytes)
+
+    async def clear(self) -> int:
+        """Remove everything of the scope; the number of entries removed."""
+        return await self._database.write(self._scope, lambda tx: tx.change(tx.delete(cache_entries)))
 
     async def prune(self) -> int:
         """Remove what is past its time, then the least recently used above the bound; how many went."""
@@ -116,6 +125,11 @@ def _lease(tx: Transaction, namespace: str, key: str, ttl_s: float) -> bool:
 
 def _size(tx: Transaction) -> int:
     row = tx.first(tx.select(cache_entries, func.coalesce(func.sum(cache_entries.c.size_bytes), 0).label("total")))
+    return 0 if row is None else int(row.total)
+
+
+def _entries(tx: Transaction) -> int:
+    row = tx.first(tx.select(cache_entries, func.count().label("total")))
     return 0 if row is None else int(row.total)
 
 

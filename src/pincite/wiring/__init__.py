@@ -5,7 +5,16 @@
 """
 
 from pincite.wiring.checking import bundle_of_run, check_stored_report
-from pincite.wiring.parts import Parts, open_parts
+from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
 from pincite.wiring.run_settings import frozen_settings, thawed_settings
 
-__all__ = ["Parts", "bundle_of_run", "check_stored_report", "frozen_settings", "open_parts", "thawed_settings"]
+__all__ = [
+    "CacheCleared",
+    "CacheStats",
+    "Parts",
+    "bundle_of_run",
+    "check_stored_report",
+    "frozen_settings",
+    "open_parts",
+    "thawed_settings",
+]

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
 from pincite.domain.library import IndexReport
 from pincite.domain.plan import Task
-from pincite.ports import Cache, DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search
+from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.settings import Settings
@@ -32,14 +33,38 @@ if TYPE_CHECKING:
     from pincite.research.service import ResearchService
     from pincite.search.service import SearchService
     from pincite.search.spending import Purse
+    from pincite.storage.cache import SqliteCache
     from pincite.storage.service import ScopedStorage
+    from pincite.storage.shared_cache import SqlCache
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """Cached answers and pages, and the captures behind runs and reports, compressed."""
+
+    entries: int
+    size_bytes: int
+    captured_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCleared:
+    """Cache entries and unused captures that were removed."""
+
+    entries: int
+    captures: int
 
 
 class Parts:
     """What an engine works with. Services are built on first use and closed with the engine."""
 
     def __init__(
-        self, settings: Settings, storage: "ScopedStorage", clock: SystemClock, kept: KeptOpen, cache: Cache
+        self,
+        settings: Settings,
+        storage: "ScopedStorage",
+        clock: SystemClock,
+        kept: KeptOpen,
+        cache: "SqliteCache | SqlCache",
     ) -> None:
         self.settings = settings
         self.clock = clock
@@ -149,6 +174,15 @@ class Parts:
         sink.topic_hash = topic
         return sink
 
+    async def cache_stats(self) -> CacheStats:
+        """What is kept for a while."""
+        held = await self._cache.counts()
+        return CacheStats(held.entries, held.size_bytes, await self._storage.captured_bytes())
+
+    async def clear_cache(self) -> CacheCleared:
+        """Empty the cache, forget captures that no run refers to, and give the space back."""
+        return CacheCleared(await self._cache.clear(), await self._storage.prune(max_bytes=0))
+
     def exporter(self, format_: str) -> Exporter:
         """The exporter of that format. Errors: InvalidInput, ExtraNotInstalled."""
         made: Exporter = load(EXPORTERS, format_, "format")()
@@ -256,7 +290,9 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
 
 @asynccontextmanager
-async def _cache(storage: "ScopedStorage", settings: Settings, clock: SystemClock) -> AsyncIterator[Cache]:
+async def _cache(
+    storage: "ScopedStorage", settings: Settings, clock: SystemClock
+) -> "AsyncIterator[SqliteCache | SqlCache]":
     from pincite.storage.cache import opened_cache
 
     shared = storage.cache()
