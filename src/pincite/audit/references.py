@@ -120,7 +120,7 @@ def _entry(lines: list[Line], index: int, *, inside: bool) -> tuple[ListedRefere
         end < len(lines)
         and lines[end].text.strip()
         and _match(lines[end].text, inside=False) is None
-        and (lines[end].text[:2].isspace() or _only_url(lines[end].text))
+        and (key.isdigit() or lines[end].text[:2].isspace() or _only_url(lines[end].text))
         and not _ANY_HEADING.match(lines[end].text)
         and not (inside and (_NUMBERED.match(lines[end].text) or _BULLET.match(lines[end].text)))
     ):

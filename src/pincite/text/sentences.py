@@ -28,7 +28,7 @@ _CANDIDATE = re.compile(
 )
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘«/—–]+\Z")
 _WORD_LOOK_BACK = 40
-_LINE_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})\Z")
+_LINE_NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-zA-Z]|[ivxIVX]{1,4})\Z")
 
 # Titles and the like: followed by a name or number, they never end a sentence.
 _NEVER_LAST = frozenset(

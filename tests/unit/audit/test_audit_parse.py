@@ -101,6 +101,17 @@ def test_a_heading_about_sources_without_a_list_is_text() -> None:
     assert [s.claim for s in parsed.sentences if not s.heading] == ["The water comes from two springs in the hills."]
 
 
+def test_an_entry_runs_on_to_the_blank_line() -> None:
+    text = (
+        "It rose [1]. It fell [2].\n\n## References\n\n[1] 20.4. Wind\n<https://one.com/a>\naccessed 2026-11-13\n\n"
+        "[2] Water\n<https://two.com/b>\naccessed 2026-11-13\n"
+    )
+    assert [(r.key, r.url) for r in parse_report(text).references] == [
+        ("1", "https://one.com/a"),
+        ("2", "https://two.com/b"),
+    ]
+
+
 def test_dois_become_urls() -> None:
     parsed = parse_report("It rose [1].\n\nReferences\n\n[1] Smith. Wind. doi:10.1000/xyz123.\n")
     assert parsed.references[0].url == "https://doi.org/10.1000/xyz123"

@@ -31,6 +31,7 @@ def cut(text: str) -> list[str]:
         ["Das ist z.B. richtig.", "Der Rest nicht."],
         ["It was version 2.", "Later came 3."],
         ["**Bold ends here.**", "Plain goes on."],
+        ["25.1.2. Recovering space takes time.", "It is slow."],
     ],
 )
 def test_sentences_of_one_paragraph(parts: list[str]) -> None:
