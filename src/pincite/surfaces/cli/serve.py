@@ -28,8 +28,10 @@ def serve(
             importlib.import_module("fastapi")
         except ImportError as error:
             raise ExtraNotInstalled("the server needs FastAPI and uvicorn", hint=f"Run: {INSTALL}") from error
+        serving = _serving()
+        serving.vet_binding(host, serving.key_ring(home))
         note(f"Serving on http://{host}:{port} (/docs tells how). Ctrl-C stops; runs can be resumed.")
-        _serving().serve(host, port, home)
+        serving.serve(host, port, home)
 
     guarded(job, as_json=as_json)
 

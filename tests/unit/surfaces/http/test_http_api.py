@@ -16,6 +16,7 @@ import uvicorn
 
 from pincite.domain.errors import Conflict, leaves
 from pincite.engine import Engine
+from pincite.surfaces.cli.app import run
 from pincite.surfaces.http.app import MAX_BODY_BYTES, create_app
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.serving import vet_binding
@@ -300,3 +301,23 @@ def test_openai_s_client(server: str) -> None:
     with pytest.raises(openai.BadRequestError, match="one answer") as refused:
         client.chat.completions.create(model="pincite-quick", messages=asked, n=2)
     assert json.loads(refused.value.response.text)["error"]["param"] is None
+
+
+def test_the_command_refuses_before_it_says_that_it_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--host", "0.0.0.0", "--home", str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert "pincite keys create" in shown
+    assert "Serving" not in shown
+
+
+def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = ["--home", str(tmp_path)]
+    assert run(["keys", "create", "one", *home]) == 0
+    secret = capsys.readouterr().out.strip()
+    assert KeyRing(tmp_path).scope_of(secret) == "one"
+    assert run(["keys", "revoke", "one", *home]) == 0
+    assert run(["keys", "list", *home]) == 0
+    listed = capsys.readouterr().out
+    assert "revoked" in listed
+    assert secret not in listed
+    assert run(["keys", "revoke", "one", *home]) == 2
