@@ -56,7 +56,9 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         pages = fuse(query, filtered, made.intent, now)
         dropped["duplicate"] += sum(len(answer.results) for answer in filtered) - len(pages)
         ranked = tuple(page.result for page in pages)
-    relevant = drop_irrelevant(query, ranked, quality, dropped)
+    # A local library ranks whole passages; its short snippets say less than it knows.
+    known = all(result.provider == "local" for result in ranked)
+    relevant = tuple(ranked) if known else drop_irrelevant(query, ranked, quality, dropped)
     results = cap_and_rank(query, relevant, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
     notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)

@@ -20,12 +20,15 @@ from pincite.research.extractive.shelf import Shelf
 MIN_COVERAGE = 0.36
 """Below this share of the question's weight the best passage is about something else (docs/research.md)."""
 _KEEP_OF_BEST = 0.6
+_COVERAGE_OF_BEST = 0.45
 _SAME = 0.72
 _CLAIMS_ALONE = 24
 _CLAIMS_PER_PART = 8
 _PER_PASSAGE = 4
 _ON_PREMISE = 3
 _TERM_WORDS = 8
+_PAGES = 10
+_COVERAGE_ELSEWHERE = 0.3
 
 
 class ExtractiveAnalyst:
@@ -76,13 +79,14 @@ class ExtractiveAnalyst:
     ) -> tuple[Claim, ...]:
         furniture = is_repeated_furniture([item.passage for item in scored])
         floor = max(item.score for item in scored) * _KEEP_OF_BEST
+        least = max(item.coverage for item in scored) * _COVERAGE_OF_BEST
         chosen: list[tuple[Scored, Claim]] = []
         per_passage: Counter[int] = Counter()
         used: set[tuple[str, int]] = set()
         for item in scored:
             if len(chosen) >= limit:
                 break
-            if item.score < floor:
+            if item.score < floor or item.coverage < least:
                 continue
             if item.passage.text(item.statement.span) in furniture or per_passage[id(item.passage)] >= _PER_PASSAGE:
                 continue
@@ -94,6 +98,15 @@ class ExtractiveAnalyst:
             used |= told
             per_passage[id(item.passage)] += 1
             chosen.append((item, corroborated(claim, progress.pages)))
+        cited = {item.passage.url for item, _ in chosen}
+        for item in _best_of_other_pages(scored, cited)[: max(_PAGES - len(cited), 0)]:
+            claim = make_claim(item, self._shelf.page(item.passage.url), sub_question.text)
+            if (
+                claim is not None
+                and used.isdisjoint(_told(claim))
+                and not any(_same(item, other) for other, _ in chosen)
+            ):
+                chosen.append((item, claim))
         return tuple(claim for _, claim in chosen)
 
 
@@ -106,6 +119,16 @@ def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], froze
     if exact and not together and not missing:
         return tuple(ask.exact), together
     return missing, together
+
+
+def _best_of_other_pages(scored: Sequence[Scored], cited: set[str]) -> list[Scored]:
+    """The best statement of each page not cited yet, as far as it covers enough: an answer may need several pages."""
+    least = max(item.coverage for item in scored) * _COVERAGE_ELSEWHERE
+    best: dict[str, Scored] = {}
+    for item in scored:
+        if item.passage.url not in cited and item.coverage >= least:
+            best.setdefault(item.passage.url, item)
+    return list(best.values())
 
 
 def _told(claim: Claim) -> set[tuple[str, int]]:

@@ -10,7 +10,7 @@ from pincite.domain.evidence import Claim, ClaimType, Evidence
 from pincite.domain.ids import claim_id
 from pincite.domain.page import BlockKind
 from pincite.domain.plan import ReadPage
-from pincite.research.extractive.passages import MAX_HEAD_CHARS, Passage, Span, heading_text
+from pincite.research.extractive.passages import HEADING_NUMBER, MAX_HEAD_CHARS, Passage, Span, heading_text
 from pincite.research.extractive.scoring import Scored
 
 MAX_CLAIM_CHARS = 520
@@ -19,30 +19,31 @@ _NEEDS_REFERENT = re.compile(
     r"(?:it|its|this|that|these|those|they|their|he|his|she|her|such|here|there|both|either|neither|one|another|"
     r"the\s+(?:former|latter|same|default|defaults|value|option|parameter|setting|argument|function|method|command|"
     r"following|above|result|first|second|third|other|previous))\b",
-    re.I,
+    re.IGNORECASE,
 )
 _CONTINUES = re.compile(
     r"(?:however|therefore|thus|otherwise|in\s+this\s+case|in\s+that\s+case|in\s+addition|moreover|furthermore|hence|"
     r"also|instead|then|similarly|likewise|consequently|nevertheless|for\s+(?:example|instance)|note\s+that|but|and|so)\b,?\s*",
-    re.I,
+    re.IGNORECASE,
 )
 _BARE = re.compile(
     r"(?:default|optional|required|must|can|may|should|if|when|by\s+default|defaults?\s+to|same\s+as|new\s+in|changed\s+in|"
     r"added\s+in|removed\s+in|deprecated|available|returns?|raises?|specifies|sets?|controls?|requires?)\b",
-    re.I,
+    re.IGNORECASE,
 )
 _ESTIMATE = re.compile(
-    r"\b(?:about|approximately|roughly|around|estimated?|probably|likely|typically|nearly|almost|on\s+average)\b", re.I
+    r"\b(?:about|approximately|roughly|around|estimated?|probably|likely|typically|nearly|almost|on\s+average)\b",
+    re.IGNORECASE,
 )
 _OPINION = re.compile(
     r"\b(?:I|we)\s+(?:think|believe|feel|recommend|suggest)\b|\b(?:arguably|in\s+my\s+opinion|best|worst|better|should|"
     r"recommended|unfortunately|fortunately)\b",
-    re.I,
+    re.IGNORECASE,
 )
 _CONDITIONAL = re.compile(
-    r"\b(?:may|might|could|possibly|perhaps|can\s+be|sometimes|appears?\s+to|seems?\s+to)\b", re.I
+    r"\b(?:may|might|could|possibly|perhaps|can\s+be|sometimes|appears?\s+to|seems?\s+to)\b", re.IGNORECASE
 )
-_POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.I)
+_POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
 _FRAGMENT_CHARS = 90
 _MORE_PAGES = 2
 _DISTINCT_CHARS = 40
@@ -147,9 +148,21 @@ def _with_referent(scored: Scored, text: str) -> list[Span] | None:
         adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
         if adjacent and len(words) + len(text) <= MAX_CLAIM_CHARS and _stands_alone(words):
             return [before.span]
-    if passage.section and heading_text(passage).strip():
-        return [passage.section[-1]]
-    return None
+    heading = _heading_span(passage)
+    return None if heading is None else [heading]
+
+
+def _heading_span(passage: Passage) -> Span | None:
+    """The heading that says what this is about, without its number; a bare "DESCRIPTION" gives way to the top one."""
+    if not passage.section or not heading_text(passage).strip():
+        return None
+    span = passage.section[-1]
+    text = passage.text(span)
+    if len(passage.section) > 1 and (text.isupper() or len(text.split()) == 1):
+        span = passage.section[0]
+        text = passage.text(span)
+    number = HEADING_NUMBER.match(text)
+    return Span(span.start + number.end(), span.end) if number and number.end() < len(text) else span
 
 
 def _stands_alone(text: str) -> bool:
@@ -178,6 +191,8 @@ def _join(passage: Passage, spans: list[Span]) -> str:
 def _tidy(text: str) -> str:
     """One line without list marks in front and with an end mark."""
     cleaned = re.sub(r"^[\-–—•*·]\s+", "", text).strip(" |")
+    if cleaned.endswith((".)", ".”", '."', "?)", "!)")):
+        return cleaned
     if cleaned[-1:].isalnum() or cleaned[-1:] in ")%]”\"'’":
         return cleaned + "."
     return cleaned[:-1].rstrip() + "." if cleaned[-1:] in ":;,—–" else cleaned

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Gap, Progress, SubQuestion, Task
+from pincite.research.extractive.passages import HEADING_NUMBER
 
 ANSWER_SENTENCES = 3
 OTHERWISE = "The page says otherwise: "
@@ -98,5 +99,5 @@ def _reading_order(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
 
 
 def _short(title: str) -> str:
-    line = " ".join(title.split())
+    line = HEADING_NUMBER.sub("", " ".join(title.split()), count=1)
     return line if len(line) <= _HEADING_CHARS else line[: _HEADING_CHARS - 1].rsplit(" ", 1)[0] + "…"

@@ -98,7 +98,7 @@ class _Cutter:
             self._add(block, start)
             return
         self._close()
-        self.head, self.head_open, self.lead = Span(start, start + len(block.text)), True, None
+        self.head, self.head_open, self.lead = (Span(start, start + len(block.text)), True, None)
         self._add(block, start)
 
     def _body(self, block: Block, start: int) -> None:
@@ -172,6 +172,10 @@ def heading_text(passage: Passage) -> str:
     return passage.text(passage.section[-1]) if passage.section else passage.title
 
 
+HEADING_NUMBER = re.compile(
+    r"\s*(?:(?:Appendix|Chapter|Part|Section)\s+[\dA-Z]+\.?|(?:\d+|[A-Z])(?:\.\d+)*\.)\s+(?=\S)"
+)
+"""The number of a heading, as in 13.3.4. or Appendix K."""
 _SUBJECT = re.compile(r"^\W*(?:[\d.]+\s+)?(?P<name>\S+(?:\s\S+)?)\s*(?:\s[—–-]\s|:\s|\(|\s\|\s)")
 
 
