@@ -11,6 +11,7 @@ a page listed for the question. `--remove-gold` asks each answerable question ag
 
 import argparse
 import json
+import os
 import re
 import shutil
 import statistics
@@ -128,14 +129,19 @@ def library_of(sites: Path, config: Path, work: Path) -> Path:
         folder = host.split(".")[0]
         lines += ["", "[[folders]]", f'path = "{folder}"', f'base_url = "http://{host}/"']
         root = Path(site["root"].replace("$SITES", str(sites)))
-        for page in sorted(root.rglob("*.html")) if not (target / folder).exists() else ():
-            if not page.is_file():
-                continue
+        for page in pages_below(root) if not (target / folder).exists() else ():
             copy = target / folder / page.relative_to(root)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(page, copy)
     (target / "pincite-library.toml").write_text("\n".join(lines) + "\n")
     return target
+
+
+def pages_below(root: Path) -> list[Path]:
+    """The HTML files of a site; packages link folders from elsewhere in the package."""
+    walked = os.walk(root, followlinks=True)
+    files = [Path(folder) / name for folder, _, names in walked for name in names if name.endswith(".html")]
+    return sorted(file for file in files if file.is_file())
 
 
 def qa_library(folder: Path, work: Path) -> Path:
