@@ -59,14 +59,14 @@ def _denial(progress: Progress) -> VerifiedClaim | None:
 def _answer(
     parts: Sequence[SubQuestion], by_part: dict[str, list[VerifiedClaim]], denial: VerifiedClaim | None
 ) -> list[VerifiedClaim]:
-    """What denies the premise, then the best claim of each part in turn, then the second, up to three sentences."""
+    """What denies the premise, then the best claim of each part in turn, then the next, up to three sentences."""
     chosen: list[VerifiedClaim] = [] if denial is None else [denial]
-    depth = max((len(items) for items in by_part.values()), default=0)
-    for turn in range(min(depth, ANSWER_SENTENCES)):
+    for _turn in range(ANSWER_SENTENCES):
         for part in parts:
-            items = by_part[part.sub_question_id]
-            if turn < len(items) and len(chosen) < ANSWER_SENTENCES and items[turn] not in chosen:
-                chosen.append(items[turn])
+            said = {item.claim.text for item in chosen}
+            fresh = next((item for item in by_part[part.sub_question_id] if item.claim.text not in said), None)
+            if fresh is not None and len(chosen) < ANSWER_SENTENCES:
+                chosen.append(fresh)
     return chosen
 
 

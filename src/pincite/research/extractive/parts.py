@@ -12,6 +12,9 @@ _LAST_AND = re.compile(r"\s+(?:and|or)\s+", re.I)
 _SECOND_QUESTION = re.compile(
     r"[,;]?\s+and\s+(?=(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b)", re.I
 )
+_POINTS_BACK = re.compile(
+    r"\b(?:it|its|them|they|their|that|this|these|those)\b(?=\W*$|\W+(?:in|on|for|at|by)\b)", re.I
+)
 _PAIR = (
     re.compile(r"\bdifferences?\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)(?:\s+(?:in|for|when|with)\b.*)?\??$", re.I),
     re.compile(r"\bcompare\s+(?P<a>.+?)\s+(?:and|with|to)\s+(?P<b>.+?)\??$", re.I),
@@ -66,6 +69,9 @@ def _items(text: str) -> list[str]:
 
 def _joined(text: str) -> tuple[str, ...]:
     pieces = [piece.strip(" ,;") for piece in _SECOND_QUESTION.split(text)]
+    # "..., and what does VACUUM have to do with it?" can't be understood, nor searched, without what "it" is.
+    first = pieces[0].rstrip("?.! ")
+    pieces = [first, *(f"{first}: {piece}" if _POINTS_BACK.search(piece) else piece for piece in pieces[1:])]
     if len(pieces) < 2 or any(len(key_terms(piece)) < 2 for piece in pieces):
         return ()
     return tuple(pieces)

@@ -8,12 +8,12 @@ from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.feedback import feedback_queries
 from pincite.research.extractive.parts import item_of, split_question
-from pincite.research.extractive.questions import Ask, read_question
+from pincite.research.extractive.questions import Ask, frame_terms, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.state import query_key
 from pincite.text.normalise import fold
-from pincite.text.tokens import is_stop, words
+from pincite.text.tokens import is_stop, stem, words
 
 MIN_QUERIES = 3
 _MAX_QUERY_WORDS = 24
@@ -104,6 +104,9 @@ def _wordings(part: str) -> list[str]:
         wordings.append([*ask.names, *_content_words(item)])
         wordings.append(_content_words(item))
     wordings.append(_without_names(content, ask))
+    frame = frame_terms(ask.text)
+    if frame:
+        wordings.append([word for word in content if stem(word.lower()) not in frame])
     if ask.identifiers:
         wordings.append([*ask.identifiers, *ask.names])
     texts = [" ".join(dict.fromkeys(words_)) for words_ in wordings if words_]

@@ -65,6 +65,12 @@ _LIMIT = re.compile(
     r"up\s+to)\b",
     re.I,
 )
+_FRAME_VERB = re.compile(
+    r"\b(?i:do|does|did|can|could|should|would|will|must|may|might)\b\W+(?:[\w'’.\-]+\W+){1,5}?"
+    r"(?P<verb>[a-z]+)\s+(?=(?:which|whether|what|how|when|where|who|whose)\b)"
+)
+"""The verb before an indirect question ("how does X decide which ..."): it asks, the pages say it in other words."""
+_FRAME_EMPHASIS = 0.1
 _STEM_EMPHASIS = 0.35
 _PART_EMPHASIS = 0.3
 _NAME = re.compile(r"(?:[A-Z][\w'’.\-]*)(?:\s+(?:(?:of|the|de|von|van|der|da|and)\s+)?[A-Z0-9][\w'’.\-]*)*")
@@ -102,6 +108,9 @@ def read_question(text: str) -> Ask:
     for piece, weight in ((item, 1.0), (plain, _STEM_EMPHASIS if item != plain else 1.0)):
         for term in key_terms(_DEFAULT.sub(" ", _ASKING.sub(" ", piece))):
             weights.setdefault(term, weight)
+    for term in frame_terms(plain):
+        if term in weights and len(weights) > 2:
+            weights[term] *= _FRAME_EMPHASIS
     if not weights:
         weights = dict.fromkeys(key_terms(plain), 1.0)
     terms = tuple(weights)[:MAX_TERMS]
@@ -119,6 +128,11 @@ def read_question(text: str) -> Ask:
         exact=tuple(word for word in identifiers if is_exact(word)),
         names=names_in(plain),
     )
+
+
+def frame_terms(text: str) -> frozenset[str]:
+    """Stems of the verbs that only introduce what is asked."""
+    return frozenset(term for match in _FRAME_VERB.finditer(text) for term in key_terms(match["verb"]))
 
 
 def _answer_type(text: str) -> str:

@@ -1,0 +1,37 @@
+import pytest
+
+from pincite.research.extractive.parts import item_of, split_question
+from pincite.research.extractive.questions import frame_terms, read_question
+
+
+def test_a_second_question_that_points_back_keeps_what_it_points_at() -> None:
+    parts = split_question("How does the scheduler choose the next job, and what does the weight have to do with it?")
+    assert parts == (
+        "How does the scheduler choose the next job",
+        "How does the scheduler choose the next job: what does the weight have to do with it?",
+    )
+    assert item_of(parts[1]) == "what does the weight have to do with it?"
+
+
+def test_a_second_question_that_stands_alone_is_left_alone() -> None:
+    parts = split_question("Who wrote the parser and when was the first release published?")
+    assert parts == ("Who wrote the parser", "when was the first release published?")
+
+
+@pytest.mark.parametrize(
+    ("question", "verbs"),
+    [
+        ("How does the server decide which rows are sent?", {"decid"}),
+        ("Can a client choose when the cache is emptied?", {"choos"}),
+        ("Which rows does the server send?", set()),
+        ("How does the kernel schedule threads?", set()),
+    ],
+)
+def test_the_verb_before_an_indirect_question_only_asks(question: str, verbs: set[str]) -> None:
+    assert frame_terms(question) == verbs
+
+
+def test_a_verb_that_only_asks_counts_little() -> None:
+    ask = read_question("How does the server decide which rows are sent?")
+    weight = dict(zip(ask.terms, ask.emphasis, strict=True))
+    assert weight["decid"] < weight["row"]
