@@ -93,6 +93,7 @@ READS: dict[str, Try] = {
     "documents.for_snapshot": lambda bob, kept: bob.documents.for_snapshot(kept.snapshot.snapshot_id, "html", "1"),
     "calls.load": lambda bob, kept: bob.calls(kept.run).load(),
     "calls.spent": lambda bob, kept: bob.calls(kept.run).spent(),
+    "captured_bytes": lambda bob, kept: bob.captured_bytes(),
     "replay": lambda bob, kept: _recorded(bob, kept),
     "events": lambda bob, kept: _followed(bob, kept),
 }
