@@ -146,7 +146,8 @@ def _with_referent(scored: Scored, text: str) -> list[Span] | None:
         before = passage.statements[index - 1]
         words = passage.text(before.span)
         adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
-        if adjacent and len(words) + len(text) <= MAX_CLAIM_CHARS and _stands_alone(words):
+        fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not _POINTER.match(words)
+        if adjacent and fits and _stands_alone(words):
             return [before.span]
     heading = _heading_span(passage)
     return None if heading is None else [heading]

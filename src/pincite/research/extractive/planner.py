@@ -11,6 +11,7 @@ from pincite.research.extractive.parts import item_of, split_question
 from pincite.research.extractive.questions import Ask, frame_terms, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.words import key_terms
 from pincite.research.state import query_key
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, stem, words
@@ -97,7 +98,7 @@ def _heading(part: str) -> str:
 def _wordings(part: str) -> list[str]:
     """Distinct wordings of one part, most complete first: all content words, the item alone, without names."""
     ask = read_question(part)
-    content = _content_words(ask.text)
+    content = [word for word in _content_words(ask.text) if not set(ask.terms).isdisjoint(key_terms(word))]
     wordings = [content]
     item = item_of(part)
     if item != part:

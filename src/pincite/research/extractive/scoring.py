@@ -31,6 +31,10 @@ _TYPED_BASE, _TYPED_FIT = 0.6, 0.65
 _UNTYPED_FIT = 0.2
 _CODE = 0.75
 _POINTER = 0.5
+_SAYING = ("=", "default", "→", "->")
+"""What makes a bare term say something: a signature or an option with its default."""
+_OTHER_TERM = 0.8
+"""A definition of something the question does not name, when the question asks how or why."""
 _FRAGMENT = 0.85
 VARIANT = 0.7
 """What another form of a word is worth."""
@@ -89,10 +93,11 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
     base = _base(entry, page, weighing)
     typed = is_typed(ask)
     learned = _FEEDBACK_WEIGHT * _learned(entry, weighing)
+    prose = 1.0 if passage.head is None or not entry.head.isdisjoint(weighing.weights) else _OTHER_TERM
     own = [frozenset(statement.terms) for statement in passage.statements]
     for index, statement in enumerate(passage.statements):
         text = passage.text(statement.span)
-        if statement.kind is BlockKind.TERM and len(own) > 1 and "(" not in text:
+        if statement.kind is BlockKind.TERM and not any(mark in text for mark in _SAYING):
             continue
         near = _neighbours(own, index) if statement.kind is not BlockKind.TABLE else frozenset()
         coverage = direct = 0.0
@@ -104,7 +109,7 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
         fit = answer_fit(ask, text, passage)
         score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
         score *= 1 + _ORDER_WEIGHT * _order(ask.terms, statement.terms)
-        score *= _TYPED_BASE + _TYPED_FIT * fit if typed else 1 + _UNTYPED_FIT * fit
+        score *= _TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose
         yield Scored(passage, index, score * _shape(statement, text), coverage, fit)
 
 
@@ -120,7 +125,8 @@ def _shape(statement: Statement, text: str) -> float:
 
 def _base(entry: Indexed, page: set[str], weighing: Weighing) -> dict[str, float]:
     """What each term is worth by the surroundings of the passage's statements."""
-    inside = _IN_DEFINITION if entry.passage.head is not None else _IN_PASSAGE
+    defined = entry.passage.head is not None and is_typed(weighing.ask)
+    inside = _IN_DEFINITION if defined else _IN_PASSAGE
     places: tuple[tuple[float, Container[str]], ...] = (
         (_IN_HEAD, entry.head),
         (inside, entry.body),

@@ -1,0 +1,108 @@
+"""How a question is read: kind of answer, parts, terms, premise, identifiers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.domain.evidence import Check, CheckOutcome, Verdict, VerdictStatus
+from pincite.research.extractive.parts import MAX_PARTS, item_of, split_question
+from pincite.research.extractive.premises import denies, premise_of
+from pincite.research.extractive.questions import MAX_TERMS, read_question
+from pincite.research.extractive.words import is_exact, is_identifier, key_terms
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How many wheels has the cart?", "number"),
+        ("How steep is the ramp when it rains?", "number"),
+        ("How does the brake work?", "method"),
+        ("Who built the tower?", "person"),
+        ("When was the tower lit?", "date"),
+        ("Since which release does it fly?", "version"),
+        ("Why does the brake squeal?", "reason"),
+        ("Is the brake on?", "yes_no"),
+        ("What is the difference between oil and grease?", "compare"),
+    ],
+)
+def test_the_earliest_asking_word_gives_the_kind_of_answer(question: str, kind: str) -> None:
+    assert read_question(question).answer_type == kind
+
+
+def test_items_keep_their_stem_which_counts_less() -> None:
+    parts = split_question(
+        "Which limits has the cart: load in tonnes, speed (loaded and empty), and age of the driver?"
+    )
+    assert [item_of(part) for part in parts] == ["load in tonnes", "speed (loaded and empty)", "age of the driver"]
+    ask = read_question(parts[0])
+    weight = dict(zip(ask.terms, ask.emphasis, strict=True))
+    assert weight["tonn"] > weight["cart"]
+
+
+def test_a_second_question_that_leans_on_the_first_keeps_its_words() -> None:
+    first, second = split_question("How does the brake choose which wheels it stops, and what has oil to do with it?")
+    assert first == "How does the brake choose which wheels it stops"
+    assert item_of(second) == "what has oil to do with it?"
+    assert "wheel" in read_question(second).terms
+
+
+def test_words_that_only_ask_are_no_terms() -> None:
+    framed = read_question("How does the brake choose which wheels it stops?")
+    weight = dict(zip(framed.terms, framed.emphasis, strict=True))
+    assert weight.get("choos", 0.0) < weight["wheel"]
+    ask = read_question("How many bolts hold the wheel by default?")
+    assert ask.wants_default
+    assert "default" not in ask.terms
+    assert "mani" not in ask.terms
+
+
+@given(st.text(max_size=3_000))
+def test_any_text_is_read_within_bounds(text: str) -> None:
+    assert len(read_question(text).terms) <= MAX_TERMS
+    assert 1 <= len(split_question(text)) <= MAX_PARTS
+
+
+@pytest.mark.parametrize("word", ["io_method", "--advance", "HTTP/2", "keepAlive", "core.quantumIndex", "zstd"])
+def test_names_of_the_machine_must_be_spelled_like_this(word: str) -> None:
+    assert is_identifier(word)
+    assert is_exact(word)
+
+
+@pytest.mark.parametrize("word", ["wheel", "Tower", "sky", "2026"])
+def test_plain_words_are_no_identifiers(word: str) -> None:
+    assert not is_identifier(word)
+
+
+def test_compound_words_also_give_their_parts() -> None:
+    assert key_terms("max_wheel_count")[1:] == ("max", "wheel", "count")
+
+
+@pytest.mark.parametrize(
+    ("question", "premise"),
+    [
+        ("Since the cart has nine wheels, how do I add one?", "the cart has nine wheels"),
+        ("The cart has nine wheels by law; does that change?", "The cart has nine wheels by law"),
+        ("Why does the cart have nine wheels?", "the cart have nine wheels"),
+        ("How many wheels has the cart?", ""),
+    ],
+)
+def test_what_a_question_takes_for_granted(question: str, premise: str) -> None:
+    assert premise_of(question) == premise
+
+
+def verdict(name: str, detail: str, status: VerdictStatus = VerdictStatus.UNSUPPORTED) -> Verdict:
+    return Verdict(status, checks=(Check(name, CheckOutcome.FAILED, detail),))
+
+
+def test_another_amount_in_the_same_unit_denies() -> None:
+    premise, page = "the cart stops within nine seconds", "Cart brakes. The cart stops within four seconds."
+    assert denies(premise, "The cart stops within four seconds.", page, verdict("numbers", "nine is not there"))
+    assert not denies(premise, "The cart stops within nine seconds.", page, verdict("roles", ""))
+    assert not denies(premise, "The bell rings for four seconds.", "Bells.", verdict("numbers", ""))
+
+
+def test_a_negation_denies_only_plainly() -> None:
+    premise = "the cart repeats a failed stop"
+    found = verdict("negation", "", VerdictStatus.CONTRADICTED)
+    assert denies(premise, "The cart does not repeat a failed stop.", "", found)
+    assert not denies(premise, "If wet, the cart does not repeat a failed stop.", "", found)
