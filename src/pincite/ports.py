@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Event, EventType, Json, RunStatus
@@ -16,9 +16,6 @@ from pincite.domain.library import Name, PageHit, Passage
 from pincite.domain.page import Document, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt, Query, SearchResponse
-
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
 class Clock(Protocol):
