@@ -31,7 +31,8 @@ _KEPT_FORMS = ("<super>", "<fraction>")
 class Folded:
     """Folded text and the way back.
 
-    `pieces` holds only the places where lengths differ: (folded start, folded end, original start, original end).
+    `pieces` holds the places where characters don't map one to one: (folded start, folded end, original start,
+    original end).
     """
 
     text: str
@@ -64,7 +65,7 @@ def _fold_piece(piece: str) -> str:
     if fixed is not None:
         return fixed
     if len(piece) > 1:
-        return unicodedata.normalize("NFC", piece)
+        return unicodedata.normalize("NFC", _fold_piece(piece[0]) + piece[1:])
     if piece.isspace():
         return "\n" if piece in "\u2028\u2029\x85" else " "
     # 10⁶ must not become 106, nor 3½ become 31/2: raised digits and fractions stay as they are.
@@ -91,7 +92,7 @@ def fold(text: str) -> Folded:
         parts.append(text[done:start])
         parts.append(replacement)
         folded_length += start - done
-        if len(replacement) != end - start:
+        if len(replacement) != end - start or (end - start > 1 and replacement != match.group()):
             pieces.append((folded_length, folded_length + len(replacement), start, end))
         folded_length += len(replacement)
         done = end

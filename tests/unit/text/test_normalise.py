@@ -18,6 +18,7 @@ TYPOGRAPHY = st.text(alphabet="ab1 \n“”‘’–—…ﬁ\u00ad\u200b\u00a0�
         ("ﬁne ﬂow", "fine flow"),
         ("12\u00a0km\u2009wide", "12 km wide"),
         ("cafe\u0301", "café"),
+        ("ﬁ\u0301n", "fín"),
         ("ＡＢＣ１２", "ABC12"),
         ("wait…", "wait..."),
         ("CO₂", "CO2"),
@@ -32,6 +33,12 @@ def test_variants_of_the_same_character_fold_together(text: str, folded: str) ->
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_ascii_is_unchanged(text: str) -> None:
     assert fold(text).text == text
+
+
+def test_a_mark_after_a_ligature_belongs_to_the_whole_ligature() -> None:
+    folded = fold("aﬁ\u0301n")
+    assert folded.span(2, 3) == (1, 3)
+    assert folded.span(3, 4) == (3, 4)
 
 
 @given(st.one_of(TYPOGRAPHY, st.text()), st.data())
