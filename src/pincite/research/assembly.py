@@ -1,0 +1,254 @@
+"""What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics. Both writers end here."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.domain.evidence import Evidence, Relation, VerdictStatus, VerifiedClaim
+from pincite.domain.ids import report_id
+from pincite.domain.markdown import render_markdown
+from pincite.domain.plan import Conflict, Gap, Imprint, Progress, ReadPage, Task
+from pincite.domain.report import (
+    PARTIAL_MARK,
+    Metrics,
+    Mode,
+    Reference,
+    RejectedClaim,
+    Report,
+    ReportClaim,
+    ReportConflict,
+    ReportConflictSide,
+    ReportConstraints,
+    ReportEvidence,
+    ReportGap,
+    ReportLead,
+    ReportStatus,
+    Section,
+    Sentence,
+    SentenceKind,
+    Summary,
+    normalize_citation,
+)
+from pincite.urls import mask_url, registrable_domain
+
+_TITLE_CHARS = 140
+_MAX_LEADS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence to print, without its marks, and the verified claims it states."""
+
+    text: str
+    items: tuple[VerifiedClaim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a report will say: the direct answer, then headed sections, and what is missing besides the run's gaps."""
+
+    answer: tuple[Line, ...] = ()
+    sections: tuple[tuple[str, tuple[Line, ...]], ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+    def printed(self) -> Iterable[VerifiedClaim]:
+        """The claims that are stated, in reading order."""
+        lines = [*self.answer, *(line for _, section in self.sections for line in section)]
+        return (item for line in lines for item in line.items)
+
+
+def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content, *, mode: Mode) -> Report:
+    """The report that says `content`; without a sentence that holds it is `insufficient_evidence`."""
+    pages = {page.url: page for page in progress.pages}
+    used = _used(content, progress.conflicts, progress.claims)
+    numbers, references = _number(content, pages)
+    conflicts = _conflicts(progress.conflicts, used, numbers)
+    gaps = _gaps(progress, content)
+    report = Report(
+        run_id=imprint.run_id,
+        report_id=report_id(imprint.run_id, 1),
+        question=task.question.strip(),
+        title=_title(task.question),
+        created_at=imprint.created_at,
+        profile=task.profile,
+        mode=mode,
+        status=_status(content, gaps),
+        summary=Summary(tuple(_sentence(line, numbers) for line in content.answer)),
+        sections=tuple(_section(heading, lines, numbers) for heading, lines in content.sections),
+        claims=tuple(_claim(item, numbers) for item in used.values()),
+        references=references,
+        constraints=_constraints(task),
+        conflicts=conflicts,
+        gaps=gaps,
+        leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason) for lead in progress.leads)[
+            :_MAX_LEADS
+        ],
+        rejected_claims=tuple(_rejected(item) for item in progress.claims if not item.printable),
+        metrics=_metrics(imprint.metrics, progress, references),
+    )
+    return replace(report, markdown=render_markdown(report))
+
+
+def _used(content: Content, conflicts: Sequence[Conflict], claims: Sequence[VerifiedClaim]) -> dict[str, VerifiedClaim]:
+    """The claims that are printed, in order of appearance, then those that only a conflict names."""
+    items = {item.claim.claim_id: item for item in content.printed()}
+    known = {item.claim.claim_id: item for item in claims}
+    for conflict in conflicts:
+        for side in conflict.sides:
+            if side.claim_id in known:
+                items.setdefault(side.claim_id, known[side.claim_id])
+    return items
+
+
+def _number(content: Content, pages: dict[str, ReadPage]) -> tuple[dict[str, int], tuple[Reference, ...]]:
+    """Reference numbers by page in the order of the text, and the list itself."""
+    numbers: dict[str, int] = {}
+    references: list[Reference] = []
+    for item in content.printed():
+        for evidence in _supporting(item):
+            if evidence.url not in numbers:
+                numbers[evidence.url] = len(numbers) + 1
+                references.append(_reference(numbers[evidence.url], pages[evidence.url], evidence))
+    return numbers, tuple(references)
+
+
+def _supporting(item: VerifiedClaim) -> Iterable[Evidence]:
+    return (evidence for evidence in item.claim.evidence if evidence.relation is Relation.SUPPORTS)
+
+
+def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
+    document, snapshot = page.document, page.snapshot
+    longest = max((e for e in (evidence,)), key=lambda e: len(e.quote.text))
+    citation = normalize_citation(
+        page.url, document.title or page.url, snapshot.fetched_at, longest.quote.text, document.published_at
+    )
+    note = "; ".join(part for part in (snapshot.note, "date unknown" if page.undated else "") if part)
+    return Reference(
+        n=n,
+        url=page.url,
+        title=citation.title,
+        accessed_at=snapshot.fetched_at,
+        snapshot_id=snapshot.snapshot_id,
+        excerpt=citation.excerpt,
+        author=document.byline or None,
+        published_at=document.published_at,
+        fetched_url=fetched_url if (fetched_url := mask_url(snapshot.final_url)) != page.url else "",
+        note=note,
+    )
+
+
+def _sentence(line: Line, numbers: dict[str, int]) -> Sentence:
+    text = line.text
+    if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
+        text = f"{text} {PARTIAL_MARK}"
+    marks = tuple(dict.fromkeys(numbers[evidence.url] for item in line.items for evidence in _supporting(item)))
+    return Sentence(text, SentenceKind.CLAIM, tuple(item.claim.claim_id for item in line.items), marks)
+
+
+def _section(heading: str, lines: Sequence[Line], numbers: dict[str, int]) -> Section:
+    sentences = tuple(_sentence(line, numbers) for line in lines)
+    return Section(heading, sentences, tuple(dict.fromkeys(n for s in sentences for n in s.references)))
+
+
+def _report_evidence(evidence: Evidence, numbers: dict[str, int]) -> ReportEvidence:
+    quote = evidence.quote
+    return ReportEvidence(
+        document_id=quote.document_id,
+        snapshot_id=evidence.snapshot_id,
+        body_sha256=evidence.body_sha256,
+        url=evidence.url,
+        quote=quote.text,
+        start=quote.start,
+        end=quote.end,
+        prefix=quote.prefix,
+        suffix=quote.suffix,
+        relation=evidence.relation,
+        fragment_url=evidence.fragment_url,
+        reference_n=numbers.get(evidence.url),
+    )
+
+
+def _claim(item: VerifiedClaim, numbers: dict[str, int]) -> ReportClaim:
+    claim = item.claim
+    return ReportClaim(
+        id=claim.claim_id,
+        text=claim.text,
+        type=claim.type,
+        confidence=claim.confidence,
+        verdict=item.verdict.status,
+        checks=item.checks,
+        evidence=tuple(_report_evidence(evidence, numbers) for evidence in claim.evidence),
+        independent_sources=item.independent_sources,
+    )
+
+
+def _conflicts(
+    conflicts: Sequence[Conflict], used: dict[str, VerifiedClaim], numbers: dict[str, int]
+) -> tuple[ReportConflict, ...]:
+    made = []
+    for conflict in conflicts:
+        sides = tuple(
+            ReportConflictSide(
+                side.statement,
+                side.independent_sources,
+                tuple(_report_evidence(evidence, numbers) for evidence in used[side.claim_id].claim.evidence)
+                if side.claim_id in used
+                else (),
+            )
+            for side in conflict.sides
+        )
+        if conflict.premise:
+            sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
+        ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in used)
+        made.append(ReportConflict(ids, sides))
+    return tuple(made)
+
+
+def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
+    gaps = [*progress.gaps, *content.gaps]
+    if progress.capped_by:
+        gaps.append(
+            Gap("", f"the search ended at its cap on {progress.capped_by}; more may be found with a higher one")
+        )
+    tried = {part.text: tuple(query.text for query in part.queries) for part in progress.plan.sub_questions}
+    return tuple(
+        ReportGap(gap.sub_question, gap.reason, gap.queries or tried.get(gap.sub_question, ())) for gap in gaps
+    )
+
+
+def _status(content: Content, gaps: Sequence[ReportGap]) -> ReportStatus:
+    if not content.answer:
+        return ReportStatus.INSUFFICIENT_EVIDENCE
+    return ReportStatus.PARTIAL if gaps else ReportStatus.COMPLETE
+
+
+def _rejected(item: VerifiedClaim) -> RejectedClaim:
+    return RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons))
+
+
+def _constraints(task: Task) -> ReportConstraints:
+    limits = task.constraints
+    return ReportConstraints(
+        include_domains=limits.include_domains,
+        prefer_domains=limits.prefer_domains,
+        exclude_domains=limits.exclude_domains,
+        per_domain_cap=limits.per_domain_cap,
+        since=None if limits.since is None else limits.since.isoformat(),
+        until=None if limits.until is None else limits.until.isoformat(),
+        language=limits.language,
+    )
+
+
+def _metrics(metrics: Metrics, progress: Progress, references: Sequence[Reference]) -> Metrics:
+    owners = {r.url if r.url.startswith("local:") else registrable_domain(r.url) for r in references}
+    return replace(
+        metrics,
+        sources_count=len(references),
+        domain_diversity=round(len(owners) / len(references), 3) if references else 0.0,
+        claims_checked=len(progress.claims),
+        claims_total=sum(item.printable for item in progress.claims),
+    )
+
+
+def _title(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1].rsplit(" ", 1)[0] + "…"
