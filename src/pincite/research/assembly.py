@@ -1,4 +1,4 @@
-"""What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics. Both writers end here."""
+"""What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
