@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import InsufficientEvidence, InvalidInput, PinciteError, RunNotFound
+from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, PinciteError, RunNotFound
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.ids import new_run_id, topic_hash
 from pincite.domain.library import IndexReport
-from pincite.domain.page import Document, FetchRequest, FetchResult
+from pincite.domain.page import Document, FetchRequest, FetchResult, Snapshot
 from pincite.domain.plan import Task
 from pincite.domain.report import Report, ReportStatus
 from pincite.domain.search import Constraints, Query, SearchResponse
-from pincite.ports import EventSink, RunRecord
+from pincite.ports import CallRecord, EventSink, RunRecord
 from pincite.research.service import vet_question
 from pincite.runtime.lease import LEASE_S, with_lease
 from pincite.runtime.worker import this_worker
@@ -241,9 +241,28 @@ class Engine:
         """
         return await self._execute(await self._resolve(run_id), _teller(on_event))
 
-    async def runs(self, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first."""
-        return await self._parts.runs.list(limit)
+    async def runs(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
+        """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
+        return await self._parts.runs.list(limit, before=before)
+
+    async def run(self, run_id: str) -> RunRecord:
+        """Where a run stands. Errors: RunNotFound."""
+        return await self._parts.runs.get(await self._resolve(run_id))
+
+    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
+        """The stored events of a run numbered above `after`."""
+        return await self._parts.runs.events(run_id, after)
+
+    async def calls(self, run_id: str) -> Sequence[CallRecord]:
+        """Every search, page and model call of a run, with its outcome, latency and bill. Errors: RunNotFound."""
+        return await self._parts.runs.calls((await self.run(run_id)).run_id)
+
+    async def snapshot(self, snapshot_id: str) -> tuple[Snapshot, Document | None]:
+        """A stored capture with what was read out of it. Errors: NotFound."""
+        found = await self._parts.snapshots.get(snapshot_id)
+        if found is None:
+            raise NotFound(f"there is no snapshot {snapshot_id[:80]}")
+        return found, await self._parts.documents.newest_for_snapshot(snapshot_id)
 
     async def view(self, run_id: str) -> RunView:
         """A run with its events and report. Errors: RunNotFound."""

@@ -240,6 +240,10 @@ class DocumentStore(Protocol):
         """What this extractor version read out of that capture, or None."""
         ...
 
+    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+        """What was read last out of that capture, by whichever extractor, or None."""
+        ...
+
 
 class EvidenceSource(Protocol):
     """Stored evidence as `check` reads it: a home, or a bundle. What was tampered with is given as it is."""
@@ -270,6 +274,23 @@ class RunRecord:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """An outside call of a run as its ledger keeps it, without the answer. `tries` counts how often it was made."""
+
+    key: str
+    kind: str
+    request: Json
+    status: str
+    tries: int
+    started_at: datetime
+    settled_at: datetime | None
+    latency_ms: float | None
+    estimate: Usage
+    used: Usage
+    attempts: tuple[ProviderAttempt, ...] = ()
+
+
 class RunStore(Protocol):
     """Runs, their events and reports. Every method sees one scope only."""
 
@@ -281,8 +302,8 @@ class RunStore(Protocol):
         """The run. Errors: RunNotFound."""
         ...
 
-    async def list(self, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first."""
+    async def list(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
+        """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
         ...
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
@@ -313,8 +334,12 @@ class RunStore(Protocol):
         """The newest version, or None."""
         ...
 
-    async def events(self, run_id: str) -> Sequence[Event]:
-        """All events of the run in order."""
+    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
+        """The events of the run numbered above `after`, in order."""
+        ...
+
+    async def calls(self, run_id: str) -> Sequence[CallRecord]:
+        """Every outside call of the run in the order they were first made."""
         ...
 
 

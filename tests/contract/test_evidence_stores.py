@@ -60,5 +60,7 @@ async def test_a_document_comes_back_by_id_and_by_capture(stores: Any) -> None:
     assert await stores.documents.for_snapshot(one.snapshot_id, "html", "3") == first
     assert await stores.documents.for_snapshot(other.snapshot_id, "html", "3") == second
     assert await stores.documents.for_snapshot(one.snapshot_id, "html", "4") is None
+    assert await stores.documents.newest_for_snapshot(other.snapshot_id) == second
+    assert await stores.documents.newest_for_snapshot("snap_0") is None
     found = await stores.documents.get(first.document_id)
     assert found in (first, second)

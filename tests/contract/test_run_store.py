@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import anyio
 import pytest
 
-from pincite.domain.budget import Budget
+from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import Conflict, Locked, RunCancelled, RunFenced, RunNotFound
 from pincite.domain.events import EventType, RunStatus
-from pincite.ports import RunRecord
+from pincite.domain.search import ProviderAttempt
+from pincite.ports import PlannedCall, RunRecord, SettledCall
 from pincite.runtime.lease import with_lease
 from pincite.testing.clock import FrozenClock
 
@@ -45,6 +47,48 @@ async def test_the_newest_runs_come_first(stores: Any, clock: FrozenClock) -> No
         await stores.runs.create(record(clock, f"run_{n}"))
         clock.advance(1)
     assert [run.run_id for run in await stores.runs.list(3)] == ["run_3", "run_2", "run_1"]
+
+
+async def test_pages_of_runs_join_without_gap_or_repetition(stores: Any, clock: FrozenClock) -> None:
+    for n in range(7):
+        await stores.runs.create(record(clock, f"run_{n}"))
+        clock.advance(n % 2)  # pairs made at the same moment
+    seen: list[str] = []
+    before = None
+    while page := await stores.runs.list(2, before=before):
+        seen += (run.run_id for run in page)
+        before = (page[-1].created_at, page[-1].run_id)
+        if page[-1].run_id == "run_3":
+            await stores.runs.delete("run_3")  # a page may go on after a run that is gone
+    assert seen == ["run_6", "run_5", "run_4", "run_3", "run_2", "run_1", "run_0"]
+
+
+async def test_the_calls_of_a_run_tell_what_was_asked_used_and_tried(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 20)
+    assert await stores.runs.calls("run_1") == ()
+    calls = stores.calls(taken)
+    search = PlannedCall("k1", "search", '{"text":"a"}', Usage(searches=1))
+    await calls.reserve(search)
+    tried = (ProviderAttempt("tavily", "ok", 12.5, Decimal("0.008"), "fine"),)
+    await calls.settle(search, SettledCall('{"value":1}', Usage(searches=1), True, False, 14.0, tried))
+    clock.advance(1)
+    await calls.reserve(PlannedCall("k2", "fetch", '{"url":"b"}', Usage(pages=1)))
+    clock.advance(1)
+    await calls.refuse(PlannedCall("k3", "fetch", '{"url":"c"}', Usage(pages=9)), '{"error":{}}')
+    found = await stores.runs.calls("run_1")
+    assert [(call.key, call.kind, call.status, call.tries) for call in found] == [
+        ("k1", "search", "ok", 1),
+        ("k2", "fetch", "reserved", 1),
+        ("k3", "fetch", "refused", 0),
+    ]
+    assert (found[0].request, found[0].latency_ms, found[0].used, found[0].attempts) == (
+        {"text": "a"},
+        14.0,
+        Usage(searches=1),
+        tried,
+    )
+    assert (found[1].estimate, found[1].settled_at, found[2].latency_ms) == (Usage(pages=1), None, None)
 
 
 async def test_one_owner_at_a_time_until_the_lease_ends(stores: Any, clock: FrozenClock) -> None:

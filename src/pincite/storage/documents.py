@@ -32,6 +32,10 @@ class SqlDocumentStore:
         """What this extractor version read out of that capture, or None. Errors: as `get`."""
         return await self._database.read(self._scope, lambda tx: _for_snapshot(tx, snapshot_id, extractor, version))
 
+    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+        """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
+        return await self._database.read(self._scope, lambda tx: _newest(tx, snapshot_id))
+
     def _put(self, tx: Transaction, document: Document, snapshot_id: str, content: bytes) -> None:
         tx.insert_new(
             documents,
@@ -66,6 +70,12 @@ def _for_snapshot(tx: Transaction, snapshot_id: str, extractor: str, version: st
             documents.c.version == version,
         )
     )
+    return None if row is None else _read(tx, row.content_sha256, row.document_id)
+
+
+def _newest(tx: Transaction, snapshot_id: str) -> Document | None:
+    query = tx.select(documents).where(documents.c.snapshot_id == snapshot_id)
+    row = tx.first(query.order_by(documents.c.stored_at.desc(), documents.c.extractor, documents.c.version).limit(1))
     return None if row is None else _read(tx, row.content_sha256, row.document_id)
 
 

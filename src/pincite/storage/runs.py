@@ -3,27 +3,34 @@
 import json
 import zlib
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
+
+from sqlalchemy import and_, or_
 
 from pincite.domain.budget import Budget
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict, Locked, PinciteError, RunFenced, RunNotFound, StorageUnavailable
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.report import Report
-from pincite.ports import Clock, RunRecord
+from pincite.domain.search import ProviderAttempt
+from pincite.ports import CallRecord, Clock, RunRecord
 from pincite.runtime.worker import is_gone
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction
 from pincite.storage.events import read_events
 from pincite.storage.schema import (
     DIMENSIONS,
+    calls,
     citations,
     claims,
     evidence,
     nano_usd,
+    provider_attempts,
     reports,
     runs,
     usage_of,
+    usd,
 )
 
 ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -46,9 +53,9 @@ class SqlRunStore:
         """The run. Errors: RunNotFound."""
         return await self._database.read(self._scope, lambda tx: _record(_row(tx, run_id)))
 
-    async def list(self, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first."""
-        return await self._database.read(self._scope, lambda tx: _newest(tx, limit))
+    async def list(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
+        """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
+        return await self._database.read(self._scope, lambda tx: _newest(tx, limit, before))
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher, until `lease_s` from now. A finished run is opened again.
@@ -91,6 +98,10 @@ class SqlRunStore:
     async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
         """The events of the run numbered above `after`, in order."""
         return await self._database.read(self._scope, lambda tx: read_events(tx, run_id, after))
+
+    async def calls(self, run_id: str) -> Sequence[CallRecord]:
+        """Every outside call of the run in the order they were first made."""
+        return await self._database.read(self._scope, lambda tx: _calls(tx, run_id))
 
     async def delete(self, run_id: str) -> None:
         """Forget the run, its reports, and the captures that nothing else refers to.
@@ -189,9 +200,38 @@ def _row(tx: Transaction, run_id: str) -> Any:  # a row of `runs`
     return row
 
 
-def _newest(tx: Transaction, limit: int) -> Sequence[RunRecord]:
+def _newest(tx: Transaction, limit: int, before: tuple[datetime, str] | None) -> Sequence[RunRecord]:
     query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
+    if before is not None:
+        at, run_id = before
+        same_moment = and_(runs.c.created_at == at, runs.c.run_id < run_id)
+        query = query.where(or_(runs.c.created_at < at, same_moment))
     return tuple(_record(row) for row in tx.run(query))
+
+
+def _calls(tx: Transaction, run_id: str) -> Sequence[CallRecord]:
+    tried: dict[str, list[ProviderAttempt]] = {}
+    attempts = tx.select(provider_attempts).where(provider_attempts.c.run_id == run_id)
+    for row in tx.run(attempts.order_by(provider_attempts.c.attempt, provider_attempts.c.n)):
+        attempt = ProviderAttempt(row.provider, row.outcome, row.latency_ms, usd(row.cost_nanousd), row.detail)
+        tried.setdefault(row.call_key, []).append(attempt)
+    made = tx.select(calls).where(calls.c.run_id == run_id).order_by(calls.c.started_at, calls.c.call_key)
+    return tuple(
+        CallRecord(
+            key=row.call_key,
+            kind=row.kind,
+            request=json.loads(row.request),
+            status=row.status,
+            tries=row.attempts,
+            started_at=row.started_at,
+            settled_at=row.settled_at,
+            latency_ms=row.latency_ms,
+            estimate=usage_of("estimate", row),
+            used=usage_of("used", row),
+            attempts=tuple(tried.get(row.call_key, ())),
+        )
+        for row in tx.run(made)
+    )
 
 
 def _record(row: Any) -> RunRecord:  # a row of `runs`

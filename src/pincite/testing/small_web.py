@@ -205,3 +205,6 @@ class _Documents:
 
     async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
         return None
+
+    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+        return None

@@ -1,9 +1,11 @@
 """Stores in memory, for tests that need no database. They keep the rules of the real ones (one contract suite)."""
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import anyio
 
@@ -12,7 +14,7 @@ from pincite.domain.errors import BudgetExhausted, Conflict, Locked, RunFenced, 
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.page import Document, Snapshot
 from pincite.domain.report import Report
-from pincite.ports import Clock, Entry, PlannedCall, RunRecord, SettledCall
+from pincite.ports import CallRecord, Clock, Entry, PlannedCall, RunRecord, SettledCall
 
 
 @dataclass(slots=True)
@@ -23,6 +25,7 @@ class _Run:
     cancel_requested: bool = False
     reserved: Usage = Usage()
     calls: dict[str, tuple[PlannedCall, SettledCall | None]] = field(default_factory=dict)
+    made: dict[str, tuple[datetime, int]] = field(default_factory=dict)
     events: list[tuple[str, Event]] = field(default_factory=list)
     reports: dict[int, Report] = field(default_factory=dict)
 
@@ -39,7 +42,7 @@ class MemoryStorage:
 
     def calls(self, record: RunRecord) -> "MemoryCallStore":
         """The calls of a run that was taken at `record.epoch`."""
-        return MemoryCallStore(self._runs[record.run_id], record.epoch)
+        return MemoryCallStore(self._runs[record.run_id], record.epoch, self._clock)
 
     async def events(self, record: RunRecord) -> "MemoryEvents":
         """The event sink of a run that was taken."""
@@ -63,10 +66,11 @@ class MemoryRunStore:
         """The run. Errors: RunNotFound."""
         return self._run(run_id).record
 
-    async def list(self, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first."""
-        records = (run.record for run in self._runs.values())
-        return tuple(sorted(records, key=lambda r: (r.created_at, r.run_id), reverse=True)[:limit])
+    async def list(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
+        """The newest runs first, or those after `before` in that order."""
+        records = [run.record for run in self._runs.values()]
+        asked = [r for r in records if before is None or (r.created_at, r.run_id) < before]
+        return tuple(sorted(asked, key=lambda r: (r.created_at, r.run_id), reverse=True)[:limit])
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run. Errors: RunNotFound, Locked."""
@@ -116,6 +120,11 @@ class MemoryRunStore:
         run = self._runs.get(run_id)
         return () if run is None else tuple(event for _, event in run.events if event.seq > after)
 
+    async def calls(self, run_id: str) -> Sequence[CallRecord]:
+        """Every outside call of the run in the order they were first made."""
+        run = self._runs.get(run_id)
+        return () if run is None else tuple(_call(run, *run.calls[key]) for key in run.calls)
+
     async def delete(self, run_id: str) -> None:
         """Forget the run. Errors: RunNotFound, Locked."""
         if self._is_owned(self._run(run_id)):
@@ -138,9 +147,10 @@ class MemoryRunStore:
 class MemoryCallStore:
     """Implements `ports.CallStore`."""
 
-    def __init__(self, run: _Run, epoch: int) -> None:
+    def __init__(self, run: _Run, epoch: int, clock: Clock) -> None:
         self._run = run
         self._epoch = epoch
+        self._clock = clock
 
     async def load(self) -> Mapping[str, str]:
         """Final outcomes by key; interrupted calls are charged."""
@@ -162,11 +172,13 @@ class MemoryCallStore:
         if old is not None and old[1] is None:
             self._charge(old[0])
         run.reserved += call.estimate
+        run.made[call.key] = (self._clock.now(), run.made.get(call.key, (None, 0))[1] + 1)
         run.calls[call.key] = (call, None)
 
     async def refuse(self, call: PlannedCall, outcome: str) -> None:
         """Note a call that was not made. Errors: RunFenced."""
         run = _owned(self._run, self._epoch)
+        run.made.setdefault(call.key, (self._clock.now(), 0))
         run.calls.setdefault(call.key, (call, SettledCall(outcome, Usage(), False, True, 0.0)))
 
     async def settle(self, call: PlannedCall, settled: SettledCall) -> None:
@@ -275,6 +287,11 @@ class MemoryDocumentStore:
         """What this extractor version read out of that capture, or None."""
         return self._documents.get((snapshot_id, extractor, version))
 
+    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+        """What was read last out of that capture, or None."""
+        found = [document for key, document in self._documents.items() if key[0] == snapshot_id]
+        return found[-1] if found else None
+
 
 class MemoryCache:
     """Implements `ports.Cache` without a bound."""
@@ -317,6 +334,24 @@ def asked_above(budget: Budget, taken: Usage, asked: Usage) -> str | None:
         if more and cap is not None and getattr(taken, name) + more > cap:
             return name
     return None
+
+
+def _call(run: _Run, call: PlannedCall, settled: SettledCall | None) -> CallRecord:
+    started_at, tries = run.made[call.key]
+    status = "reserved" if settled is None else "ok" if not settled.failed else "error" if settled.final else "retry"
+    return CallRecord(
+        key=call.key,
+        kind=call.kind,
+        request=json.loads(call.request),
+        status=status if tries else "refused",
+        tries=tries,
+        started_at=started_at,
+        settled_at=None if settled is None or not tries else started_at,
+        latency_ms=None if settled is None or not tries else settled.latency_ms,
+        estimate=call.estimate if tries else Usage(),
+        used=Usage() if settled is None else settled.usage,
+        attempts=() if settled is None else settled.attempts,
+    )
 
 
 def _owned(run: _Run | None, epoch: int) -> _Run:

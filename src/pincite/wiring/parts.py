@@ -13,7 +13,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
 from pincite.domain.library import IndexReport
 from pincite.domain.plan import Task
-from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search
+from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search, SnapshotStore
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.settings import Settings
@@ -70,6 +70,7 @@ class Parts:
         self.clock = clock
         self.runs: RunStore = storage.runs
         self.documents: DocumentStore = storage.documents
+        self.snapshots: SnapshotStore = storage.snapshots
         self._storage = storage
         self._kept = kept
         self._cache = cache

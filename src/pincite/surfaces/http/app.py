@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.domain.errors import InvalidInput, TooLarge, Unauthorized
 from pincite.domain.version import VERSION
-from pincite.surfaces.http import firecrawl, openai, problems, research, tavily, tools
+from pincite.surfaces.http import firecrawl, openai, problems, research, snapshots, tavily, tools
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.service import OpenEngine, open_service
 
@@ -42,7 +42,7 @@ def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] =
     )
     app.state.remembered = research.Remembered()
     problems.install(app)
-    for module in (tools, research, tavily, firecrawl, openai):
+    for module in (tools, research, snapshots, tavily, firecrawl, openai):
         app.include_router(module.router)
 
     @app.get("/healthz", tags=["health"])

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
-from pincite.domain.errors import Conflict, InvalidInput, PinciteError
+from pincite.domain.errors import Conflict, InvalidInput
 from pincite.domain.events import Event
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
@@ -89,7 +89,7 @@ async def start(
         if idempotency_key:
             remembered.keep(scope, idempotency_key, digest, run_id)
     response.headers["Location"] = f"/v1/research/{run_id}"
-    return run_json((await engine.view(run_id)).record)
+    return run_json(await engine.run(run_id))
 
 
 @router.get("")
@@ -106,10 +106,10 @@ async def show(
     """Where the run stands; with `wait`, as soon as it has ended or after so many seconds."""
     service = service_of(request)
     engine = await service.engine(scope)
-    await engine.view(run_id)
+    await engine.run(run_id)
     with anyio.move_on_after(wait):
         await ended(service, run_id)
-    return run_json((await engine.view(run_id)).record)
+    return run_json(await engine.run(run_id))
 
 
 @router.get("/{run_id}/events")
@@ -123,7 +123,7 @@ async def events(
     """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
     service = service_of(request)
     engine = await service.engine(scope)
-    await engine.view(run_id)
+    await engine.run(run_id)
     after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else starting_after
     return StreamingResponse(
         _stream(service, engine, run_id, after),
@@ -162,18 +162,31 @@ async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]
     return {"references": found["references"], "leads": found["leads"]}
 
 
+@router.get("/{run_id}/trace")
+async def trace(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """What the run planned, searched, read and spent: every call with its outcome, latency and bill, every event."""
+    engine = await service_of(request).engine(scope)
+    record = await engine.run(run_id)
+    return {
+        "run": run_json(record),
+        "budget": to_json(record.budget, outside=True),
+        "calls": [to_json(call, outside=True) for call in await engine.calls(run_id)],
+        "events": [event_json(event) for event in await engine.events(run_id)],
+    }
+
+
 @router.post("/{run_id}/cancel", status_code=202)
 async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Stop the run; what was paid for is kept."""
     service = service_of(request)
     engine = await service.engine(scope)
-    await engine.view(run_id)
+    await engine.run(run_id)
     if service.stop(run_id):
         with anyio.move_on_after(5):
             await ended(service, run_id)
     else:
         await engine.cancel(run_id)
-    return run_json((await engine.view(run_id)).record)
+    return run_json(await engine.run(run_id))
 
 
 @router.post("/{run_id}/resume", status_code=202)
@@ -181,7 +194,7 @@ async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Go on with a run that was stopped or broken off; finished calls are not made again."""
     service = service_of(request)
     engine = await service.engine(scope)
-    record = (await engine.view(run_id)).record
+    record = await engine.run(run_id)
     if service.busy_with(run_id):
         raise Conflict(f"{run_id} is running")
     service.work_on(engine, run_id)
@@ -223,14 +236,9 @@ async def _stream(service: Service, engine: Engine, run_id: str, after: int) -> 
     while True:
         news = service.news(run_id)
         busy = service.busy_with(run_id)
-        try:
-            view = await engine.view(run_id)
-        except PinciteError:
-            return  # deleted while somebody followed it
-        for event in view.events:
-            if event.seq > last:
-                last = event.seq
-                yield _sse(event)
+        for event in await engine.events(run_id, last):
+            last = event.seq
+            yield _sse(event)
         if not busy:
             return
         with anyio.move_on_after(HEARTBEAT_S) as waiting:

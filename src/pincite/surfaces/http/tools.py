@@ -78,6 +78,25 @@ async def fetch(body: FetchBody, request: Request, scope: Scope) -> dict[str, An
     return fetch_json(await engine.fetch(wanted))
 
 
+class AuditBody(BaseModel):
+    """A report to be audited, and optionally the texts of its pages."""
+
+    report: str | dict[str, Any] = Field(description="Markdown, text or HTML; or an answer's JSON with annotations.")
+    sources: dict[str, str] | None = Field(None, description="URL to text of its page; without it pages are fetched.")
+
+
+@router.post("/audit")
+async def audit(body: AuditBody, request: Request, scope: Scope) -> dict[str, Any]:
+    """A verdict on every sentence of anyone's report, against the pages that it cites."""
+    from pincite.audit.render import as_json
+
+    engine = await service_of(request).engine(scope)
+    report = body.report if isinstance(body.report, str) else json.dumps(body.report)
+    found = await engine.audit(report, sources=body.sources)
+    told: Any = as_json(found)
+    return dict(told)
+
+
 @router.post("/check")
 async def check(report: Annotated[dict[str, Any], Body()], request: Request, scope: Scope) -> Any:
     """Whether a report (as JSON) still says what the stored pages say."""

@@ -1,6 +1,7 @@
 """The HTTP API: runs that can be followed and resumed, identity and isolation, refusals, drop-in clients."""
 
 import asyncio
+import hashlib
 import json
 import socket
 import threading
@@ -100,6 +101,47 @@ async def test_a_run_is_started_followed_and_read(client: httpx2.AsyncClient) ->
     assert [run["id"] for run in (await client.get("/v1/research")).json()["runs"]] == [run_id]
 
 
+async def test_the_trace_and_the_snapshots_of_a_run_are_served(client: httpx2.AsyncClient) -> None:
+    run_id = await finished(client)
+    trace = (await client.get(f"/v1/research/{run_id}/trace")).json()
+    assert trace["run"]["id"] == run_id
+    assert {call["kind"] for call in trace["calls"]} >= {"search", "fetch"}
+    assert all(call["status"] == "ok" for call in trace["calls"])
+    assert trace["events"][0]["type"] == "run.started"
+    report = (await client.get(f"/v1/research/{run_id}/report")).json()
+    evidence = report["claims"][0]["evidence"][0]
+    place = f"/v1/snapshots/{evidence['snapshot_id']}"
+    stored = (await client.get(place)).json()
+    assert stored["body_sha256"] == evidence["body_sha256"]
+    assert stored["document"]["document_id"] == evidence["document_id"]
+    assert stored["document"]["text"][evidence["start"] : evidence["end"]] == evidence["quote"]
+    raw = await client.get(place, params={"format": "raw"})
+    assert hashlib.sha256(raw.content).hexdigest() == evidence["body_sha256"]
+    assert raw.headers["content-type"] == "application/octet-stream"
+    assert raw.headers["content-security-policy"] == "sandbox"
+    assert raw.headers["content-disposition"].startswith("attachment")
+    for form in ("text", "md"):
+        assert evidence["quote"] in (await client.get(place, params={"format": form})).text
+    assert (await client.get(place, params={"format": "gif"})).status_code == 422
+    gone = await client.get("/v1/snapshots/snap_0")
+    assert (gone.status_code, gone.json()["code"]) == (404, "NOT_FOUND")
+    assert (await client.get("/v1/research/run_0/trace")).json()["code"] == "RUN_NOT_FOUND"
+
+
+async def test_anyone_s_report_is_audited(client: httpx2.AsyncClient) -> None:
+    body = {
+        "report": "The Halden lighthouse is 41 metres tall [1]. It was first lit in 1950 [1].\n\n[1] https://a.example/l",
+        "sources": {"https://a.example/l": PAGES["lighthouse.md"]},
+    }
+    found = (await client.post("/v1/audit", json=body)).json()
+    assert [sentence["outcome"] for sentence in found["sentences"][:2]] == ["supported", "contradicted"]
+    assert found["clean"] is False
+    answer = {"role": "assistant", "content": body["report"]}
+    again = (await client.post("/v1/audit", json={**body, "report": answer})).json()
+    assert again["counts"] == found["counts"]
+    assert (await client.post("/v1/audit", json={"report": ""})).json()["code"] == "INVALID_INPUT"
+
+
 async def test_every_format_is_a_download(client: httpx2.AsyncClient) -> None:
     run_id = await finished(client)
     for form in ("json", "md", "html", "csv", "csl.json", "bib", "ris", "docx"):
@@ -197,7 +239,7 @@ async def test_scopes_are_kept_apart_by_key(tmp_path: Path, library: Path) -> No
         run_id = await finished(client)
         client.headers["Authorization"] = f"Bearer {two}"
         assert (await client.get("/v1/research")).json() == {"runs": []}
-        for path in ("", "/report", "/events", "/claims"):
+        for path in ("", "/report", "/events", "/claims", "/trace"):
             assert (await client.get(f"/v1/research/{run_id}{path}")).status_code == 404
         del client.headers["Authorization"]
         assert (await client.get(f"/v1/research/{run_id}", headers={"X-API-Key": one})).status_code == 200
