@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.commands import Pincite
+from tests.e2e.commands import EXAMPLES, Pincite
 
 
 def test_a_bundle_checks_itself_where_nothing_is_stored(demo: Pincite, pincite: Pincite, tmp_path: Path) -> None:
@@ -35,3 +35,21 @@ def test_a_zip_that_is_no_bundle_is_corrupt(pincite: Pincite, tmp_path: Path) ->
     ended = pincite("check", str(tmp_path / "x.wacz"), "--json")
     assert ended.code == 4
     assert ended.json["error"]["code"] == "ARCHIVE_CORRUPT"
+
+
+def test_research_writes_the_bundle_and_prints_the_format_asked_for(pincite: Pincite, tmp_path: Path) -> None:
+    question = "What is the default of max_connections?"
+    bundles = ("-o", str(tmp_path / "a.wacz"), "--bundle", str(tmp_path / "b.wacz"))
+    ended = pincite("research", question, "--source", f"local:{EXAMPLES}", "--format", "csv", *bundles)
+    assert ended.code == 0, ended.err
+    assert ended.out.splitlines()[0].startswith("claim,verdict,")
+    for name in ("a.wacz", "b.wacz"):
+        checked = pincite("check", str(tmp_path / name), "--json")
+        assert checked.json["status"] == "passed", checked.out
+
+
+def test_an_unknown_format_is_refused_before_anything_is_read(pincite: Pincite) -> None:
+    ended = pincite("research", "What is a tuple?", "--source", f"local:{EXAMPLES}", "--format", "xls")
+    assert ended.code == 2
+    assert "INVALID_INPUT" in ended.err
+    assert "run.started" not in ended.err

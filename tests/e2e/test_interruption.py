@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.commands import EXAMPLES, QUESTION, clean_environment, command
+from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, clean_environment, command
 
 
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
@@ -37,3 +37,33 @@ def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     assert resumed.json["status"] in {"complete", "partial"}
     (tmp_path / "report.json").write_text(resumed.out, encoding="utf-8")
     assert pincite("check", "report.json").code == 0
+
+
+def test_a_run_that_has_ended_stays_as_it_is_when_cancelled(demo: Pincite) -> None:
+    status = demo("runs", "list", "--json").json[0]["status"]
+    ended = demo("runs", "cancel", "last", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.json["status"] == status
+
+
+def test_a_run_is_stopped_from_another_process(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pincite", "research", QUESTION, "--source", f"local:{EXAMPLES}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(tmp_path),
+        cwd=tmp_path,
+    )
+    assert process.stderr is not None
+    pincite = command(tmp_path, tmp_path)
+    for line in process.stderr:
+        if line.startswith("run.started"):
+            process.send_signal(signal.SIGSTOP)
+            ended = pincite("runs", "cancel", "last")
+            process.send_signal(signal.SIGCONT)
+            break
+    _, rest = process.communicate(timeout=60)
+    assert "was asked to stop" in ended.out
+    assert process.returncode == 130, rest
+    assert pincite("runs", "list", "--json").json[0]["status"] == "cancelled"

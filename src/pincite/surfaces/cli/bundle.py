@@ -16,14 +16,15 @@ def bundle(
     as_json: options.Json = False,
 ) -> None:
     """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
-    size_bytes = guarded(lambda: _write(run_id, output, home), as_json=as_json)
+    size_bytes = guarded(lambda: write_bundle(run_id, output, home), as_json=as_json)
     if as_json:
         print_json({"bundle": str(output), "size_bytes": size_bytes})
     else:
         print_text(f"{size_bytes:,} bytes. Verify it anywhere: pincite check {output}")
 
 
-def _write(run_id: str, output: Path, home: Path | None) -> int:
+def write_bundle(run_id: str, output: Path, home: Path | None) -> int:
+    """Write the run's bundle to `output`; its size in bytes."""
     from pincite.settings import load_settings
     from pincite.wiring import bundle_of_run
 

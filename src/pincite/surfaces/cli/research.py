@@ -1,18 +1,23 @@
 """`pincite research`: question in, report out, progress on stderr."""
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import format_of, note, print_text, run_async, write_file
+from pincite.surfaces.cli.bundle import write_bundle
+from pincite.surfaces.cli.run import format_of, guarded, note, print_bytes, run_async, write_file
 from pincite.surfaces.outcomes import EXIT_CODES
 
 if TYPE_CHECKING:
     from pincite.domain.report import Report
 
+BUNDLE = "wacz"
+
 Answer: TypeAlias = "tuple[Report, bytes]"
-"""A report, and its JSON where that was asked for."""
+"""A report, and the bytes to print."""
 
 
 def research(
@@ -33,6 +38,12 @@ def research(
     max_cost: Annotated[float | None, typer.Option(help="US dollars at most.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Seconds after which the run ends with what it has.")] = None,
     output: options.Output = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="What to print: md, json, html, pdf, docx, csv, bib, ris or csl.json.")
+    ] = "md",
+    bundle: Annotated[
+        Path | None, typer.Option(help="Also write report and pages as one file that checks itself (WACZ).")
+    ] = None,
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
     home: options.Home = None,
@@ -53,6 +64,9 @@ def research(
         "home": home,
     }
 
+    printed = "json" if as_json else format_
+    exports = [path for path in output or [] if format_of(path) != BUNDLE]
+    bundles = [path for path in output or [] if format_of(path) == BUNDLE] + ([bundle] if bundle else [])
     started: list[str] = []
 
     async def job() -> Answer:
@@ -72,18 +86,20 @@ def research(
             language=language,
         )
         async with Engine.from_settings(**overrides) as engine:
-            for path in output or []:
-                engine.vet_format(format_of(path))
+            for wanted in (printed, *map(format_of, exports)):
+                engine.vet_format(wanted)
             with live_progress() as show:
                 run_id = await engine.start(text, urls=tuple(url or ()), constraints=constraints)
                 started.append(run_id)
                 report = await engine.resume(run_id, on_event=show)
-            for path in output or []:
+            for path in exports:
                 write_file(path, await engine.export(report, format_of(path)))
-            return report, await engine.export(report, "json") if as_json else b""
+            return report, await engine.export(report, printed)
 
     answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume(started))
-    present(answer, as_json=as_json, hint=not output)
+    for path in bundles:
+        guarded(partial(write_bundle, answer[0].run_id, path, home), as_json=as_json)
+    present(answer, hint=printed == "md" and not output and not bundle)
 
 
 def tell_how_to_resume(started: list[str]) -> None:
@@ -92,17 +108,14 @@ def tell_how_to_resume(started: list[str]) -> None:
         note(f"Stopped; what was read is kept. Go on with: pincite runs resume {started[0]}")
 
 
-def present(answer: Answer, *, as_json: bool, hint: bool = True) -> None:
+def present(answer: Answer, *, hint: bool = True) -> None:
     """Print a finished report and leave with 7 when it found no answer."""
     from pincite.domain.report import ReportStatus
 
-    report, as_bytes = answer
-    if as_json:
-        print_text(as_bytes.decode())
-    else:
-        print_text(report.markdown)
-        if hint:
-            note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
+    report, printed = answer
+    print_bytes(printed)
+    if hint:
+        note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         note("Nothing that was read supports an answer [INSUFFICIENT_EVIDENCE]. Try other sources.")
         raise typer.Exit(EXIT_CODES["INSUFFICIENT_EVIDENCE"])

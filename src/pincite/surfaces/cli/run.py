@@ -68,6 +68,15 @@ def print_text(text: str) -> None:
     sys.stdout.flush()
 
 
+def print_bytes(data: bytes) -> None:
+    """A file on stdout: text made harmless and ending in one line end, anything else as it is."""
+    try:
+        print_text(data.decode("utf-8-sig").replace("\r\n", "\n"))
+    except UnicodeDecodeError:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+
+
 def print_json(value: object) -> None:
     """The result on stdout as one JSON object."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.domain.events import RunStatus
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text, run_async, write_file
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pincite.engine import RunView
     from pincite.ports import RunRecord
 
-app = typer.Typer(help="List, show, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, show, stop, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
 RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]
 
 
@@ -77,10 +78,10 @@ def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         async with Engine.from_settings(home=home) as engine:
             with live_progress() as watch:
                 report = await engine.resume(run_id, on_event=watch)
-            return report, await engine.export(report, "json") if as_json else b""
+            return report, await engine.export(report, "json" if as_json else "md")
 
     answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume([run_id]))
-    present(answer, as_json=as_json)
+    present(answer, hint=not as_json)
 
 
 @app.command()
@@ -105,6 +106,26 @@ def replay(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         print_text(f"{replayed}: {'the same report' if same else 'another report'} from the record, without a call.")
     if not same:
         raise typer.Exit(1)
+
+
+@app.command()
+def cancel(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+    """Stop a run, whichever process works on it; what was paid for is kept, and it can be resumed."""
+
+    async def job() -> tuple[str, RunStatus]:
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            status = await engine.cancel(run_id)
+            return (await engine.view(run_id)).record.run_id, status
+
+    cancelled, status = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"run_id": cancelled, "status": status})
+    elif status == RunStatus.RUNNING:
+        print_text(f"{cancelled} was asked to stop.")
+    else:
+        print_text(f"{cancelled} is {status}.")
 
 
 @app.command()
