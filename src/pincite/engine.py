@@ -230,7 +230,7 @@ class Engine:
             inputs={"task": to_json(task), "settings": frozen_settings(self.settings)},
             budget=self.settings.budget,
         )
-        await self._parts.runs.create(record)
+        await (await self._parts.runs()).create(record)
         return record.run_id
 
     async def resume(self, run_id: str, *, on_event: OnEvent | None = None) -> Report:
@@ -243,31 +243,31 @@ class Engine:
 
     async def runs(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
         """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
-        return await self._parts.runs.list(limit, before=before)
+        return await (await self._parts.runs()).list(limit, before=before)
 
     async def run(self, run_id: str) -> RunRecord:
         """Where a run stands. Errors: RunNotFound."""
-        return await self._parts.runs.get(await self._resolve(run_id))
+        return await (await self._parts.runs()).get(await self._resolve(run_id))
 
     async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
         """The stored events of a run numbered above `after`."""
-        return await self._parts.runs.events(run_id, after)
+        return await (await self._parts.runs()).events(run_id, after)
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every search, page and model call of a run, with its outcome, latency and bill. Errors: RunNotFound."""
-        return await self._parts.runs.calls((await self.run(run_id)).run_id)
+        return await (await self._parts.runs()).calls((await self.run(run_id)).run_id)
 
     async def snapshot(self, snapshot_id: str) -> tuple[Snapshot, Document | None]:
         """A stored capture with what was read out of it. Errors: NotFound."""
-        found = await self._parts.snapshots.get(snapshot_id)
+        found = await (await self._parts.snapshots()).get(snapshot_id)
         if found is None:
             raise NotFound(f"there is no snapshot {snapshot_id[:80]}")
-        return found, await self._parts.documents.newest_for_snapshot(snapshot_id)
+        return found, await (await self._parts.documents()).newest_for_snapshot(snapshot_id)
 
     async def view(self, run_id: str) -> RunView:
         """A run with its events and report. Errors: RunNotFound."""
         wanted = await self._resolve(run_id)
-        store = self._parts.runs
+        store = await self._parts.runs()
         return RunView(await store.get(wanted), tuple(await store.events(wanted)), await store.get_report(wanted))
 
     async def report(self, run_id: str) -> Report:
@@ -293,7 +293,7 @@ class Engine:
         Errors:
             RunNotFound, Conflict (`replay_miss`: the record lacks a call that is made now).
         """
-        record = await self._parts.runs.get(await self._resolve(run_id))
+        record = await (await self._parts.runs()).get(await self._resolve(run_id))
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
         research = await self._parts.research(record, task, settings, _Unheard(record.run_id), from_record=True)
@@ -301,12 +301,12 @@ class Engine:
 
     async def cancel(self, run_id: str) -> RunStatus:
         """Ask whoever works on the run to stop, or cancel it at once where nobody does. Errors: RunNotFound."""
-        return await self._parts.runs.cancel(await self._resolve(run_id))
+        return await (await self._parts.runs()).cancel(await self._resolve(run_id))
 
     async def delete(self, run_id: str) -> str:
         """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""
         wanted = await self._resolve(run_id)
-        await self._parts.runs.delete(wanted)
+        await (await self._parts.runs()).delete(wanted)
         return wanted
 
     # ---- what is kept for a while ----
@@ -322,14 +322,15 @@ class Engine:
     async def _resolve(self, run_id: str) -> str:
         if run_id != "last":
             return run_id
-        newest = await self._parts.runs.list(1)
+        newest = await (await self._parts.runs()).list(1)
         if not newest:
             raise RunNotFound("there are no runs yet")
         return newest[0].run_id
 
     async def _execute(self, run_id: str, tell: Tell) -> Report:
         parts = self._parts
-        record = await parts.runs.take(run_id, this_worker(), LEASE_S)
+        runs = await parts.runs()
+        record = await runs.take(run_id, this_worker(), LEASE_S)
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
 
@@ -339,19 +340,19 @@ class Engine:
                 await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
             research = await parts.research(record, task, settings, sink)
             report = await research.run(task)
-            await parts.runs.put_report(report)
+            await runs.put_report(report)
             return report
 
         try:
-            report = await with_lease(parts.runs, record, parts.clock, work)
+            report = await with_lease(runs, record, parts.clock, work)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await parts.runs.finish(run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
+                await runs.finish(run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
             raise
         except PinciteError as error:
             await self._fail(record, error)
             raise
-        await parts.runs.finish(run_id, record.epoch, FINAL_STATUS[report.status])
+        await runs.finish(run_id, record.epoch, FINAL_STATUS[report.status])
         return report
 
     async def _fail(self, record: RunRecord, error: PinciteError) -> None:
@@ -362,14 +363,15 @@ class Engine:
         status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
         with anyio.CancelScope(shield=True):
             try:
-                await self._parts.runs.finish(record.run_id, record.epoch, status, error.reason)
+                await (await self._parts.runs()).finish(record.run_id, record.epoch, status, error.reason)
             except StateError:
                 # The store that failed can't take its own failure down; the lease ends by itself.
                 return
 
     async def _documents_of(self, report: Report) -> Mapping[str, Document]:
         wanted = {evidence.document_id for claim in report.claims for evidence in claim.evidence}
-        found = {document_id: await self._parts.documents.get(document_id) for document_id in sorted(wanted)}
+        stored = await self._parts.documents()
+        found = {document_id: await stored.get(document_id) for document_id in sorted(wanted)}
         return {document_id: document for document_id, document in found.items() if document is not None}
 
 

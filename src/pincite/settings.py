@@ -92,7 +92,14 @@ class Settings(BaseModel):
         description="Paid scrapers that may be asked for pages that can't be read otherwise: firecrawl, zenrows, jina.",
     )
 
+    serving: bool = Field(
+        False, description="This process serves many people; `pincite serve` sets it. DuckDuckGo is then off."
+    )
+
     # ---- search ----
+    duckduckgo: bool | None = Field(
+        None, description="Whether DuckDuckGo, which needs no key, may be asked. By default yes, but not by a server."
+    )
     search_cache: bool = Field(True, description="Keep search answers as long as their kind and the terms allow.")
     search_near_duplicates: bool = Field(True, description="Let other wordings of the same query share an answer.")
     search_hedge_after_s: float | None = Field(4.0, gt=0, description="Ask a second engine beside one this slow.")

@@ -3,19 +3,26 @@
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from tests.e2e.commands import clean_environment
 
+from pincite.testing.engines import EngineServer, FakeEngines
+
 HEAVY = {"aiohttp", "httpx2", "sqlalchemy", "trafilatura", "lxml", "pydantic", "rich", "anyio"}
 
 
-def cpu_s(home: Path, *arguments: str) -> float:
+def cpu_s(home: Path, *arguments: str, extra: Mapping[str, str] | None = None) -> float:
     def once() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
-            [sys.executable, *arguments], capture_output=True, check=True, env=clean_environment(home), cwd=home
+            [sys.executable, *arguments],
+            capture_output=True,
+            check=True,
+            env={**clean_environment(home), **(extra or {})},
+            cwd=home,
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -46,3 +53,13 @@ def test_heavy_libraries_are_not_loaded(tmp_path: Path, code: str) -> None:
         env=clean_environment(tmp_path),
     )
     assert HEAVY.isdisjoint(done.stdout.split())
+
+
+def test_a_cached_search_takes_at_most_a_second(tmp_path: Path) -> None:
+    engines = FakeEngines()
+    with EngineServer(engines) as server:
+        keys = {"EXA_API_KEY": "k", "PINCITE_EXA_BASE_URL": engines.base_url("exa", server.origin)}
+        arguments = ("-m", "pincite", "search", "connection pool")
+        cpu_s(tmp_path, *arguments, extra=keys)
+        assert cpu_s(tmp_path, *arguments, extra=keys) <= 1.0
+    assert len(engines.calls) == 1

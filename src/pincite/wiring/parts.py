@@ -22,7 +22,7 @@ from pincite.wiring.fetch_door import build_fetch, url_policy
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
 from pincite.wiring.search_door import CACHE_NAME, build_search, within_budget
-from pincite.wiring.sources import Sources, remember_library, resolve_sources
+from pincite.wiring.sources import Sources, remember_library, resolve_libraries, resolve_sources
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
@@ -56,35 +56,81 @@ class CacheCleared:
 
 
 class Parts:
-    """What an engine works with. Services are built on first use and closed with the engine."""
+    """What an engine works with. Stores and services are opened on first use and closed with the engine.
 
-    def __init__(
-        self,
-        settings: Settings,
-        storage: "ScopedStorage",
-        clock: SystemClock,
-        kept: KeptOpen,
-        cache: "SqliteCache | SqlCache",
-    ) -> None:
+    Args:
+        settings: of this engine.
+        clock: the time.
+        stores: keeps what the services write to; closes after them.
+        kept: keeps the services.
+    """
+
+    def __init__(self, settings: Settings, clock: SystemClock, stores: KeptOpen, kept: KeptOpen) -> None:
         self.settings = settings
         self.clock = clock
-        self.runs: RunStore = storage.runs
-        self.documents: DocumentStore = storage.documents
-        self.snapshots: SnapshotStore = storage.snapshots
-        self._storage = storage
+        self._stores = stores
         self._kept = kept
-        self._cache = cache
+        self._opened_storage: ScopedStorage | None = None
+        self._opened_cache: SqliteCache | SqlCache | None = None
         self._libraries: dict[Path, LocalLibrary] = {}
-        self._services: dict[Sources, tuple[SearchService | None, Fetch]] = {}
+        self._refreshed: set[Path] = set()
+        self._searches: dict[Sources, SearchService | None] = {}
+        self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._purse: Purse | None = None
         self._readers: ExtractorPool | None = None
         self._building = anyio.Lock()
+        self._opening = anyio.Lock()
+
+    # ---- stores ----
+
+    async def runs(self) -> RunStore:
+        """The runs of the scope. Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked."""
+        return (await self._storage()).runs
+
+    async def documents(self) -> DocumentStore:
+        """The documents of the scope. Errors: as `runs`."""
+        return (await self._storage()).documents
+
+    async def snapshots(self) -> SnapshotStore:
+        """The captures of the scope. Errors: as `runs`."""
+        return (await self._storage()).snapshots
+
+    async def _storage(self) -> "ScopedStorage":
+        """The database, opened when it is first needed: a search of what is cached never loads its library."""
+        async with self._opening:
+            if self._opened_storage is None:
+                from pincite.storage.service import open_storage
+
+                settings = self.settings
+                place = settings.home if settings.database_url is None else settings.database_url.get_secret_value()
+                storage = await self._stores.open(open_storage(place, self.clock))
+                self._opened_storage = storage.scope(settings.scope)
+            return self._opened_storage
+
+    async def _common_storage(self) -> "ScopedStorage | None":
+        """The database where limits and answers may be shared through it; None for the file of one home."""
+        return None if self.settings.database_url is None else await self._storage()
+
+    async def _cache(self) -> "SqliteCache | SqlCache":
+        storage = await self._common_storage()
+        async with self._opening:
+            if self._opened_cache is None:
+                from pincite.storage.cache import opened_cache
+
+                settings = self.settings
+                shared = storage.cache() if storage is not None else None
+                if shared is None:
+                    own = opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock)
+                    self._opened_cache = await self._stores.open(own)
+                else:
+                    self._opened_cache = shared
+            return self._opened_cache
 
     # ---- front doors ----
 
     async def search(self) -> "SearchService":
         """The search front door over the sources of the settings."""
-        found, _ = await self._front_doors(resolve_sources(self.settings))
+        found = await self._search(resolve_sources(self.settings))
         if found is None:
             raise InvalidInput("no source to search in", hint="--source local:PATH, or --source auto")
         return found
@@ -100,8 +146,7 @@ class Parts:
 
     async def fetch(self) -> Fetch:
         """The fetch front door; pages of local libraries are served from there."""
-        _, found = await self._front_doors(resolve_sources(self.settings))
-        return found
+        return await self._fetch(resolve_libraries(self.settings))
 
     async def auditor(self) -> "AuditService":
         """The audit of anyone's report, over the fetch front door."""
@@ -134,12 +179,14 @@ class Parts:
 
         search: Search | None
         fetch: Fetch
+        storage = await self._storage()
         if from_record:
             search, fetch = Unreachable(), Unreachable()
-            ledger = await self._storage.replay(record.run_id)
+            ledger = await storage.replay(record.run_id)
         else:
-            found, fetch = await self._front_doors(resolve_sources(settings, only_urls=bool(task.urls)))
-            ledger = await self._storage.ledger(record)
+            sources = resolve_sources(settings, only_urls=bool(task.urls))
+            found, fetch = await self._search(sources), await self._fetch(sources.libraries)
+            ledger = await storage.ledger(record)
             search = within_budget(found, ledger, record.budget)
         limits = Limits(
             budget=record.budget,
@@ -154,9 +201,7 @@ class Parts:
             Roles(
                 planner=ExtractivePlanner(shelf, results_per_query=settings.results_per_query),
                 searcher=QuerySearcher(search, ledger, events, limits=limits),
-                reader=PageReader(
-                    fetch, self._storage.snapshots, self._storage.documents, ledger, events, limits=limits
-                ),
+                reader=PageReader(fetch, storage.snapshots, storage.documents, ledger, events, limits=limits),
                 analyst=ExtractiveAnalyst(shelf),
                 verifier=ExtractiveVerifier(MechanicalChecker()),
                 writer=ExtractiveWriter(),
@@ -171,18 +216,19 @@ class Parts:
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
         """Where the run says what happened."""
-        sink = await self._storage.events(record)
+        sink = await (await self._storage()).events(record)
         sink.topic_hash = topic
         return sink
 
     async def cache_stats(self) -> CacheStats:
         """What is kept for a while."""
-        held = await self._cache.counts()
-        return CacheStats(held.entries, held.size_bytes, await self._storage.captured_bytes())
+        held = await (await self._cache()).counts()
+        return CacheStats(held.entries, held.size_bytes, await (await self._storage()).captured_bytes())
 
     async def clear_cache(self) -> CacheCleared:
         """Empty the cache, forget captures that no run refers to, and give the space back."""
-        return CacheCleared(await self._cache.clear(), await self._storage.prune(max_bytes=0))
+        entries = await (await self._cache()).clear()
+        return CacheCleared(entries, await (await self._storage()).prune(max_bytes=0))
 
     def exporter(self, format_: str) -> Exporter:
         """The exporter of that format. Errors: InvalidInput, ExtraNotInstalled."""
@@ -197,7 +243,9 @@ class Parts:
         """
         for url in task.urls:
             vet_url(url, policy=url_policy(self.settings))
-        await self._front_doors(resolve_sources(self.settings, only_urls=bool(task.urls)))
+        sources = resolve_sources(self.settings, only_urls=bool(task.urls))
+        await self._search(sources)
+        await self._fetch(sources.libraries)
 
     async def index(self, path: Path) -> IndexReport:
         """Index a library and remember it as one that is searched when no source is named."""
@@ -227,9 +275,11 @@ class Parts:
         return self._libraries[path]
 
     async def _ready_library(self, path: Path) -> "LocalLibrary":
-        library = await anyio.to_thread.run_sync(self._open_library, path)
-        await anyio.to_thread.run_sync(library.refresh)
-        return library
+        if path not in self._refreshed:
+            library = await anyio.to_thread.run_sync(self._open_library, path)
+            await anyio.to_thread.run_sync(library.refresh)
+            self._refreshed.add(path)
+        return self._libraries[path]
 
     def _reading_pool(self) -> "ExtractorPool":
         """Pages from outside are read in processes that can be killed; the operator's own folders are not."""
@@ -241,64 +291,43 @@ class Parts:
             self._kept.on_close(self._readers.close)
         return self._readers
 
-    async def _front_doors(self, sources: Sources) -> "tuple[SearchService | None, Fetch]":
+    async def _search(self, sources: Sources) -> "SearchService | None":
         async with self._building:
-            if sources not in self._services:
-                self._services[sources] = await self._build(sources)
-            return self._services[sources]
+            if sources not in self._searches:
+                self._searches[sources] = await build_search(
+                    self.settings,
+                    self.clock,
+                    self._kept,
+                    libraries=[await self._ready_library(path) for path in sources.libraries],
+                    providers=sources.providers,
+                    storage=await self._common_storage(),
+                    cache=await self._cache(),
+                )
+            return self._searches[sources]
 
-    async def _build(self, sources: Sources) -> "tuple[SearchService | None, Fetch]":
+    async def _fetch(self, libraries: tuple[Path, ...]) -> Fetch:
         from pincite.fetch.extractors import BytesExtractor
 
-        libraries = [await self._ready_library(path) for path in sources.libraries]
-        search = await build_search(
-            self.settings,
-            self.clock,
-            self._kept,
-            libraries=libraries,
-            providers=sources.providers,
-            storage=self._storage,
-            cache=self._cache,
-        )
-        fetch = await build_fetch(
-            self.settings,
-            self.clock,
-            self._kept,
-            libraries=libraries,
-            storage=self._storage,
-            extractor=self._reading_pool(),
-            library_extractor=BytesExtractor(),
-            cache=self._cache,
-        )
-        return search, fetch
+        async with self._building:
+            if libraries not in self._fetches:
+                self._fetches[libraries] = await build_fetch(
+                    self.settings,
+                    self.clock,
+                    self._kept,
+                    libraries=[await self._ready_library(path) for path in libraries],
+                    storage=await self._storage(),
+                    extractor=self._reading_pool(),
+                    library_extractor=BytesExtractor(),
+                    cache=await self._cache(),
+                )
+            return self._fetches[libraries]
 
 
 @asynccontextmanager
 async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
-    """The parts of an engine; all that was opened is closed at the end.
+    """The parts of an engine; all that was opened is closed at the end, stores last.
 
-    Errors:
-        StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
+    Errors: those of the stores and services come when they are first used.
     """
-    from pincite.storage.service import open_storage
-
-    clock = SystemClock()
-    place = settings.home if settings.database_url is None else settings.database_url.get_secret_value()
-    async with open_storage(place, clock) as storage:
-        scoped = storage.scope(settings.scope)
-        async with _cache(scoped, settings, clock) as cache, keep_open() as kept:
-            yield Parts(settings, scoped, clock, kept, cache)
-
-
-@asynccontextmanager
-async def _cache(
-    storage: "ScopedStorage", settings: Settings, clock: SystemClock
-) -> "AsyncIterator[SqliteCache | SqlCache]":
-    from pincite.storage.cache import opened_cache
-
-    shared = storage.cache()
-    if shared is not None:
-        yield shared
-        return
-    async with opened_cache(settings.home / CACHE_NAME, settings.scope, clock) as cache:
-        yield cache
+    async with keep_open() as stores, keep_open() as kept:
+        yield Parts(settings, SystemClock(), stores, kept)

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pincite.domain.errors import LibraryNotFound
+from pincite.domain.errors import InvalidSetting, LibraryNotFound
 from pincite.settings import Settings
 from pincite.wiring.registry import PROVIDERS
 
 LOCAL: Final = "local"
 AUTO: Final = "auto"
+KEYLESS: Final = "duckduckgo"
+_TURN_ON: Final = (
+    "PINCITE_DUCKDUCKGO=true turns DuckDuckGo on; all users of a server then share its 0.4 calls a second."
+)
 LIBRARIES_FILE: Final = "libraries.json"
 """The list of libraries made by `pincite index`, in the home folder."""
 
@@ -28,6 +32,8 @@ def resolve_sources(settings: Settings, *, only_urls: bool = False) -> Sources:
 
     Errors:
         LibraryNotFound: `local` without an indexed library.
+        InvalidSetting: a server without a search engine (`no_search_provider`), or asked for DuckDuckGo, which is
+            off there unless turned on (`provider_off`).
     """
     named = "source" in settings.model_fields_set
     if only_urls and not named:
@@ -35,18 +41,29 @@ def resolve_sources(settings: Settings, *, only_urls: bool = False) -> Sources:
     indexed = indexed_libraries(settings)
     if not named and indexed:
         return Sources(libraries=indexed)
-    libraries: list[Path] = []
     providers: list[str] = []
     for source in settings.source:
+        if source == AUTO:
+            providers += _providers_with_keys(settings) or [_without_a_key(settings)]
+        elif source == KEYLESS and not _may_ask_duckduckgo(settings):
+            raise InvalidSetting("DuckDuckGo is off here", reason="provider_off", hint=_TURN_ON)
+        elif not _is_local(source):
+            providers.append(source)
+    return Sources(resolve_libraries(settings), tuple(dict.fromkeys(providers)))
+
+
+def resolve_libraries(settings: Settings) -> tuple[Path, ...]:
+    """The local libraries that the sources name, or the indexed ones when none is named. Errors: LibraryNotFound."""
+    indexed = indexed_libraries(settings)
+    if "source" not in settings.model_fields_set:
+        return indexed
+    libraries: list[Path] = []
+    for source in filter(_is_local, settings.source):
         if source == LOCAL:
             libraries += indexed or _no_library()
-        elif source.startswith(f"{LOCAL}:"):
-            libraries.append(Path(source.removeprefix(f"{LOCAL}:")).expanduser().resolve())
-        elif source == AUTO:
-            providers += _providers_with_keys(settings) or ["duckduckgo"]
         else:
-            providers.append(source)
-    return Sources(tuple(dict.fromkeys(libraries)), tuple(dict.fromkeys(providers)))
+            libraries.append(Path(source.removeprefix(f"{LOCAL}:")).expanduser().resolve())
+    return tuple(dict.fromkeys(libraries))
 
 
 def indexed_libraries(settings: Settings) -> tuple[Path, ...]:
@@ -66,6 +83,25 @@ def remember_library(settings: Settings, path: Path) -> None:
     partial = file.with_suffix(".partial")
     partial.write_text(json.dumps([str(known) for known in (*indexed, path)], indent=1), encoding="utf-8")
     partial.replace(file)
+
+
+def _is_local(source: str) -> bool:
+    return source == LOCAL or source.startswith(f"{LOCAL}:")
+
+
+def _may_ask_duckduckgo(settings: Settings) -> bool:
+    return not settings.serving if settings.duckduckgo is None else settings.duckduckgo
+
+
+def _without_a_key(settings: Settings) -> str:
+    """The engine of those who have no key. Errors: InvalidSetting."""
+    if _may_ask_duckduckgo(settings):
+        return KEYLESS
+    raise InvalidSetting(
+        "no search engine is set up, and DuckDuckGo is off" + (" on servers" if settings.serving else ""),
+        reason="no_search_provider",
+        hint=f"Set the key of an engine (such as TAVILY_API_KEY) or SEARXNG_URL. {_TURN_ON}",
+    )
 
 
 def _providers_with_keys(settings: Settings) -> list[str]:

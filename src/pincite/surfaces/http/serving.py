@@ -1,5 +1,6 @@
 """Running the server: the binding is vetted, engines are made from the settings of the home."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pincite.domain.errors import Conflict
@@ -24,11 +25,17 @@ def serve(host: str, port: int, home: Path | None) -> None:
     keys = key_ring(home)
     vet_binding(host, keys)
 
-    def open_engine(scope: str, profile: str | None) -> Engine:
-        return Engine.from_settings(home=home, scope=scope, profile=profile)
-
-    app = create_app(open_engine, keys, hosts=() if keys.active else LOOPBACK)
+    app = create_app(engine_opener(home), keys, hosts=() if keys.active else LOOPBACK)
     uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
+
+
+def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
+    """What makes the engine of a scope and a profile, with the settings of a server."""
+
+    def open_engine(scope: str, profile: str | None) -> Engine:
+        return Engine.from_settings(home=home, scope=scope, profile=profile, serving=True)
+
+    return open_engine
 
 
 def key_ring(home: Path | None) -> KeyRing:

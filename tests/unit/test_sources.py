@@ -1,0 +1,65 @@
+"""What the setting `source` means, on a desk and on a server."""
+
+from pathlib import Path
+
+import pytest
+
+from pincite.domain.errors import InvalidSetting, LibraryNotFound
+from pincite.settings import Settings
+from pincite.surfaces.http.serving import engine_opener
+from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
+
+
+def settings(home: Path, **given: object) -> Settings:
+    return Settings.model_validate({"home": home, **given})
+
+
+def test_without_a_key_duckduckgo_is_asked(tmp_path: Path) -> None:
+    assert resolve_sources(settings(tmp_path)) == Sources(providers=("duckduckgo",))
+
+
+def test_with_keys_their_engines_are_asked(tmp_path: Path) -> None:
+    given = settings(tmp_path, exa_api_key="k", searxng_base_url="http://127.0.0.1:8080")
+    assert resolve_sources(given).providers == ("exa", "searxng")
+    assert resolve_sources(settings(tmp_path, exa_api_key="k", serving=True)).providers == ("exa",)
+
+
+def test_a_server_does_not_ask_duckduckgo_by_itself(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="no search engine is set up") as missing:
+        resolve_sources(settings(tmp_path, serving=True))
+    assert missing.value.reason == "no_search_provider"
+    assert "TAVILY_API_KEY" in missing.value.hint
+    assert "PINCITE_DUCKDUCKGO" in missing.value.hint
+    with pytest.raises(InvalidSetting, match="DuckDuckGo is off") as named:
+        resolve_sources(settings(tmp_path, serving=True, source="duckduckgo"))
+    assert named.value.reason == "provider_off"
+
+
+def test_a_server_asks_duckduckgo_when_it_is_turned_on(tmp_path: Path) -> None:
+    assert resolve_sources(settings(tmp_path, serving=True, duckduckgo=True)).providers == ("duckduckgo",)
+
+
+def test_duckduckgo_can_be_turned_off_everywhere(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="DuckDuckGo is off"):
+        resolve_sources(settings(tmp_path, duckduckgo=False))
+
+
+def test_a_server_without_an_engine_still_reads_pages(tmp_path: Path) -> None:
+    assert resolve_libraries(settings(tmp_path, serving=True)) == ()
+    assert resolve_sources(settings(tmp_path, serving=True), only_urls=True) == Sources()
+
+
+def test_named_libraries_are_found_and_missing_ones_said(tmp_path: Path) -> None:
+    given = settings(tmp_path, source=f"local:{tmp_path},exa", exa_api_key="k")
+    assert resolve_sources(given) == Sources((tmp_path.resolve(),), ("exa",))
+    with pytest.raises(LibraryNotFound):
+        resolve_sources(settings(tmp_path, source="local"))
+
+
+async def test_the_engines_of_a_server_know_that_they_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PINCITE_DUCKDUCKGO", raising=False)
+    engine = engine_opener(tmp_path)("local", None)
+    assert engine.settings.serving
+    async with engine:
+        with pytest.raises(InvalidSetting, match="no search engine is set up"):
+            await engine.search("connection pool")
