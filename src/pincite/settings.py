@@ -86,6 +86,20 @@ class Settings(BaseModel):
     exclude_domains: Names = Field((), description="Never these domains nor their subdomains.")
     requests_per_s_per_host: float = Field(1.0, gt=0, description="Politeness; robots.txt may ask for slower.")
     fetch_deadline_s: float = Field(12.0, gt=0, le=40, description="Total seconds for one page, redirects included.")
+    robots: Literal["obey", "user_triggered", "off"] = Field(
+        "obey",
+        description="`user_triggered` spares only URLs that a person typed, `off` is for sites of your own.",
+    )
+    robots_strict_auth: bool = Field(False, description="Take 401 and 403 for robots.txt as: nothing may be fetched.")
+    obey_ai_input: bool = Field(True, description="Leave pages alone whose site says `ai-input=no`.")
+    breaker_failures: int = Field(5, ge=1, description="Failures in a row after which a host is left alone.")
+    breaker_within_s: float = Field(60.0, gt=0, description="Seconds in which those failures must come.")
+    breaker_open_s: float = Field(30.0, gt=0, description="Seconds a failing host is left alone; then one probe.")
+
+    # ---- which pages count ----
+    page_languages: Names = Field((), description="Only pages in these languages (`en`, `de`); unknown ones pass.")
+    page_min_words: int = Field(1, ge=0, description="Fewer words than this are no page.")
+    page_deny_phrases: Names = Field((), description="Pages with one of these phrases don't count.")
 
     hosted_scrapers: Names = Field(
         (),

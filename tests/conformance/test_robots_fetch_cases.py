@@ -13,9 +13,11 @@ from pincite.domain.errors import BlockedAddress, RobotsDisallowed
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.limits import ROBOTS_BYTES_MAX
 from pincite.fetch.resolver import VettedResolver
-from pincite.fetch.robots_gate import Decision, RobotsGate, RobotsMode
+from pincite.fetch.robots_gate import RobotsGate, RobotsMode
+from pincite.fetch.robots_memory import Decision, RobotsMemory
 from pincite.runtime.clock import SystemClock
 from pincite.testing.clock import FrozenClock
+from pincite.testing.storage import MemoryCache
 from pincite.testing.web import StubRequest, StubResolver, StubWeb
 from pincite.urls import parse_url
 
@@ -88,7 +90,7 @@ class Gate:
     def __init__(self, web: StubWeb, **options: Any) -> None:
         from pincite.fetch.limits import FetchLimits
 
-        self.clock, self.resolver = FrozenClock(), StubResolver()
+        self.clock, self.resolver = options.pop("clock", None) or FrozenClock(), StubResolver()
         self.client = GuardedClient(
             web.policy,
             VettedResolver(self.resolver, web.policy, self.clock),
@@ -181,10 +183,47 @@ async def test_usage_signals_are_obeyed_unless_told_otherwise(gate: Gate, web: S
 async def test_modes_are_recorded(web: StubWeb) -> None:
     web.page("/robots.txt", "user-agent: *\ndisallow: /\n", content_type="text/plain")
     for mode in (RobotsMode.OFF, RobotsMode.USER_TRIGGERED):
-        relaxed = Gate(web, mode=mode)
-        assert (await relaxed.gate.admit(web.url("site.example", "/a"))).robots == mode.value
+        relaxed, url = Gate(web, mode=mode), web.url("site.example", "/a")
+        assert (await relaxed.gate.admit(url, typed=url)).robots == mode.value
         await relaxed.client.aclose()
     assert web.count("/robots.txt") == 0
+
+
+async def test_only_what_a_person_typed_is_spared(web: StubWeb) -> None:
+    web.page("/robots.txt", "user-agent: *\ndisallow: /\n", content_type="text/plain")
+    relaxed = Gate(web, mode=RobotsMode.USER_TRIGGERED)
+    typed, other = web.url("site.example", "/a"), web.url("other.example", "/a")
+    assert (await relaxed.gate.admit(web.url("site.example", "/b"), typed=typed)).robots == "user_triggered"
+    for url, spared in ((typed, ""), (other, typed)):
+        with pytest.raises(RobotsDisallowed):
+            await relaxed.gate.admit(url, typed=spared)
+    await relaxed.client.aclose()
+
+
+async def test_rules_are_kept_between_processes(web: StubWeb) -> None:
+    web.page("/robots.txt", "user-agent: *\ndisallow: /private\n", content_type="text/plain")
+    clock = FrozenClock()
+    cache = MemoryCache(clock)
+
+    async def told(path: str) -> str:
+        process = Gate(web, memory=RobotsMemory(cache, clock), clock=clock)
+        try:
+            return (await process.gate.admit(web.url("site.example", path))).robots
+        except RobotsDisallowed as error:
+            return error.reason
+        finally:
+            await process.client.aclose()
+
+    assert [await told("/open"), await told("/open"), await told("/private")] == ["allowed"] * 2 + ["robots_disallowed"]
+    assert web.count("/robots.txt") == 1
+    clock.advance(86_401)  # a day later it is asked again; what it said applies while it can't be
+    web.page("/robots.txt", "x", status=503)
+    assert [await told("/open"), await told("/private")] == ["allowed", "robots_disallowed"]
+    assert web.count("/robots.txt") >= 2
+    clock.advance(60 * 86_400)
+    assert await told("/open") == "robots_unreachable"
+    web.page("/robots.txt", "", content_type="text/plain")
+    assert await told("/open") == "no_rules"  # being unreachable is not kept
 
 
 async def test_an_unreachable_robots_closes_the_site_for_now(gate: Gate, web: StubWeb) -> None:

@@ -59,6 +59,15 @@ async def test_it_opens_after_failures_in_a_row(breaker: Breaker) -> None:
     assert await breaker.allow("b")
 
 
+async def test_failures_far_apart_do_not_open_it(breaker: Breaker, clock: HandClock) -> None:
+    for _ in range(6):
+        await _fail(breaker, 1)
+        clock.seconds += 45
+    assert await breaker.allow("a")
+    await _fail(breaker, 3)
+    assert not await breaker.allow("a")
+
+
 async def test_one_probe_goes_out_after_the_cool_down(breaker: Breaker, clock: HandClock) -> None:
     await _fail(breaker)
     clock.seconds += 31

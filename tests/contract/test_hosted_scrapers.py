@@ -101,7 +101,9 @@ class OpenGate:
     def __init__(self) -> None:
         self.refuse = ""
 
-    async def admit(self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Admission:
+    async def admit(
+        self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
+    ) -> Admission:
         parsed = vet_parsed(url)
         UrlPolicy().check_host_lists(parsed.host, include=include, exclude=exclude)
         if self.refuse and self.refuse in url:

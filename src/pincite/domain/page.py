@@ -248,7 +248,7 @@ class FetchRequest:
     """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
 
     `deadline_s` is that of the front door when None. `validators` are conditional headers (`If-None-Match`, ...) of a
-    stored capture; the service sets them.
+    stored capture; the service sets them. `user_triggered` says that a person typed this URL.
     """
 
     url: str
@@ -266,6 +266,7 @@ class FetchRequest:
     include_domains: tuple[str, ...] = ()
     exclude_domains: tuple[str, ...] = ()
     deadline_s: float | None = None
+    user_triggered: bool = False
     validators: tuple[tuple[str, str], ...] = ()
 
 

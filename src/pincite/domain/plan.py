@@ -53,12 +53,16 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A result that could not be read: shown under "Found but not read", never evidence."""
+    """A result that could not be read: shown under "Found but not read", never evidence.
+
+    `code` is that of the error, empty when the page was read and then set aside.
+    """
 
     title: str
     url: str
     snippet: str
     reason: str
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ no orphan sentence, no dangling `[n]`, no unsourced summary sentence (invariant 
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -176,7 +176,10 @@ class ReportConstraints:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Counts of the run. `domain_diversity` = distinct registrable domains ÷ references."""
+    """Counts of the run. `domain_diversity` = distinct registrable domains ÷ references.
+
+    `pages_discarded` counts, by reason, the pages that came and did not count as evidence.
+    """
 
     duration_s: float = 0.0
     searches: int = 0
@@ -193,6 +196,7 @@ class Metrics:
     cache_misses: int = 0
     claims_checked: int = 0
     claims_total: int = 0
+    pages_discarded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

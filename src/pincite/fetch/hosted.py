@@ -98,7 +98,12 @@ class HostedScraper(ABC):
         if mask_url(url) != url:
             raise InvalidUrl("a URL that holds a credential is not sent to another service", reason="secret_in_url")
         vet_url(url, policy=self._around.public)
-        admission = await self._around.gate.admit(url, include=request.include_domains, exclude=request.exclude_domains)
+        admission = await self._around.gate.admit(
+            url,
+            include=request.include_domains,
+            exclude=request.exclude_domains,
+            typed=request.url if request.user_triggered else "",
+        )
         parsed = admission.url
         if not parsed.is_literal:
             answers = await self._around.resolver.addresses(parsed.host, parsed.port)

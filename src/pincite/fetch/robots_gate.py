@@ -18,6 +18,7 @@ from pincite.fetch.hops import Visit, visit, within_deadline
 from pincite.fetch.limits import PRODUCT_TOKEN, RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
 from pincite.fetch.retry_after import retry_after_s
 from pincite.fetch.robots import Robots, parse_robots
+from pincite.fetch.robots_memory import Decision, RobotsMemory, SiteRules
 from pincite.ports import Clock
 from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.parse import ParsedUrl, parse_url
@@ -33,35 +34,14 @@ _REDIRECTS_MAX = 5
 
 
 class RobotsMode(StrEnum):
-    """How robots.txt is treated. `OFF` is for an operator who owns the sites."""
+    """How robots.txt is treated.
+
+    `USER_TRIGGERED` spares only pages whose URL the user typed; `OFF` is for an operator who owns the sites.
+    """
 
     OBEY = "obey"
     USER_TRIGGERED = "user_triggered"
     OFF = "off"
-
-
-class Decision(StrEnum):
-    """What a site's answer for robots.txt came to."""
-
-    APPLY_RULES = "apply_rules"
-    APPLY_FIRST_500KIB = "apply_first_500KiB"
-    APPLY_STALE = "apply_stale"
-    ALLOW_ALL = "allow_all"
-    DISALLOW_ALL = "disallow_all"
-
-
-@dataclass(frozen=True, slots=True)
-class SiteRules:
-    """The decision for one origin and until when it holds."""
-
-    decision: Decision
-    rules: Robots
-    until_s: float = 0.0
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether the site gave rules of its own."""
-        return self.decision not in {Decision.ALLOW_ALL, Decision.DISALLOW_ALL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +57,9 @@ class Admission:
 class Gate(Protocol):
     """Says whether a page may be fetched."""
 
-    async def admit(self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Admission:
+    async def admit(
+        self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
+    ) -> Admission:
         """The page as it may be fetched. Errors: InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed."""
         ...
 
@@ -93,6 +75,7 @@ class RobotsGate:
         agent: the product token that rules are looked up for.
         strict_auth: treat 401 and 403 for robots.txt as "nothing allowed" instead of "no rules".
         obey_ai_input: refuse pages whose site says `ai-input=no`.
+        memory: keeps answers between processes.
     """
 
     def __init__(
@@ -105,6 +88,7 @@ class RobotsGate:
         agent: str = PRODUCT_TOKEN,
         strict_auth: bool = False,
         obey_ai_input: bool = True,
+        memory: RobotsMemory | None = None,
     ) -> None:
         self._client = client
         self._policy = policy
@@ -113,6 +97,7 @@ class RobotsGate:
         self._agent = agent
         self._strict_auth = strict_auth
         self._obey_ai_input = obey_ai_input
+        self._memory = memory
         self._sites: OrderedDict[str, SiteRules] = OrderedDict()
         self._flights: SingleFlight[SiteRules] = SingleFlight()
 
@@ -121,20 +106,23 @@ class RobotsGate:
         """The URL policy behind this gate."""
         return self._policy
 
-    async def admit(self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Admission:
+    async def admit(
+        self, url: str, *, include: tuple[str, ...] = (), exclude: tuple[str, ...] = (), typed: str = ""
+    ) -> Admission:
         """The page as it may be fetched.
 
         Args:
             url: any form of the URL.
             include: the request's own allow-list of domains; narrows the operator's.
             exclude: the request's own deny-list.
+            typed: the URL that the user typed, if one did; it may spare pages of its own origin robots.txt.
 
         Errors:
             InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed; DnsError and the like are left to the fetch.
         """
         parsed = vet_parsed(url, policy=self._policy)
         self._policy.check_host_lists(parsed.host, include=include, exclude=exclude)
-        if self._mode is not RobotsMode.OBEY:
+        if self._mode is RobotsMode.OFF or (self._mode is RobotsMode.USER_TRIGGERED and _same_origin(parsed, typed)):
             return Admission(parsed, self._mode.value)
         site = await self.site(parsed)
         if site.decision is Decision.DISALLOW_ALL:
@@ -168,12 +156,20 @@ class RobotsGate:
         return rules
 
     async def _ask(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
-        rules = await self._fetched(url, known)
-        self._sites[url.origin] = rules
-        self._sites.move_to_end(url.origin)
+        if known is None and self._memory is not None:
+            known = await self._memory.recall(url.origin)
+        if known is None or self._clock.monotonic_s() >= known.until_s:
+            known = await self._fetched(url, known)
+            if self._memory is not None:
+                await self._memory.keep(url.origin, known)
+        self._remember(url.origin, known)
+        return known
+
+    def _remember(self, origin: str, rules: SiteRules) -> None:
+        self._sites[origin] = rules
+        self._sites.move_to_end(origin)
         if len(self._sites) > _SITES_MAX:
             self._sites.popitem(last=False)
-        return rules
 
     async def _fetched(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
         redirects = 0
@@ -212,7 +208,8 @@ class RobotsGate:
             if not rules.groups:
                 return self._keep(Decision.ALLOW_ALL, rules, _KEEP_S)
             decision = Decision.APPLY_FIRST_500KIB if exchange.truncated else Decision.APPLY_RULES
-            return self._keep(decision, rules, _kept_s(exchange.header("cache-control")))
+            until_s = self._clock.monotonic_s() + _kept_s(exchange.header("cache-control"))
+            return SiteRules(decision, rules, until_s, exchange.body, self._clock.now())
         if exchange.status == 429 or exchange.status >= 500:
             wait = retry_after_s(exchange.header("retry-after"), self._clock.now())
             return self._unreachable(known, min(wait or _RETRY_S, RETRY_AFTER_MAX_S))
@@ -223,11 +220,16 @@ class RobotsGate:
 
     def _unreachable(self, known: SiteRules | None, retry_s: float) -> SiteRules:
         if known is not None and known.has_rules:
-            return self._keep(Decision.APPLY_STALE, known.rules, retry_s)
+            until_s = self._clock.monotonic_s() + retry_s
+            return SiteRules(Decision.APPLY_STALE, known.rules, until_s, known.body, known.read_at)
         return self._keep(Decision.DISALLOW_ALL, Robots(), retry_s)
 
     def _keep(self, decision: Decision, rules: Robots, seconds: float) -> SiteRules:
         return SiteRules(decision, rules, self._clock.monotonic_s() + seconds)
+
+
+def _same_origin(url: ParsedUrl, typed: str) -> bool:
+    return bool(typed) and parse_url(typed).origin == url.origin
 
 
 def _kept_s(cache_control: str) -> float:

@@ -76,14 +76,15 @@ class PageReader:
     ) -> None:
         async with limiter:
             try:
-                slots[index] = await self._recorded(task, result.url)
+                slots[index] = await self._recorded(task, result)
             except PinciteError as error:
                 if not isinstance(error, PolicyRefusal | RemoteError | BudgetExhausted):
                     raise
                 slots[index] = error
 
-    async def _recorded(self, task: Task, url: str) -> _Fetched:
+    async def _recorded(self, task: Task, result: SearchResult) -> _Fetched:
         """The page from the front door, or from the record of an earlier execution of this run."""
+        url = result.url
         fresh: list[_Fetched] = []
 
         async def do() -> Outcome:
@@ -92,6 +93,7 @@ class PageReader:
                 include_domains=task.constraints.include_domains,
                 exclude_domains=task.constraints.exclude_domains,
                 deadline_s=self._limits.fetch_deadline_s,
+                user_triggered=result.provider == GIVEN,
             )
             page = await self._fetch.fetch(request)
             fresh.append(_Fetched(page.snapshot, page.document))
@@ -152,13 +154,13 @@ class PageReader:
             await self._events.emit(
                 EventType.PAGE_REFUSED, {"url": result.url, "code": slot.code, "reason": slot.reason}
             )
-            return _lead(result, slot.reason)
+            return _lead(result, slot.reason, slot.code)
         if isinstance(slot, PinciteError):
             kind = EventType.BUDGET_EXHAUSTED if isinstance(slot, BudgetExhausted) else EventType.PAGE_FAILED
             await self._events.emit(kind, {"url": result.url, "code": slot.code, "reason": slot.reason})
-            return _lead(result, slot.reason)
+            return _lead(result, slot.reason, slot.code)
         await self._events.emit(EventType.PAGE_FAILED, {"url": result.url, "code": "TIMEOUT", "reason": "deadline"})
-        return _lead(result, "deadline")
+        return _lead(result, "deadline", "TIMEOUT")
 
     async def _tell_read(self, page: ReadPage) -> None:
         data: dict[str, Json] = {
@@ -215,6 +217,6 @@ def _page_url(fetched: _Fetched) -> str:
     return mask_url(fetched.snapshot.canonical_url or fetched.snapshot.final_url or fetched.snapshot.url)
 
 
-def _lead(result: SearchResult, reason: str) -> Lead:
-    snippet = " ".join(result.snippet.split())
-    return Lead(result.title or mask_url(result.url), mask_url(result.url), snippet[:_LEAD_SNIPPET_CHARS], reason)
+def _lead(result: SearchResult, reason: str, code: str = "") -> Lead:
+    snippet = " ".join(result.snippet.split())[:_LEAD_SNIPPET_CHARS]
+    return Lead(result.title or mask_url(result.url), mask_url(result.url), snippet, reason, code)

@@ -3,6 +3,7 @@
 Nothing is decided here but when to stop. Executing a run again with a filled ledger makes the same calls.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +19,8 @@ from pincite.research.state import Limits, query_key, with_reading, with_results
 from pincite.runtime.failures import first_failure
 
 MAX_QUESTION_CHARS = 20_000
+_DISCARDED = frozenset({"", "EMPTY_CONTENT"})
+"""Codes of leads whose page came and did not count: too short, another language, outside the period, ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +142,16 @@ class ResearchService:
 
     async def _metrics(self, progress: Progress, started_s: float) -> Metrics:
         spent = await self._ledger.spent()
-        reasons = [lead.reason for lead in progress.leads]
+        codes = Counter(lead.code for lead in progress.leads)
+        discarded = Counter(lead.reason for lead in progress.leads if lead.code in _DISCARDED)
         return Metrics(
             duration_s=round(self._clock.monotonic_s() - started_s, 3),
             searches=len(progress.asked),
             pages_fetched=len(progress.pages),
             pages_failed=len(progress.leads),
-            dead_links=reasons.count("dead_link"),
-            robots_disallowed=reasons.count("robots_disallowed"),
+            dead_links=codes["DEAD_LINK"],
+            robots_disallowed=codes["ROBOTS_DISALLOWED"],
+            pages_discarded=dict(sorted(discarded.items())),
             tokens_in=spent.tokens_in,
             tokens_out=spent.tokens_out,
             cost_usd=spent.cost_usd,

@@ -11,6 +11,7 @@ _MAX_KEYS = 20_000
 @dataclass(slots=True)
 class _State:
     failures: int = 0
+    since: float = 0.0
     opened: int = 0
     open_until: float = 0.0
     probe_until: float = 0.0
@@ -22,15 +23,23 @@ class MemoryBreaker:
     Args:
         clock: the time.
         failures: failures in a row that open it.
+        within_s: in which time they must come.
         cool_down_s: the first pause.
         max_cool_down_s: the longest pause.
     """
 
     def __init__(
-        self, clock: Clock, *, failures: int = 5, cool_down_s: float = 30.0, max_cool_down_s: float = 300.0
+        self,
+        clock: Clock,
+        *,
+        failures: int = 5,
+        within_s: float = 60.0,
+        cool_down_s: float = 30.0,
+        max_cool_down_s: float = 300.0,
     ) -> None:
         self._clock = clock
         self._failures = failures
+        self._within_s = within_s
         self._cool_down_s = cool_down_s
         self._max_cool_down_s = max_cool_down_s
         self._states: OrderedDict[str, _State] = OrderedDict()
@@ -55,9 +64,12 @@ class MemoryBreaker:
         self._states.move_to_end(key)
         if len(self._states) > _MAX_KEYS:
             self._states.popitem(last=False)
+        now = self._clock.monotonic_s()
+        if not state.opened and (not state.failures or now - state.since > self._within_s):
+            state.failures, state.since = 0, now
         state.failures += 1
         if state.failures >= self._failures or state.opened:
             pause = min(self._cool_down_s * 2**state.opened, self._max_cool_down_s)
-            state.open_until = self._clock.monotonic_s() + pause
+            state.open_until = now + pause
             state.opened = min(state.opened + 1, 16)
             state.probe_until = 0.0

@@ -79,15 +79,23 @@ class SqlBreaker:
     Args:
         database: where the states are.
         failures: failures in a row that open it.
+        within_s: in which time they must come.
         cool_down_s: the first pause.
         max_cool_down_s: the longest pause.
     """
 
     def __init__(
-        self, database: Database, *, failures: int = 5, cool_down_s: float = 30.0, max_cool_down_s: float = 300.0
+        self,
+        database: Database,
+        *,
+        failures: int = 5,
+        within_s: float = 60.0,
+        cool_down_s: float = 30.0,
+        max_cool_down_s: float = 300.0,
     ) -> None:
         self._database = database
         self._failures = failures
+        self._within_s = within_s
         self._cool_down_s = cool_down_s
         self._max_cool_down_s = max_cool_down_s
 
@@ -114,12 +122,16 @@ class SqlBreaker:
         if ok:
             tx.change(tx.delete(breakers).where(this))
             return
-        tx.insert_new(breakers, breaker_key=key, failures=0, opened=0, open_until_s=0.0, probe_until_s=0.0)
+        now_s = tx.now_s()
+        # While it is closed, `open_until_s` holds when the counting began.
+        tx.insert_new(breakers, breaker_key=key, failures=0, opened=0, open_until_s=now_s, probe_until_s=0.0)
+        late = (this, breakers.c.opened == 0, breakers.c.open_until_s < now_s - self._within_s)
+        tx.change(tx.update(breakers).where(*late).values(failures=0, open_until_s=now_s))
         row = tx.run(tx.update(breakers).where(this).values(failures=breakers.c.failures + 1).returning(breakers))[0]
         if row.failures >= self._failures or row.opened:
             pause_s = min(self._cool_down_s * 2.0**row.opened, self._max_cool_down_s)
             opened = min(row.opened + 1, 16)
-            values = {"opened": opened, "open_until_s": tx.now_s() + pause_s, "probe_until_s": 0.0}
+            values = {"opened": opened, "open_until_s": now_s + pause_s, "probe_until_s": 0.0}
             tx.change(tx.update(breakers).where(this).values(**values))
 
 

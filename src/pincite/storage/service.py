@@ -66,9 +66,9 @@ class ScopedStorage:
             return None
         return SharedLimiter(SqlBuckets(self._database), self._clock, limits, default=default)
 
-    def breaker(self) -> Breaker | None:
-        """Circuit breakers of all workers; None as for `limiter`."""
-        return SqlBreaker(self._database) if self._database.is_shared else None
+    def breaker(self, **options: float) -> Breaker | None:
+        """Circuit breakers of all workers, with the options of `SqlBreaker`; None as for `limiter`."""
+        return SqlBreaker(self._database, **options) if self._database.is_shared else None  # type: ignore[arg-type]
 
     def cache(self) -> SqlCache | None:
         """The cache of all workers; None as for `limiter`."""

@@ -36,6 +36,7 @@ async def build_fetch(
 ) -> Fetch:
     """The front door: pages of these libraries come from there, all others from the network unless `offline`."""
     from pincite.fetch.backends.archive import ArchiveBackend
+    from pincite.fetch.document_gate import DocumentGate
     from pincite.fetch.page_cache import PageCache
     from pincite.fetch.service import FetchService
 
@@ -43,7 +44,7 @@ async def build_fetch(
     renderer: FetchBackend | None = None
     hosted: list[FetchBackend] = []
     if settings.profile != OFFLINE:
-        net = await _Network.open(settings, clock, kept, storage)
+        net = await _Network.open(settings, clock, kept, storage, cache)
         backends.append(net.direct())
         renderer = net.renderer()
         hosted = [net.scraper(name) for name in settings.hosted_scrapers]
@@ -57,6 +58,7 @@ async def build_fetch(
         renderer=renderer,
         hosted=hosted,
         pages=PageCache(cache, storage.snapshots, storage.documents, clock, profile=extractor_profile(extractor)),
+        gate=DocumentGate(settings.page_languages, settings.page_min_words, settings.page_deny_phrases),
         policy=url_policy(settings),
     )
     return await kept.open(service)
@@ -65,12 +67,13 @@ async def build_fetch(
 class _Network:
     """The parts that all backends on the network share: one policy, one resolver, one line at each host."""
 
-    def __init__(self, settings: Settings, clock: Clock, storage: "ScopedStorage") -> None:
+    def __init__(self, settings: Settings, clock: Clock, storage: "ScopedStorage", cache: Cache) -> None:
         from pincite.fetch.client import GuardedClient
         from pincite.fetch.limits import USER_AGENT, FetchLimits
         from pincite.fetch.politeness import HostTurns
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
-        from pincite.fetch.robots_gate import RobotsGate
+        from pincite.fetch.robots_gate import RobotsGate, RobotsMode
+        from pincite.fetch.robots_memory import RobotsMemory
         from pincite.runtime.breaker import MemoryBreaker
         from pincite.runtime.limiter import MemoryLimiter, Rate
 
@@ -81,14 +84,30 @@ class _Network:
         self.client = GuardedClient(
             policy, self._resolver, clock, limits=self._limits, user_agent=settings.user_agent or USER_AGENT
         )
-        self._gate = RobotsGate(self.client, policy, clock)
+        self._gate = RobotsGate(
+            self.client,
+            policy,
+            clock,
+            mode=RobotsMode(settings.robots),
+            strict_auth=settings.robots_strict_auth,
+            obey_ai_input=settings.obey_ai_input,
+            memory=RobotsMemory(cache, clock),
+        )
         rate = Rate(settings.requests_per_s_per_host, 1.0)
         limiter = storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
-        self._turns = HostTurns(limiter, storage.breaker() or MemoryBreaker(clock), self._limits)
+        trip = {
+            "failures": settings.breaker_failures,
+            "within_s": settings.breaker_within_s,
+            "cool_down_s": settings.breaker_open_s,
+        }
+        breaker = storage.breaker(**trip) or MemoryBreaker(clock, **trip)  # type: ignore[arg-type]
+        self._turns = HostTurns(limiter, breaker, self._limits)
 
     @classmethod
-    async def open(cls, settings: Settings, clock: Clock, kept: KeptOpen, storage: "ScopedStorage") -> "_Network":
-        made = cls(settings, clock, storage)
+    async def open(
+        cls, settings: Settings, clock: Clock, kept: KeptOpen, storage: "ScopedStorage", cache: Cache
+    ) -> "_Network":
+        made = cls(settings, clock, storage, cache)
         await kept.open(made.client)
         return made
 

@@ -121,7 +121,12 @@ class ChromiumBackend:
         return snapshot
 
     async def _admit(self, request: FetchRequest, url: str) -> Admission:
-        return await self._gate.admit(url, include=request.include_domains, exclude=request.exclude_domains)
+        return await self._gate.admit(
+            url,
+            include=request.include_domains,
+            exclude=request.exclude_domains,
+            typed=request.url if request.user_triggered else "",
+        )
 
     async def _rendered(self, request: FetchRequest, admission: Admission, stack: AsyncExitStack) -> Snapshot:
         proxy = await stack.enter_async_context(

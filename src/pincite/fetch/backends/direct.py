@@ -76,7 +76,12 @@ class DirectBackend:
 
     async def _admit(self, job: _Job, url: str) -> ParsedUrl:
         request = job.request
-        admission = await self._gate.admit(url, include=request.include_domains, exclude=request.exclude_domains)
+        admission = await self._gate.admit(
+            url,
+            include=request.include_domains,
+            exclude=request.exclude_domains,
+            typed=request.url if request.user_triggered else "",
+        )
         if job.admissions and job.admissions[-1].url.host != admission.url.host:
             await self._turns.wait(admission.url.host, admission.delay_s)
         job.admissions.append(admission)

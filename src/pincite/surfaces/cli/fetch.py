@@ -37,6 +37,7 @@ def fetch(
             output_format=output_format,
             include_links=include_links,
             force_refresh=force_refresh,
+            user_triggered=True,
         )
         overrides = {
             "source": options.joined(source),
