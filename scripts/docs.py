@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import get_args
@@ -16,7 +17,9 @@ from pydantic_core import PydanticUndefined
 from pincite.domain import events
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.events import EventType
+from pincite.domain.fetch_rules import RULES, Rule, shown_defaults
 from pincite.exports import schema
+from pincite.fetch.limits import CEILINGS, NOTES, FetchLimits
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
 from pincite.settings import Settings, environment_names
 from pincite.surfaces.outcomes import EXIT_CODES, HTTP_STATUS
@@ -145,12 +148,38 @@ def schemas() -> str:
     return table(("shape", "file in the package", "`$id`"), rows)
 
 
+def values_of(rule: Rule) -> str:
+    if rule.choices:
+        return ", ".join(f"`{choice}`" for choice in rule.choices)
+    if rule.low is None:
+        return "more than 0" if rule.above_0 else ""
+    return f"from {rule.low}" if rule.high is None else f"{rule.low} to {rule.high}"
+
+
+def fetch_request() -> str:
+    defaults = shown_defaults()
+    rows = ((f"`{name}`", defaults[name], values_of(rule), rule.note) for name, rule in RULES.items())
+    return table(("request", "default", "values", "what it does"), rows)
+
+
+def fetch_limits() -> str:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for field in fields(FetchLimits):
+            ceiling = CEILINGS.get(field.name)
+            shown = "" if ceiling is None else f"{ceiling:g}" if ceiling < 1e5 else str(ceiling)
+            yield f"`{field.name}`", str(field.default), shown, NOTES[field.name]
+
+    return table(("limit", "default", "ceiling", "of what"), rows())
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "events": event_types,
     "settings": settings,
     "providers": providers,
     "schemas": schemas,
+    "fetch_request": fetch_request,
+    "fetch_limits": fetch_limits,
 }
 
 

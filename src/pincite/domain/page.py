@@ -6,6 +6,7 @@ are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A 
 
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -255,6 +256,7 @@ class FetchRequest:
     mode: str = "auto"
     output_format: str = "markdown"
     max_chars: int = 6_000
+    max_html_chars: int = 40_000
     offset: int = 0
     include_links: bool = False
     max_links: int = 20
@@ -289,7 +291,8 @@ class FetchInfo:
 class FetchResult:
     """A page as a reader wants it: `content` is a window of the whole, never silently cut (`next_offset`).
 
-    `snapshot` and `document` are the stored evidence behind it.
+    `snapshot` and `document` are the stored evidence behind it. `location` is where a redirect that was not followed
+    leads. `meta` holds what else is known of the page: `description`, `robots`, `usage_signals`, `redirects`.
     """
 
     content: str
@@ -312,6 +315,8 @@ class FetchResult:
     published_at: datetime | None = None
     modified_at: datetime | None = None
     links: tuple[Link, ...] = ()
+    location: str = ""
+    meta: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

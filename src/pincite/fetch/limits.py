@@ -42,6 +42,26 @@ CEILINGS: dict[str, float] = {
 }
 
 
+NOTES: dict[str, str] = {
+    "html_max_bytes": "decoded bytes of a web page",
+    "pdf_max_bytes": "decoded bytes of a PDF",
+    "document_max_bytes": "decoded bytes of any other file",
+    "total_s": "seconds for one page: DNS, robots.txt, redirects, retries, body",
+    "render_total_s": "seconds for one page in a browser",
+    "dns_s": "seconds for one lookup",
+    "connect_s": "seconds for one connection, TLS included",
+    "idle_s": "seconds without a byte",
+    "min_bytes_per_s": "a body that comes slower is given up",
+    "min_speed_over_s": "seconds over which that speed is measured",
+    "redirects_max": "redirects of one page",
+    "per_host_concurrency": "connections to one host at a time",
+    "requests_per_s_per_host": "requests to one host; setting `requests_per_s_per_host`",
+    "queue_max_s": "seconds a page waits for its host's turn",
+    "concurrency": "connections in all",
+}
+"""What each limit is of, for the documentation."""
+
+
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
     """Limits of one front door. Sizes are decoded bytes, times seconds.

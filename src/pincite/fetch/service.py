@@ -19,6 +19,7 @@ from pincite.domain.errors import (
     PinciteError,
     PolicyRefusal,
 )
+from pincite.domain.fetch_rules import check_request
 from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.fetch.canonical import merged_canonical
@@ -26,16 +27,15 @@ from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.page_cache import CachedPage, PageCache
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
-from pincite.fetch.window import MAX_CHARS_CEILING, excerpt, window
+from pincite.fetch.source_text import source_text
+from pincite.fetch.window import excerpt, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.single_flight import SingleFlight
+from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 LOCAL_SCHEME = "local:"
-MAX_LINKS_CEILING = 500
 _LIBRARY = "archive"
-_FORMATS = ("markdown", "text")
-_MODES = ("auto", "reader", "raw")
 _log = logging.getLogger(__name__)
 
 
@@ -121,7 +121,7 @@ class FetchService:
             TooManyRedirects: the network or the page.
             UnsupportedContentType, ParseError, EmptyContent: the body.
         """
-        _check(request)
+        check_request(request)
         if not request.url.startswith(LOCAL_SCHEME):
             request = replace(request, url=vet_url(request.url, policy=self._policy))
         page = await self._page(request)
@@ -251,31 +251,17 @@ def _may_serve_stale(error: PinciteError) -> bool:
     return not isinstance(error, DeadLink | PolicyRefusal | InvalidInput)
 
 
-def _check(request: FetchRequest) -> None:
-    if request.output_format not in _FORMATS:
-        raise InvalidInput(f"output_format must be one of {', '.join(_FORMATS)}", reason="output_format")
-    if request.mode not in _MODES:
-        raise InvalidInput(f"mode must be one of {', '.join(_MODES)}", reason="mode")
-    if not 1 <= request.max_chars <= MAX_CHARS_CEILING:
-        raise InvalidInput(f"max_chars must be between 1 and {MAX_CHARS_CEILING}", reason="max_chars")
-    if not 0 <= request.max_links <= MAX_LINKS_CEILING:
-        raise InvalidInput(f"max_links must be between 0 and {MAX_LINKS_CEILING}", reason="max_links")
-    if request.offset < 0:
-        raise InvalidInput("offset must not be negative", reason="offset")
-    if request.deadline_s is not None and request.deadline_s <= 0:
-        raise InvalidInput("deadline_s must be more than 0", reason="deadline_s")
-
-
 def _content(request: FetchRequest, page: _Page) -> str:
-    if request.mode == "raw" and not page.snapshot.content_type.startswith("application/pdf"):
-        return page.snapshot.body.decode("utf-8", "replace")
+    if request.mode == "raw" and (source := source_text(page.snapshot)) is not None:
+        return source
     return page.document.text if request.output_format == "text" else document_markdown(page.document)
 
 
 def _result(request: FetchRequest, page: _Page) -> FetchResult:
     snapshot, document = page.snapshot, page.document
     content = _content(request, page)
-    shown, next_offset = window(content, request.offset, request.max_chars)
+    room = request.max_html_chars if request.mode == "raw" else request.max_chars
+    shown, next_offset = window(content, request.offset, room)
     return FetchResult(
         content=shown,
         content_format=request.output_format,
@@ -307,4 +293,25 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
         published_at=document.published_at,
         modified_at=document.modified_at,
         links=document.links[: request.max_links] if request.include_links else (),
+        location=_location(snapshot),
+        meta=_meta(snapshot, document),
     )
+
+
+def _location(snapshot: Snapshot) -> str:
+    """Where a redirect that was not followed leads."""
+    given = dict(snapshot.headers).get("location", "") if 300 <= snapshot.status < 400 else ""
+    try:
+        return parse_url(given, snapshot.final_url).href if given else ""
+    except PinciteError:
+        return ""
+
+
+def _meta(snapshot: Snapshot, document: Document) -> dict[str, str]:
+    found = {
+        "description": document.description,
+        "robots": snapshot.robots,
+        "usage_signals": ", ".join(snapshot.usage_signals),
+        "redirects": ", ".join(snapshot.redirects),
+    }
+    return {name: value for name, value in found.items() if value}

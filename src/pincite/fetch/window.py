@@ -4,7 +4,6 @@ import re
 
 from pincite.domain.errors import InvalidInput
 
-MAX_CHARS_CEILING = 12_000
 EXCERPT_CHARS = 280
 _SLACK = 0.2
 _ELLIPSIS = "…"
@@ -18,10 +17,10 @@ def window(content: str, offset: int, max_chars: int) -> tuple[str, int | None]:
     Windows that follow each other's `next_offset` give the whole content back.
 
     Errors:
-        InvalidInput: `offset` or `max_chars` out of range.
+        InvalidInput: `offset` out of range.
     """
-    if not 1 <= max_chars <= MAX_CHARS_CEILING:
-        raise InvalidInput(f"max_chars must be between 1 and {MAX_CHARS_CEILING}", reason="max_chars")
+    if max_chars < 1:
+        raise InvalidInput("max_chars must be at least 1", reason="max_chars")
     if offset < 0 or (offset > len(content)):
         raise InvalidInput(f"offset must be between 0 and {len(content)}", reason="offset")
     end = offset + max_chars

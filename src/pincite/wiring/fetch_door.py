@@ -79,7 +79,9 @@ class _Network:
 
         policy = url_policy(settings)
         self._settings, self._clock = settings, clock
-        self._limits = FetchLimits(total_s=settings.fetch_deadline_s)
+        self._limits = FetchLimits(
+            total_s=settings.fetch_deadline_s, requests_per_s_per_host=settings.requests_per_s_per_host
+        )
         self._resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
         self.client = GuardedClient(
             policy, self._resolver, clock, limits=self._limits, user_agent=settings.user_agent or USER_AGENT

@@ -1,16 +1,17 @@
 """The tables of docs/fetch.md and the ceilings of the limits table are those of the code."""
 
 import json
-import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pincite.domain.errors import InvalidSetting
+from pincite.domain.errors import InvalidInput, InvalidSetting
+from pincite.domain.fetch_rules import RULES, check_request, shown_defaults
 from pincite.domain.page import FetchRequest
 from pincite.fetch import limits
-from pincite.fetch.limits import CEILINGS, BodyKind, FetchLimits
+from pincite.fetch.limits import CEILINGS, NOTES, BodyKind, FetchLimits
 from pincite.urls.policy import HOST_MAX_CHARS, PORTS, URL_MAX_CHARS
 
 ROOT = Path(__file__).parents[3]
@@ -18,31 +19,34 @@ PAGE = (ROOT / "docs" / "fetch.md").read_text(encoding="utf-8")
 TABLE = json.loads((ROOT / "tests" / "conformance" / "data" / "limits.json").read_text())
 
 
-def rows(title: str) -> dict[str, tuple[str, str]]:
-    table = PAGE.split(f"| {title} | default |", 1)[1].split("\n\n", 1)[0]
-    found = re.findall(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|$", table, re.MULTILINE)
-    return {name: (default.strip().strip("`"), other.strip()) for name, default, other in found}
+def test_every_member_of_a_request_has_a_rule() -> None:
+    assert set(RULES) == {field.name for field in fields(FetchRequest)} - {"url", "validators"}
+    assert "<!-- generated: fetch_request -->" in PAGE
+    assert shown_defaults()["max_chars"] == "6000"
 
 
-def test_request_defaults_are_the_documented_ones() -> None:
-    defaults = {field.name: field.default for field in fields(FetchRequest)}
-    documented = rows("request")
-    internal = {"url", "validators", "include_domains", "exclude_domains"}
-    assert set(documented) == set(defaults) - internal
-    for name, (default, _) in documented.items():
-        value = defaults[name]
-        shown = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        assert default == shown, name
+def test_every_limit_says_of_what() -> None:
+    assert set(NOTES) == {field.name for field in fields(FetchLimits)}
+    assert "<!-- generated: fetch_limits -->" in PAGE
 
 
-def test_limits_are_the_documented_ones() -> None:
-    documented = rows("limit")
-    assert set(documented) == {field.name for field in fields(FetchLimits)}
-    for field in fields(FetchLimits):
-        default, ceiling = documented[field.name]
-        assert default == str(field.default), field.name
-        assert ceiling == (f"{CEILINGS[field.name]:g}" if field.name in CEILINGS and CEILINGS[field.name] < 1e5 else
-                           str(CEILINGS.get(field.name, ""))), field.name  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mode", "screenshot"),
+        ("output_format", "pdf"),
+        ("max_chars", 0),
+        ("max_chars", 12_001),
+        ("max_html_chars", 120_001),
+        ("offset", -1),
+        ("max_links", 501),
+        ("deadline_s", 0.0),
+    ],
+)
+def test_what_is_out_of_its_rule_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        check_request(replace(FetchRequest("https://a.example/"), **{name: value}))
+    assert caught.value.reason == name
 
 
 def test_the_code_keeps_the_hard_ceilings() -> None:

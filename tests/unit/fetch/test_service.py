@@ -353,6 +353,17 @@ async def test_a_redirect_is_handed_back_when_asked_for(clock: Any) -> None:
     result = await door.get(allow_redirects=False)
     assert (result.status, result.content) == (301, "")
     assert dict(result.snapshot.headers)["location"] == "https://site.example/b"
+    assert result.location == "https://site.example/b"
+
+
+async def test_the_source_of_a_page_has_its_own_window(clock: Any) -> None:
+    long = PAGE.replace(PARAGRAPH, PARAGRAPH * 80)
+    door = Door(clock, long)
+    raw = await door.get(mode="raw", max_chars=100)
+    assert len(raw.content) > 12_000
+    assert raw.truncated
+    rest = await door.get(mode="raw", offset=raw.next_offset or 0, max_html_chars=120_000)
+    assert raw.content + rest.content == long
 
 
 @pytest.fixture

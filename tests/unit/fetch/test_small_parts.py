@@ -92,7 +92,7 @@ def test_windows_in_a_row_are_the_whole(text: str, size: int) -> None:
 
 
 def test_windows_and_excerpts_have_bounds() -> None:
-    for offset, size in ((0, 0), (0, 12_001), (-1, 10), (4, 10)):
+    for offset, size in ((0, 0), (-1, 10), (4, 10)):
         with pytest.raises(InvalidInput):
             window("abc", offset, size)
     assert excerpt("one  two\nthree") == "one two three"

@@ -1,9 +1,12 @@
 """`pincite fetch`: one page as clean Markdown with a header, or one clear sentence about why not."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pincite.domain.errors import InvalidInput
+from pincite.domain.fetch_rules import DEFAULTS, RULES
+from pincite.domain.page import FetchRequest, Render
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import note, print_json, print_text, run_async
 
@@ -11,13 +14,33 @@ if TYPE_CHECKING:
     from pincite.domain.page import FetchResult
 
 
+def _range(name: str, note: str = "") -> Any:  # what typer's own Option returns
+    rule = RULES[name]
+    return typer.Option(min=rule.low, max=rule.high, help=note or _sentence(name))
+
+
+def _sentence(name: str) -> str:
+    note = RULES[name].note.replace("`", "")
+    return f"{note[0].upper()}{note[1:]}."
+
+
 def fetch(
     url: Annotated[str, typer.Argument(help="The page.")],
-    max_chars: Annotated[int, typer.Option(min=1, max=12_000, help="Characters of content at most.")] = 6_000,
-    offset: Annotated[int, typer.Option(min=0, help="Start of the window, from a previous `next_offset`.")] = 0,
-    output_format: Annotated[str, typer.Option("--format", help="markdown or text.")] = "markdown",
-    include_links: Annotated[bool, typer.Option("--links", help="List the page's links.")] = False,
+    max_chars: Annotated[int, _range("max_chars")] = DEFAULTS.max_chars,
+    offset: Annotated[int, _range("offset")] = DEFAULTS.offset,
+    output_format: Annotated[str, typer.Option("--format", help="markdown or text.")] = DEFAULTS.output_format,
+    mode: Annotated[str, typer.Option(help="auto, reader, or raw: the page's own source.")] = DEFAULTS.mode,
+    max_html_chars: Annotated[int, _range("max_html_chars")] = DEFAULTS.max_html_chars,
+    render: Annotated[str, typer.Option(help="Use a browser: auto, never or always.")] = DEFAULTS.render.value,
+    include_links: Annotated[bool, typer.Option("--links", help="List the page's links.")] = DEFAULTS.include_links,
+    max_links: Annotated[int, _range("max_links")] = DEFAULTS.max_links,
+    no_redirects: Annotated[bool, typer.Option("--no-redirects", help="Show a redirect, don't follow it.")] = False,
+    no_persist: Annotated[bool, typer.Option("--no-persist", help="Leave the page cache alone.")] = False,
     force_refresh: Annotated[bool, typer.Option("--force-refresh", help="Ask the site even if it is cached.")] = False,
+    prefer_language: Annotated[str | None, typer.Option(help=_sentence("prefer_language"))] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds in all, at most 40.")] = None,
+    include_domain: options.IncludeDomain = None,
+    exclude_domain: options.ExcludeDomain = None,
     source: options.Source = None,
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
@@ -27,16 +50,25 @@ def fetch(
     """Read one page safely and politely."""
 
     async def job() -> "FetchResult":
-        from pincite.domain.page import FetchRequest
         from pincite.engine import Engine
 
         request = FetchRequest(
             url,
-            max_chars=max_chars,
-            offset=offset,
+            mode=mode,
             output_format=output_format,
+            max_chars=max_chars,
+            max_html_chars=max_html_chars,
+            offset=offset,
             include_links=include_links,
+            max_links=max_links,
+            allow_redirects=not no_redirects,
+            persist=not no_persist,
             force_refresh=force_refresh,
+            prefer_language=prefer_language,
+            render=_render(render),
+            include_domains=options.joined(include_domain) or (),
+            exclude_domains=options.joined(exclude_domain) or (),
+            deadline_s=deadline,
             user_triggered=True,
         )
         overrides = {
@@ -65,13 +97,22 @@ def fetch(
         note(f"More: --offset {result.next_offset}")
 
 
+def _render(text: str) -> Render:
+    try:
+        return Render(text)
+    except ValueError:
+        raise InvalidInput("render must be one of auto, never, always", reason="render") from None
+
+
 def _header(result: "FetchResult") -> str:
     lines = [
         ("title", result.title),
         ("site", result.site_name),
         ("by", result.byline),
         ("published", result.published_at.date().isoformat() if result.published_at else ""),
+        ("modified", result.modified_at.date().isoformat() if result.modified_at else ""),
         ("url", result.final_url),
+        ("leads to", result.location),
         ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}"),
         ("snapshot", result.snapshot_id),
     ]

@@ -14,6 +14,7 @@ from pydantic import Field
 from pincite.domain.codec import short_utc_text
 from pincite.domain.errors import PinciteError, RateLimited
 from pincite.domain.events import Event
+from pincite.domain.fetch_rules import DEFAULTS, RULES
 from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.report import Report
@@ -145,11 +146,13 @@ def _add_reading_tools(server: MCPServer[Runs], engine: Engine) -> None:
     @server.tool(title="Read a page", annotations=READS_WEB)
     async def web_fetch(
         url: Annotated[str, Field(max_length=8192)],
-        max_chars: Annotated[int, Field(ge=1, le=12_000)] = 12_000,
-        offset: Offset = 0,
+        max_chars: Annotated[int, Field(ge=RULES["max_chars"].low, le=RULES["max_chars"].high)] = DEFAULTS.max_chars,
+        offset: Offset = DEFAULTS.offset,
+        force_refresh: bool = DEFAULTS.force_refresh,
     ) -> Page:
         """Read one page as Markdown, a window at a time. Internal addresses are refused, robots.txt is obeyed."""
-        page = await _told(lambda: engine.fetch(FetchRequest(url, max_chars=max_chars, offset=offset)))
+        request = FetchRequest(url, max_chars=max_chars, offset=offset, force_refresh=force_refresh)
+        page = await _told(lambda: engine.fetch(request))
         return Page(
             url=page.canonical_url,
             title=page.title,
