@@ -164,11 +164,14 @@ class _Check:
             for j, side in enumerate(conflict.sides):
                 for k, item in enumerate(side.evidence):
                     yield from self._quote(f"conflicts[{i}].sides[{j}].evidence[{k}]", item, references)
+            yield from _wording(f"conflicts[{i}].wording", conflict)
         by_id = {claim.id: claim for claim in self._claims}
         for where, sentence in self._placed:
             claims = tuple(by_id[claim_id] for claim_id in sentence.claim_ids if claim_id in by_id)
             if claims:
                 yield from self._statement(f"{where}.text", sentence.text.removesuffix(PARTIAL_MARK), claims)
+            if sentence.label:
+                yield from _label(f"{where}.label", sentence, references)
         for i, reference in enumerate(self._references):
             yield from self._reference(f"references[{i}]", reference)
         yield from _whole(raw)
@@ -311,6 +314,23 @@ class _Check:
         excerpt = _folded(reference.excerpt).removesuffix("…").rstrip()
         if texts and not any(excerpt in _folded(text) for text in texts):
             yield _failed(f"{where}.excerpt", "is not in the stored text of the page")
+
+
+def _wording(where: str, conflict: ReportConflict) -> Iterator[Problem]:
+    """Whether the figures said to stand against each other stand in the passages, besides the counts of sources."""
+    quotes = "\n".join(item.quote for side in conflict.sides for item in side.evidence)
+    counts = {str(side.independent_sources) for side in conflict.sides}
+    missing = _figures(conflict.wording) - _figures(quotes) - counts
+    if missing:
+        yield _failed(where, f"{', '.join(sorted(missing))} in no passage of its sides")
+
+
+def _label(where: str, sentence: Sentence, references: Mapping[int, Reference]) -> Iterator[Problem]:
+    """Whether the version a sentence is said to hold for is that of the pages it cites."""
+    pages = "\n".join(f"{r.title} {r.url}" for n in sentence.references if (r := references.get(n)) is not None)
+    missing = _figures(sentence.label) - _figures(pages)
+    if missing:
+        yield _failed(where, f"{', '.join(sorted(missing))} in no title or address that it cites")
 
 
 def _addresses(snapshot: Snapshot) -> tuple[str, ...]:

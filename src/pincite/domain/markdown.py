@@ -20,6 +20,8 @@ from pincite.domain.report import (
     ReportLead,
     ReportStatus,
     Sentence,
+    coverage_text,
+    paragraphs,
 )
 
 CitationStyle = Literal["[n]", "[n](citation:n)"]
@@ -30,6 +32,8 @@ GAPS_HEADING = "What could not be answered"
 SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
+SUPPORT_WORD = "Support"
+EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 NO_ANSWER = "**Not enough evidence.** Nothing that was read supports an answer, so none is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
 
@@ -122,7 +126,7 @@ def _blocks(report: Report) -> Iterator[str]:
         yield _paragraph(report.summary.sentences)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield _paragraph(section.sentences)
+        yield _section(section.sentences)
     if report.conflicts:
         yield _heading(2, CONFLICTS_HEADING)
         known = {reference.n for reference in report.references}
@@ -134,6 +138,9 @@ def _blocks(report: Report) -> Iterator[str]:
     if report.leads:
         yield _heading(2, LEADS_HEADING)
         yield "\n".join(_lead(lead) for lead in report.leads)
+    support = coverage_text(report.coverage)
+    if support:
+        yield f"{SUPPORT_WORD}: {escape(support)}"
     if report.references:
         yield _heading(2, REFERENCES_HEADING)
         yield from (_reference(reference) for reference in report.references)
@@ -165,13 +172,24 @@ def _heading(level: int, text: str) -> str:
     return "#" * level + " " + re.sub(r"(#+)$", r"\\\1", escape(text))
 
 
+def _section(sentences: Iterable[Sentence]) -> str:
+    """One paragraph as it is, several as a list: each is about another thing."""
+    found = [_paragraph(paragraph) for paragraph in paragraphs(sentences)]
+    return found[0] if len(found) == 1 else "\n".join(f"- {text}" for text in found)
+
+
 def _paragraph(sentences: Iterable[Sentence]) -> str:
     return _block(" ".join(_sentence(sentence) for sentence in sentences))
 
 
 def _sentence(sentence: Sentence) -> str:
-    text = escape(sentence.text)
+    text = escape(labelled(sentence))
     return f"{text} {_marks(sentence.references)}" if sentence.references else text
+
+
+def labelled(sentence: Sentence) -> str:
+    """The words of a sentence with the version they hold for in front."""
+    return f"{sentence.label}: {sentence.text}" if sentence.label else sentence.text
 
 
 def _marks(numbers: Iterable[int]) -> str:
@@ -183,13 +201,22 @@ def _block(text: str) -> str:
 
 
 def _conflict(conflict: ReportConflict, known: set[int]) -> Iterator[str]:
-    yield "- These statements exclude each other:"
+    yield "- " + _block(escape(conflict_text(conflict)))
     for side in conflict.sides:
         numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
-        count = side.independent_sources
-        sources = f"({count} independent {'source' if count == 1 else 'sources'})"
+        sources = f"({sources_text(side.independent_sources)})" if side.independent_sources else ""
         marks = _marks(sorted(numbers))
         yield "    - " + " ".join(filter(None, (_block(escape(side.statement)), sources, marks)))
+
+
+def sources_text(count: int) -> str:
+    """How many independent sources stand behind something: "1 independent source"."""
+    return f"{count} independent {'source' if count == 1 else 'sources'}"
+
+
+def conflict_text(conflict: ReportConflict) -> str:
+    """The line above the sides of a conflict: what stands against what, where it can be said in a few words."""
+    return f"{conflict.wording}:" if conflict.wording else EXCLUDE_EACH_OTHER
 
 
 def _gap(gap: ReportGap) -> Iterator[str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.page import Chunk, Document, Snapshot
-from pincite.domain.report import Metrics
+from pincite.domain.report import ConflictKind, Metrics
 from pincite.domain.search import Constraints, Query, SearchResult
 
 
@@ -116,10 +116,13 @@ class Conflict:
     """Two or more claims about the same thing that can't all be true.
 
     `premise` is set when one side is what the question takes for granted: that side has no claim, only words.
+    `wording` says in a few words what stands against what.
     """
 
     sides: tuple[ConflictSide, ...]
     premise: str = ""
+    kind: ConflictKind = ConflictKind.FIGURES
+    wording: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Imprint:
-    """What a report carries besides its content: which run made it, when, and its counts."""
+    """What a report carries besides its content: which run made it, when, its counts.
+
+    `wanted_share` of its claims should rest on two independent sources; None sets no target.
+    """
 
     run_id: str
     created_at: datetime
     metrics: Metrics
+    wanted_share: float | None = None

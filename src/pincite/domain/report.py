@@ -5,7 +5,7 @@ no orphan sentence, no dangling `[n]`, no unsourced summary sentence (invariant 
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,6 +16,8 @@ from pincite.domain.evidence import Check, ClaimType, Relation, VerdictStatus
 
 SCHEMA_VERSION = 1
 PARTIAL_MARK = "(partly supported)"
+LOW_CONFIDENCE_LABEL = "Less certain: "
+ONE_SOURCE_MARK = "(one source)"
 EXCERPT_CHARS = 280
 
 
@@ -24,6 +26,31 @@ class SentenceKind(StrEnum):
 
     CLAIM = "claim"
     CONNECTIVE = "connective"
+
+
+class SectionKind(StrEnum):
+    """What a section is for: findings first, then what closes a report."""
+
+    FINDINGS = "findings"
+    KEY_NUMBERS = "key_numbers"
+    RISKS = "risks"
+    UNCERTAIN = "uncertain"
+
+
+class ClaimMark(StrEnum):
+    """What a reader must know about a claim before relying on it; the rules are in docs/research.md."""
+
+    LOW_CONFIDENCE = "low_confidence"
+    ONE_SOURCE = "one_source"
+
+
+class ConflictKind(StrEnum):
+    """How statements exclude each other."""
+
+    FIGURES = "figures"
+    DENIAL = "denial"
+    VERSIONS = "versions"
+    PREMISE = "premise"
 
 
 class Mode(StrEnum):
@@ -44,12 +71,17 @@ class ReportStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence as printed, without its `[n]`; `references` are the numbers printed after it."""
+    """One sentence as printed, without its `[n]`; `references` are the numbers printed after it.
+
+    `label` is printed before it and says of which version of a page it holds. `opens` starts a new paragraph.
+    """
 
     text: str
     kind: SentenceKind
     claim_ids: tuple[str, ...] = ()
     references: tuple[int, ...] = ()
+    label: str = ""
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +98,7 @@ class Section:
     heading: str
     sentences: tuple[Sentence, ...]
     citations: tuple[int, ...] = ()
+    kind: SectionKind = SectionKind.FINDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +131,7 @@ class ReportClaim:
     checks: tuple[Check, ...] = ()
     evidence: tuple[ReportEvidence, ...] = ()
     independent_sources: int = 1
+    marks: tuple[ClaimMark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +161,12 @@ class ReportConflictSide:
 
 @dataclass(frozen=True, slots=True)
 class ReportConflict:
-    """Statements that exclude each other."""
+    """Statements that exclude each other; `wording` is "2 independent sources say 398, 1 says 412" where it can be."""
 
     claim_ids: tuple[str, ...]
     sides: tuple[ReportConflictSide, ...]
+    kind: ConflictKind = ConflictKind.FIGURES
+    wording: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +208,20 @@ class ReportConstraints:
     since: str | None = None
     until: str | None = None
     language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the printed claims rest on several independent sources, and how many were wanted.
+
+    `wanted_share` is None when the run set no target; `below` names the claims that are marked because it was missed.
+    """
+
+    claims: int = 0
+    independent: int = 0
+    wanted_share: float | None = None
+    wanted_sources: int = 2
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +288,8 @@ class Report:
     leads: tuple[ReportLead, ...] = ()
     rejected_claims: tuple[RejectedClaim, ...] = ()
     metrics: Metrics = Metrics()
+    outline: tuple[str, ...] = ()
+    coverage: Coverage = Coverage()
     version: int = 1
     markdown: str = ""
     schema_version: int = field(default=SCHEMA_VERSION)
@@ -266,6 +318,28 @@ class Report:
         return tuple(found)
 
 
+def paragraphs(sentences: Iterable[Sentence]) -> tuple[tuple[Sentence, ...], ...]:
+    """The sentences of a section by paragraph: one that `opens` starts a new one."""
+    found: list[list[Sentence]] = []
+    for sentence in sentences:
+        if sentence.opens or not found:
+            found.append([])
+        found[-1].append(sentence)
+    return tuple(map(tuple, found))
+
+
+def coverage_text(coverage: Coverage) -> str:
+    """How well the report is supported, as one plain sentence; empty when nothing is stated."""
+    if not coverage.claims:
+        return ""
+    several = f"{coverage.independent} of {coverage.claims} statements rest on {coverage.wanted_sources} or more"
+    text = f"{several} independent sources"
+    if coverage.wanted_share is not None:
+        text += f" ({coverage.wanted_share:.0%} were wanted"
+        text += f"; the others are marked {ONE_SOURCE_MARK})" if coverage.below else ")"
+    return f"{text}."
+
+
 def broken_rules(report: Report) -> Iterator[str]:
     """Each rule of invariant 2 that `report` breaks, as a sentence; nothing for a sound report."""
     claims = {claim.id: claim for claim in report.claims}
@@ -291,13 +365,16 @@ def broken_rules(report: Report) -> Iterator[str]:
             yield f"section without a citation: {section.heading!r}"
         if section.citations != used:
             yield f"section {section.heading!r} lists citations {section.citations} but uses {used}"
+    if report.outline and report.outline != tuple(section.heading for section in report.sections):
+        yield f"the outline {report.outline} is not that of the sections"
+    yield from (f"the coverage names the unknown claim {name}" for name in report.coverage.below if name not in claims)
 
 
 def _broken_sentence(sentence: Sentence, claims: dict[str, ReportClaim]) -> Iterator[str]:
     if sentence.kind is SentenceKind.CONNECTIVE:
         if sentence.claim_ids or sentence.references:
             yield f"connective sentence with citations: {sentence.text!r}"
-        if any(character.isdigit() for character in sentence.text):
+        if any(character.isdigit() for character in sentence.label + sentence.text):
             yield f"connective sentence with a figure: {sentence.text!r}"
         return
     if not sentence.claim_ids or not sentence.references:

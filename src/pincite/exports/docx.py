@@ -20,13 +20,17 @@ from pincite.domain.markdown import (
     NO_ANSWER,
     PARTIAL_ANSWER,
     SEARCHED_HEADING,
+    SUPPORT_WORD,
+    conflict_text,
     constraints_text,
     day,
+    labelled,
     linkable,
     one_line,
+    sources_text,
 )
 from pincite.domain.page import Document
-from pincite.domain.report import Reference, Report, ReportStatus, Sentence
+from pincite.domain.report import Reference, Report, ReportStatus, Sentence, coverage_text, paragraphs
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -109,14 +113,17 @@ class _File:
             self._paragraph(report.summary.sentences)
         for section in report.sections:
             self._word.add_heading(_text(section.heading), 1)
-            self._paragraph(section.sentences)
+            found = paragraphs(section.sentences)
+            for sentences in found:
+                self._paragraph(sentences, style="List Bullet" if len(found) > 1 else None)
         known = {reference.n for reference in report.references}
         if report.conflicts:
             self._word.add_heading(CONFLICTS_HEADING, 1)
         for conflict in report.conflicts:
-            self._word.add_paragraph("These statements exclude each other:")
+            self._word.add_paragraph(_text(conflict_text(conflict)))
             for side in conflict.sides:
-                paragraph = self._word.add_paragraph(_text(side.statement), style="List Bullet")
+                count = f" ({sources_text(side.independent_sources)})" if side.independent_sources else ""
+                paragraph = self._word.add_paragraph(_text(side.statement + count), style="List Bullet")
                 numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
                 self._marks(paragraph, sorted(numbers))
 
@@ -137,6 +144,9 @@ class _File:
     def _evidence(self) -> None:
         if not self._report.claims:
             return
+        support = coverage_text(self._report.coverage)
+        if support:
+            self._word.add_paragraph(f"{SUPPORT_WORD}: {_text(support)}")
         self._word.add_heading("Evidence", 1)
         for claim in self._report.claims:
             self._word.add_paragraph().add_run(_text(claim.text)).bold = True
@@ -147,10 +157,10 @@ class _File:
                 self._word.add_paragraph(_text(item.quote), style="Intense Quote")
                 self._word.add_paragraph(_text(where))
 
-    def _paragraph(self, sentences: Iterable[Sentence]) -> None:
-        paragraph = self._word.add_paragraph()
+    def _paragraph(self, sentences: Iterable[Sentence], style: str | None = None) -> None:
+        paragraph = self._word.add_paragraph(style=style)
         for sentence in sentences:
-            paragraph.add_run(_text(sentence.text))
+            paragraph.add_run(_text(labelled(sentence)))
             self._marks(paragraph, sentence.references)
             paragraph.add_run(" ")
 

@@ -18,14 +18,19 @@ from pincite.domain.markdown import (
     LEADS_HEADING,
     REFERENCES_HEADING,
     SEARCHED_HEADING,
+    SUPPORT_WORD,
+    conflict_text,
     constraints_text,
     day,
+    labelled,
     linkable,
     one_line,
+    sources_text,
     without_controls,
 )
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.report import (
+    ClaimMark,
     Reference,
     Report,
     ReportClaim,
@@ -34,6 +39,8 @@ from pincite.domain.report import (
     ReportStatus,
     Sentence,
     SentenceKind,
+    coverage_text,
+    paragraphs,
 )
 from pincite.exports.bibliography import site
 from pincite.exports.passage import Part, passage
@@ -46,6 +53,9 @@ BADGES = {
     VerdictStatus.UNCHECKED: "? not checked",
 }
 """Shape and word, so that nothing rests on colour."""
+
+MARKS = {ClaimMark.LOW_CONFIDENCE: "low confidence", ClaimMark.ONE_SOURCE: "fewer sources than wanted"}
+"""What the marks of a claim mean to a reader."""
 
 _ASSETS = resources.files("pincite.exports") / "assets"
 _PREFORMATTED = frozenset({BlockKind.CODE, BlockKind.TABLE})
@@ -132,7 +142,7 @@ class _Page:
             yield self._paragraph(report.summary.sentences)
         for section in report.sections:
             yield f'<h2 dir="auto">{_text(section.heading)}</h2>'
-            yield self._paragraph(section.sentences)
+            yield from self._section(section.sentences)
         if report.conflicts:
             yield f"<h2>{CONFLICTS_HEADING}</h2>"
             for conflict in report.conflicts:
@@ -158,10 +168,20 @@ class _Page:
     def _paragraph(self, sentences: Iterable[Sentence]) -> str:
         return f'<p dir="auto">{" ".join(self._sentence(sentence) for sentence in sentences)}</p>'
 
+    def _section(self, sentences: Iterable[Sentence]) -> Iterator[str]:
+        found = paragraphs(sentences)
+        if len(found) == 1:
+            yield self._paragraph(found[0])
+            return
+        yield "<ul>"
+        for paragraph in found:
+            yield f'<li dir="auto">{" ".join(self._sentence(sentence) for sentence in paragraph)}</li>'
+        yield "</ul>"
+
     def _sentence(self, sentence: Sentence) -> str:
         panel = self._panels.get(sentence.claim_ids)
         if panel is None:
-            return _text(sentence.text)
+            return _text(labelled(sentence))
         self._count += 1
         own = f"s{self._count}"
         self._first_sentence.setdefault(panel, (own, sentence))
@@ -169,7 +189,7 @@ class _Page:
         kind = "partial" if any(claim.verdict is VerdictStatus.PARTIAL for claim in claims) else "supported"
         return (
             f'<a class="sentence {kind}" id="{own}" href="#{panel}" title="{self._card(claims)}">'
-            f"{_text(sentence.text)}</a>{self._marks(sentence.references)}"
+            f"{_text(labelled(sentence))}</a>{self._marks(sentence.references)}"
         )
 
     def _card(self, claims: Iterable[ReportClaim]) -> str:
@@ -186,12 +206,12 @@ class _Page:
         return "<sup>" + " ".join(f'<a href="#r{n}" aria-label="Source {n}">[{n}]</a>' for n in numbers) + "</sup>"
 
     def _conflict(self, conflict: ReportConflict) -> Iterator[str]:
-        yield "<p>These statements exclude each other:</p>"
+        yield f'<p dir="auto">{_text(conflict_text(conflict))}</p>'
         yield "<ul>"
         for side in conflict.sides:
             numbers = sorted({e.reference_n for e in side.evidence if e.reference_n is not None} & {*self._references})
-            sources = f"{side.independent_sources} independent {_plural('source', side.independent_sources)}"
-            yield f'<li dir="auto">{_text(side.statement)} ({sources}){self._marks(numbers) if numbers else ""}</li>'
+            sources = f" ({sources_text(side.independent_sources)})" if side.independent_sources else ""
+            yield f'<li dir="auto">{_text(side.statement)}{sources}{self._marks(numbers) if numbers else ""}</li>'
         yield "</ul>"
 
     def _sources(self) -> Iterator[str]:
@@ -202,6 +222,9 @@ class _Page:
             for n in {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS}:
                 if n in resting:
                     resting[n] += 1
+        support = coverage_text(self._report.coverage)
+        if support:
+            yield f'<p class="detail">{SUPPORT_WORD}: {_text(support)}</p>'
         yield f"<h2>{REFERENCES_HEADING}</h2>"
         yield '<ol class="references">'
         for n, reference in self._references.items():
@@ -256,8 +279,8 @@ class _Page:
     def _claim(self, claim: ReportClaim, sentence: Sentence) -> Iterator[str]:
         if one_line(claim.text) not in one_line(sentence.text):
             yield f'<p dir="auto">{_text(claim.text)}</p>'
-        sources = f"{claim.independent_sources} independent {_plural('source', claim.independent_sources)}"
-        detail = f"{claim.type} · {sources} · confidence {claim.confidence:.2f}"
+        marks = "".join(f" · {MARKS[mark]}" for mark in claim.marks)
+        detail = f"{claim.type} · {sources_text(claim.independent_sources)} · confidence {claim.confidence:.2f}{marks}"
         yield f'<p class="detail">{_badge(claim.verdict)} {detail}</p>'
         notes = [c for c in claim.checks if c.outcome is not CheckOutcome.PASSED and c.detail]
         for check in notes:

@@ -8,7 +8,11 @@ from pincite.domain.ids import report_id
 from pincite.domain.markdown import render_markdown
 from pincite.domain.plan import Conflict, Gap, Imprint, Progress, ReadPage, Task
 from pincite.domain.report import (
+    LOW_CONFIDENCE_LABEL,
+    ONE_SOURCE_MARK,
     PARTIAL_MARK,
+    ClaimMark,
+    Coverage,
     Metrics,
     Mode,
     Reference,
@@ -23,36 +27,54 @@ from pincite.domain.report import (
     ReportLead,
     ReportStatus,
     Section,
+    SectionKind,
     Sentence,
     SentenceKind,
     Summary,
     normalize_citation,
 )
+from pincite.research.state import LOW_CONFIDENCE
 from pincite.urls import mask_url, registrable_domain
 
 _TITLE_CHARS = 140
 _MAX_LEADS = 10
+CLOSING_HEADINGS = {
+    SectionKind.KEY_NUMBERS: "Key numbers",
+    SectionKind.RISKS: "Risks and limits",
+    SectionKind.UNCERTAIN: "What is uncertain",
+}
+WANTED_SOURCES = 2
+"""Independent sources from which on a claim counts as covered by several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence to print, without its marks, and the verified claims it states."""
+    """A sentence to print, without its marks, and the verified claims it states.
+
+    `label` says of which version of a page it holds; `opens` starts a new paragraph.
+    """
 
     text: str
     items: tuple[VerifiedClaim, ...]
+    label: str = ""
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a report will say: the direct answer, then headed sections, and what is missing besides the run's gaps."""
+    """What a report will say: the direct answer, headed sections, what closes it, what is missing.
+
+    `closing` holds key numbers, risks and what is uncertain; `gaps` are those besides the gaps of the run.
+    """
 
     answer: tuple[Line, ...] = ()
     sections: tuple[tuple[str, tuple[Line, ...]], ...] = ()
+    closing: tuple[tuple[SectionKind, tuple[Line, ...]], ...] = ()
     gaps: tuple[Gap, ...] = ()
 
     def printed(self) -> Iterable[VerifiedClaim]:
         """The claims that are stated, in reading order."""
-        lines = [*self.answer, *(line for _, section in self.sections for line in section)]
+        lines = [*self.answer, *(line for _, part in (*self.sections, *self.closing) for line in part)]
         return (item for line in lines for item in line.items)
 
 
@@ -63,6 +85,12 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
     numbers, references = _number(content, pages)
     conflicts = _conflicts(progress.conflicts, used, numbers)
     gaps = _gaps(progress, content)
+    coverage = _coverage(tuple(used.values()), imprint.wanted_share)
+    said = _Wording(numbers, frozenset(coverage.below))
+    sections = (
+        *(said.section(heading, lines) for heading, lines in content.sections),
+        *(said.section(CLOSING_HEADINGS[kind], lines, kind) for kind, lines in content.closing),
+    )
     report = Report(
         run_id=imprint.run_id,
         report_id=report_id(imprint.run_id, 1),
@@ -72,9 +100,10 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         profile=task.profile,
         mode=mode,
         status=_status(content, gaps),
-        summary=Summary(tuple(_sentence(line, numbers) for line in content.answer)),
-        sections=tuple(_section(heading, lines, numbers) for heading, lines in content.sections),
-        claims=tuple(_claim(item, numbers) for item in used.values()),
+        summary=Summary(tuple(said.sentence(line) for line in content.answer)),
+        sections=sections,
+        outline=tuple(section.heading for section in sections),
+        claims=tuple(_claim(item, numbers, said.marks(item)) for item in used.values()),
         references=references,
         constraints=_constraints(task),
         conflicts=conflicts,
@@ -83,6 +112,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
             :_MAX_LEADS
         ],
         rejected_claims=tuple(_rejected(item) for item in progress.claims if not item.printable),
+        coverage=coverage,
         metrics=_metrics(imprint.metrics, progress, references),
     )
     return replace(report, markdown=render_markdown(report))
@@ -136,17 +166,42 @@ def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
     )
 
 
-def _sentence(line: Line, numbers: dict[str, int]) -> Sentence:
-    text = line.text
-    if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
-        text = f"{text} {PARTIAL_MARK}"
-    marks = tuple(dict.fromkeys(numbers[evidence.url] for item in line.items for evidence in _supporting(item)))
-    return Sentence(text, SentenceKind.CLAIM, tuple(item.claim.claim_id for item in line.items), marks)
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """How lines are printed: reference numbers by page, and the claims with fewer sources than were wanted."""
+
+    numbers: dict[str, int]
+    below: frozenset[str]
+
+    def marks(self, item: VerifiedClaim) -> tuple[ClaimMark, ...]:
+        low = (ClaimMark.LOW_CONFIDENCE,) if item.claim.confidence < LOW_CONFIDENCE else ()
+        return (*low, ClaimMark.ONE_SOURCE) if item.claim.claim_id in self.below else low
+
+    def sentence(self, line: Line) -> Sentence:
+        marks = [self.marks(item) for item in line.items]
+        text = line.text
+        if marks and all(ClaimMark.LOW_CONFIDENCE in found for found in marks):
+            text = LOW_CONFIDENCE_LABEL + text
+        if any(ClaimMark.ONE_SOURCE in found for found in marks):
+            text = f"{text} {ONE_SOURCE_MARK}"
+        if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
+            text = f"{text} {PARTIAL_MARK}"
+        kind = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
+        cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _supporting(item)))
+        ids = tuple(item.claim.claim_id for item in line.items)
+        return Sentence(text, kind, ids, cited, line.label, line.opens)
+
+    def section(self, heading: str, lines: Sequence[Line], kind: SectionKind = SectionKind.FINDINGS) -> Section:
+        sentences = tuple(self.sentence(line) for line in lines)
+        return Section(heading, sentences, tuple(dict.fromkeys(n for s in sentences for n in s.references)), kind)
 
 
-def _section(heading: str, lines: Sequence[Line], numbers: dict[str, int]) -> Section:
-    sentences = tuple(_sentence(line, numbers) for line in lines)
-    return Section(heading, sentences, tuple(dict.fromkeys(n for s in sentences for n in s.references)))
+def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Coverage:
+    """How many claims rest on two independent sources; where fewer than wanted do, the others are named."""
+    several = sum(item.independent_sources >= WANTED_SOURCES for item in items)
+    missed = wanted_share is not None and several < wanted_share * len(items)
+    below = tuple(item.claim.claim_id for item in items if missed and item.independent_sources < WANTED_SOURCES)
+    return Coverage(len(items), several, wanted_share, WANTED_SOURCES, below)
 
 
 def _report_evidence(evidence: Evidence, numbers: dict[str, int]) -> ReportEvidence:
@@ -167,7 +222,7 @@ def _report_evidence(evidence: Evidence, numbers: dict[str, int]) -> ReportEvide
     )
 
 
-def _claim(item: VerifiedClaim, numbers: dict[str, int]) -> ReportClaim:
+def _claim(item: VerifiedClaim, numbers: dict[str, int], marks: tuple[ClaimMark, ...]) -> ReportClaim:
     claim = item.claim
     return ReportClaim(
         id=claim.claim_id,
@@ -178,6 +233,7 @@ def _claim(item: VerifiedClaim, numbers: dict[str, int]) -> ReportClaim:
         checks=item.checks,
         evidence=tuple(_report_evidence(evidence, numbers) for evidence in claim.evidence),
         independent_sources=item.independent_sources,
+        marks=marks,
     )
 
 
@@ -199,7 +255,7 @@ def _conflicts(
         if conflict.premise:
             sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
         ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in used)
-        made.append(ReportConflict(ids, sides))
+        made.append(ReportConflict(ids, sides, conflict.kind, conflict.wording))
     return tuple(made)
 
 
@@ -239,7 +295,7 @@ def _constraints(task: Task) -> ReportConstraints:
 
 
 def _metrics(metrics: Metrics, progress: Progress, references: Sequence[Reference]) -> Metrics:
-    owners = {r.url if r.url.startswith("local:") else registrable_domain(r.url) for r in references}
+    owners = {registrable_domain(reference.url) for reference in references}
     return replace(
         metrics,
         sources_count=len(references),

@@ -83,7 +83,8 @@ class ResearchService:
     async def _report(self, task: Task, started_s: float) -> Report:
         progress = await self._gather(task, started_s)
         metrics = await self._metrics(progress, started_s)
-        report = await self._roles.writer.write(task, progress, Imprint(self._run_id, self._created_at, metrics))
+        imprint = Imprint(self._run_id, self._created_at, metrics, self._limits.independent_share)
+        report = await self._roles.writer.write(task, progress, imprint)
         await self._tell_report(report)
         return report
 

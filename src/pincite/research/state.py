@@ -16,6 +16,7 @@ class Limits:
 
     `per_domain_cap` counts results over the whole run; sources on this machine and URLs given by the user are
     exempt unless the task itself sets a cap. `keep_undated` decides about pages without a date when a period is set.
+    `independent_share` of the printed claims should rest on two independent sources; None sets no target.
     """
 
     budget: Budget = Budget(searches=30, pages=20, rounds=3, deadline_s=300.0)
@@ -23,6 +24,7 @@ class Limits:
     pages_per_round: int = 12
     per_domain_cap: int = 3
     keep_undated: bool = True
+    independent_share: float | None = None
     concurrency: int = 4
     follow_ups_per_sub_question: int = 3
     search_deadline_s: float = 15.0
@@ -34,6 +36,8 @@ class Limits:
         return max(self.budget.rounds or 1, 1)
 
 
+LOW_CONFIDENCE = 0.5
+"""Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md)."""
 GIVEN = "given"
 """Provider name of results that are URLs of the user."""
 

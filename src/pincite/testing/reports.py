@@ -11,6 +11,7 @@ from pincite.domain.markdown import render_markdown
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.report import (
     PARTIAL_MARK,
+    Coverage,
     Metrics,
     Mode,
     Reference,
@@ -25,6 +26,7 @@ from pincite.domain.report import (
     ReportLead,
     ReportStatus,
     Section,
+    SectionKind,
     Sentence,
     SentenceKind,
     Summary,
@@ -198,9 +200,12 @@ def sample_report() -> SampleReport:
         status=ReportStatus.COMPLETE,
         summary=Summary((_stated(height, 1, 2), _stated(lit, 1))),
         sections=(
-            Section("Height", (_stated(height, 1, 2), _stated(taller, 3)), (1, 2, 3)),
+            Section("Height", (_stated(height, 1, 2), replace(_stated(taller, 3), opens=True)), (1, 2, 3)),
             Section(
-                "The lamp", (Sentence("The lamp has a story too.", SentenceKind.CONNECTIVE), _stated(lamp, 2)), (2,)
+                "The lamp",
+                (Sentence("The lamp has a story too.", SentenceKind.CONNECTIVE), _stated(lamp, 2)),
+                (2,),
+                SectionKind.UNCERTAIN,
             ),
         ),
         claims=(height, lit, taller, lamp),
@@ -217,6 +222,7 @@ def sample_report() -> SampleReport:
                     ReportConflictSide(height.text, 2, height.evidence[:2]),
                     ReportConflictSide(taller.text, 1, taller.evidence),
                 ),
+                wording="2 independent sources say 41 metres, 1 says 43 metres",
             ),
         ),
         gaps=(ReportGap("Who built it?", "no source names the builder", ("halden lighthouse builder",)),),
@@ -225,6 +231,8 @@ def sample_report() -> SampleReport:
         ),
         rejected_claims=(RejectedClaim("The tower is 14 metres tall.", VerdictStatus.UNSUPPORTED, "14 in no quote"),),
         metrics=_METRICS,
+        outline=("Height", "The lamp"),
+        coverage=Coverage(claims=4, independent=1, wanted_share=0.6, below=(lit.id, taller.id, lamp.id)),
     )
     return SampleReport(
         report=replace(report, markdown=render_markdown(report)),
@@ -245,6 +253,7 @@ def report_stating(text: str) -> Report:
         question=text + "?",
         summary=Summary(sentences[:1]),
         sections=(Section(text, sentences, first.citations), *rest),
+        outline=(text, *(section.heading for section in rest)),
         references=tuple(replace(r, title=text, author=text, note=text) for r in report.references),
         gaps=(ReportGap(text, text, (text,)),),
         leads=(ReportLead(text, "javascript:alert(1)", text, text),),

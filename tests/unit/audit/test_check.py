@@ -279,3 +279,11 @@ def test_a_claim_that_its_own_quotes_do_not_carry_is_found() -> None:
         assert "claims[0]: its own quotes do not carry it" in whats(
             check_report(raw, SAMPLE, checker=MechanicalChecker())
         ), text
+
+
+def test_a_label_must_be_that_of_the_page_and_a_wording_that_of_the_sides() -> None:
+    label = put(("summary", "sentences", 0, "label"), "Version 14")
+    result = check_report(label, SAMPLE)
+    assert "14 in no title or address that it cites" in whats(result)
+    wording = put(("conflicts", 0, "wording"), "2 independent sources say 42 metres, 1 says 43 metres")
+    assert "42 in no passage of its sides" in whats(check_report(wording, SAMPLE))

@@ -117,9 +117,9 @@ def _front(scored: Scored, text: str) -> list[Span] | None:
         return [] if long or _names_head(passage, text) else [passage.head]
     if statement.lead is not None and statement.lead != statement.span:
         lead = passage.text(statement.lead)
-        if len(lead) + len(text) <= MAX_CLAIM_CHARS and not _stands_alone(text):
+        if len(lead) + len(text) <= MAX_CLAIM_CHARS and not stands_alone(text):
             return [statement.lead]
-    if _stands_alone(text) and statement.kind is not BlockKind.TABLE:
+    if stands_alone(text) and statement.kind is not BlockKind.TABLE:
         return []
     return _with_referent(scored, text)
 
@@ -147,7 +147,7 @@ def _with_referent(scored: Scored, text: str) -> list[Span] | None:
         words = passage.text(before.span)
         adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
         fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not _POINTER.match(words)
-        if adjacent and fits and _stands_alone(words):
+        if adjacent and fits and stands_alone(words):
             return [before.span]
     heading = _heading_span(passage)
     return None if heading is None else [heading]
@@ -166,7 +166,8 @@ def _heading_span(passage: Passage) -> Span | None:
     return Span(span.start + number.end(), span.end) if number and number.end() < len(text) else span
 
 
-def _stands_alone(text: str) -> bool:
+def stands_alone(text: str) -> bool:
+    """Whether a sentence can be read without the one before it."""
     return bool(text[:1].isupper() or text[:1].isdigit() or not text[:1].isalpha()) and not (
         _NEEDS_REFERENT.match(text) or _CONTINUES.match(text) or _BARE.match(text) or len(text.split()) < 4
     )

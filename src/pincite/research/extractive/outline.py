@@ -1,25 +1,57 @@
 """The order of a report: which claims answer directly, which go into which section. Values in, values out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Gap, Progress, SubQuestion, Task
+from pincite.research.assembly import Content, Line
+from pincite.research.extractive.closing import Closing, split_off
 from pincite.research.extractive.passages import HEADING_NUMBER
+from pincite.research.extractive.wording import Told, tell
 
 ANSWER_SENTENCES = 3
 OTHERWISE = "The page says otherwise: "
 MAX_WORDS = 1_200
+FURTHER = "Further findings"
+TOGETHER = "Both together"
 _HEADING_CHARS = 90
+_OWN_SECTION = 2
+"""Claims a page needs for a section of its own when the question has one part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What the report will say: the direct answer (each with words put before it), then the sections."""
+    """What the report will say: the direct answer, the sections of findings, what closes the report."""
 
-    answer: tuple[tuple[str, VerifiedClaim], ...] = ()
+    answer: tuple[VerifiedClaim, ...] = ()
+    denial: VerifiedClaim | None = None
     sections: tuple[tuple[str, tuple[VerifiedClaim, ...]], ...] = ()
+    closing: Closing = Closing()
     gaps: tuple[Gap, ...] = ()
+
+
+def content(task: Task, progress: Progress, labels: Mapping[str, str]) -> Content:
+    """The draft in sentences; `labels` name the version of the pages that differ from their near-copies, by URL."""
+    drafted = draft(task, progress)
+    told = Told(labels)
+    answer = tuple(
+        Line((OTHERWISE if item is drafted.denial else "") + text, (item,), label)
+        for item, (text, label, _) in zip(drafted.answer, tell(drafted.answer, told, ""), strict=True)
+    )
+    return Content(
+        answer,
+        tuple((heading, _lines(items, told, heading)) for heading, items in drafted.sections),
+        tuple((kind, _lines(items, told, "", apart=True)) for kind, items in drafted.closing.sections()),
+        drafted.gaps,
+    )
+
+
+def _lines(items: Sequence[VerifiedClaim], told: Told, heading: str, *, apart: bool = False) -> tuple[Line, ...]:
+    return tuple(
+        Line(text, (item,), label, opens=opens or apart)
+        for item, (text, label, opens) in zip(items, tell(items, told, heading), strict=True)
+    )
 
 
 def draft(task: Task, progress: Progress) -> Draft:
@@ -33,21 +65,26 @@ def draft(task: Task, progress: Progress) -> Draft:
     answer = _answer(parts, by_part, denial)
     told = {item.claim.text for item in answer}
     room = MAX_WORDS - sum(len(item.claim.text.split()) for item in answer)
-    sections: list[tuple[str, tuple[VerifiedClaim, ...]]] = []
+    findings: list[tuple[str, list[VerifiedClaim]]] = []
     for part in parts:
         items, room = _fitting([item for item in by_part[part.sub_question_id] if item.claim.text not in told], room)
         told |= {item.claim.text for item in items}
-        if len(parts) == 1:
-            sections.extend(_by_page(items, progress))
-        elif items:
-            sections.append((part.heading or part.text, tuple(_reading_order(items))))
+        findings.append((_part_heading(part, task, parts), items))
+    kept, closing = split_off(findings)
+    sections = _by_page(kept[0][1], progress) if len(parts) == 1 else kept
     unsupported = [
         Gap(part.text, "what was found did not pass its checks")
         for part in parts
         if not by_part[part.sub_question_id] and any(c.claim.sub_question == part.text for c in progress.claims)
     ]
-    prefixed = tuple((OTHERWISE if item is denial else "", item) for item in answer)
-    return Draft(prefixed, tuple(sections), tuple(unsupported))
+    ordered = tuple((heading, tuple(_reading_order(items))) for heading, items in sections if items)
+    return Draft(tuple(answer), denial, ordered, closing, tuple(unsupported))
+
+
+def _part_heading(part: SubQuestion, task: Task, parts: Sequence[SubQuestion]) -> str:
+    """The heading of a part; the whole question as one of several parts is about all of them."""
+    whole = " ".join(part.text.split()) == " ".join(task.question.split())
+    return TOGETHER if whole and len(parts) > 1 else part.heading or part.text
 
 
 def _denial(progress: Progress) -> VerifiedClaim | None:
@@ -80,14 +117,16 @@ def _fitting(items: Sequence[VerifiedClaim], room: int) -> tuple[list[VerifiedCl
     return kept, room
 
 
-def _by_page(items: Sequence[VerifiedClaim], progress: Progress) -> list[tuple[str, tuple[VerifiedClaim, ...]]]:
-    """One section for each page, best page first, headed by its title."""
+def _by_page(items: Sequence[VerifiedClaim], progress: Progress) -> list[tuple[str, list[VerifiedClaim]]]:
+    """One section for each page with several claims, best page first; single claims of other pages together."""
     titles = {page.url: page.document.title for page in progress.pages}
     groups: dict[str, list[VerifiedClaim]] = {}
     for item in items:
         url = item.claim.evidence[0].url
         groups.setdefault(titles.get(url) or url, []).append(item)
-    return [(_short(title), tuple(_reading_order(group))) for title, group in groups.items()]
+    own = [(short_title(title), group) for title, group in groups.items() if len(group) >= _OWN_SECTION]
+    single = [item for group in groups.values() if len(group) < _OWN_SECTION for item in group]
+    return [*own, (FURTHER if own else "Findings", single)]
 
 
 def _reading_order(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
@@ -98,6 +137,7 @@ def _reading_order(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
     )
 
 
-def _short(title: str) -> str:
+def short_title(title: str) -> str:
+    """A page's title as a heading: without its number, at most 90 characters."""
     line = HEADING_NUMBER.sub("", " ".join(title.split()), count=1)
     return line if len(line) <= _HEADING_CHARS else line[: _HEADING_CHARS - 1].rsplit(" ", 1)[0] + "…"

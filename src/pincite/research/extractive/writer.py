@@ -2,8 +2,9 @@
 
 from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Mode, Report
-from pincite.research.assembly import Content, Line, assemble
-from pincite.research.extractive.outline import Draft, draft
+from pincite.research.assembly import assemble
+from pincite.research.extractive.outline import content
+from pincite.research.extractive.versions import version_labels
 
 
 class ExtractiveWriter:
@@ -11,12 +12,5 @@ class ExtractiveWriter:
 
     async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
         """The report; without a claim that holds it is `insufficient_evidence` and says what was searched."""
-        return assemble(task, progress, imprint, _content(draft(task, progress)), mode=Mode.EXTRACTIVE)
-
-
-def _content(drafted: Draft) -> Content:
-    answer = tuple(Line(prefix + item.claim.text, (item,)) for prefix, item in drafted.answer)
-    sections = tuple(
-        (heading, tuple(Line(item.claim.text, (item,)) for item in items)) for heading, items in drafted.sections
-    )
-    return Content(answer, sections, drafted.gaps)
+        said = content(task, progress, version_labels(progress.pages))
+        return assemble(task, progress, imprint, said, mode=Mode.EXTRACTIVE)

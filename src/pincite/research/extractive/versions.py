@@ -1,0 +1,80 @@
+"""Pages that are the same page of different versions: which they are, and what each version is called."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pincite.domain.plan import ReadPage
+from pincite.text.near_duplicates import cluster
+
+_ALIKE = 0.5
+"""Pages less alike than this are different pages: chapter 1 and chapter 2, not version 1 and version 2."""
+_VERSION = re.compile(r"(?<![A-Za-z0-9.])[vV]?(?P<number>\d+(?:\.\d+){0,3}(?:[a-z]\d*)?)(?![A-Za-z0-9])(?!\.\d)")
+_CHANNEL = re.compile(
+    r"(?<![A-Za-z0-9])(?:latest|stable|current|devel|dev|main|master|nightly|beta|lts|next)(?![A-Za-z0-9])"
+)
+_SCHEME = re.compile(r"^[a-z]+://[^/]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The version of each page that was read in several: by URL, its group and what the version is called."""
+
+    found: Mapping[str, tuple[str, str]]
+
+    def label(self, url: str) -> str:
+        """What the page's version is called; empty when the page was read in one version only."""
+        return self.found.get(url, ("", ""))[1]
+
+    def siblings(self, one: str, other: str) -> bool:
+        """Whether two URLs are one page in two versions."""
+        (first, first_label), (second, second_label) = (self.found.get(url, ("", "")) for url in (one, other))
+        return bool(first) and first == second and first_label != second_label
+
+
+def versions_of(pages: Sequence[ReadPage]) -> Versions:
+    """The pages that differ in the version in their title or address and are otherwise half alike or more."""
+    return _versions(tuple((page.url, page.document.title, page.document.text) for page in pages))
+
+
+@lru_cache(maxsize=4)
+def _versions(pages: tuple[tuple[str, str, str], ...]) -> Versions:
+    found: dict[str, tuple[str, str]] = {}
+    for of_title in (True, False):
+        groups: defaultdict[str, list[tuple[str, str, str]]] = defaultdict(list)
+        for url, title, text in pages:
+            key, version = _split(title if of_title else _SCHEME.sub("", url))
+            place = (_SCHEME.match(url) or [""])[0] if not of_title else ""
+            if version and url not in found:
+                groups[f"{of_title}|{place}|{key}"].append((url, version, text))
+        for key, members in groups.items():
+            if len({version for _, version, _ in members}) > 1:
+                _alike(key, members, found)
+    return Versions(found)
+
+
+def _alike(key: str, members: Sequence[tuple[str, str, str]], found: dict[str, tuple[str, str]]) -> None:
+    """Keep the members that are like another one."""
+    leaders = cluster([text for _, _, text in members], threshold=_ALIKE)
+    for (url, version, _), leader in zip(members, leaders, strict=True):
+        if leaders.count(leader) > 1:
+            found[url] = (f"{key}|{leader}", version)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The text without its last version, and that version in words: "Version 15", or "latest"."""
+    matches = list(_VERSION.finditer(text))
+    if matches:
+        last = matches[-1]
+        return f"{text[: last.start()]}*{text[last.end() :]}", f"Version {last['number']}"
+    channel = _CHANNEL.search(text)
+    if channel is None:
+        return text, ""
+    return f"{text[: channel.start()]}*{text[channel.end() :]}", channel.group()
+
+
+def version_labels(pages: Sequence[ReadPage]) -> Mapping[str, str]:
+    """The version of each page by URL, for the pages that were read in several versions."""
+    return {url: label for url, (_, label) in versions_of(pages).found.items()}
