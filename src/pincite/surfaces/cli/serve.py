@@ -1,6 +1,7 @@
 """`pincite serve` and `pincite keys`: the HTTP API and who may use it."""
 
 import importlib
+from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
@@ -40,13 +41,22 @@ def serve(
 def create(
     name: Annotated[str, typer.Argument(help="What to call it.")],
     scope: Annotated[str | None, typer.Option(help="Whose runs and pages it opens; by default its own name.")] = None,
+    rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute at most.")] = None,
+    daily_usd: Annotated[float | None, typer.Option(min=0, help="US dollars a day (UTC) at most.")] = None,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Make an API key and print it, once."""
-    secret: str = guarded(lambda: _serving().key_ring(home).create(name, scope), as_json=as_json)
+
+    def job() -> str:
+        cap = None if daily_usd is None else Decimal(str(daily_usd))
+        secret: str = _serving().key_ring(home).create(name, scope, rate_per_min=rate, daily_usd=cap)
+        return secret
+
+    secret = guarded(job, as_json=as_json)
     if as_json:
-        print_json({"name": name, "scope": scope or name, "key": secret})
+        limits = {"rate_per_min": rate, "daily_usd": daily_usd}
+        print_json({"name": name, "scope": scope or name, **limits, "key": secret})
         return
     print_text(secret)
     note("This is the only time the key is shown.")
@@ -57,11 +67,14 @@ def list_keys(home: options.Home = None, as_json: options.Json = False) -> None:
     """List the keys by name; never the keys themselves."""
     keys: Any = guarded(lambda: _serving().key_ring(home).all(), as_json=as_json)
     if as_json:
-        shown = ("name", "scope", "created_at", "revoked_at")
+        shown = ("name", "scope", "created_at", "revoked_at", "rate_per_min", "daily_usd")
         print_json([{name: getattr(key, name) for name in shown} for key in keys])
         return
     for key in keys:
-        print_text(f"{key.name}  scope {key.scope}  made {key.created_at}  {'revoked' if key.revoked_at else 'active'}")
+        limits = f"  {key.rate_per_min} requests/min" if key.rate_per_min is not None else ""
+        limits += f"  ${key.daily_cap_usd:.2f} a day" if key.daily_cap_usd is not None else ""
+        state = "revoked" if key.revoked_at else "active"
+        print_text(f"{key.name}  scope {key.scope}  made {key.created_at}  {state}{limits}")
     if not keys:
         print_text("No keys.")
 

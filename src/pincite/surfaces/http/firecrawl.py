@@ -15,7 +15,7 @@ from pincite.domain.errors import InvalidInput
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Query
-from pincite.surfaces.http.service import scope_of, service_of
+from pincite.surfaces.http.service import admitted, service_of
 
 router = APIRouter(prefix="/v2", tags=["drop-in: Firecrawl"])
 
@@ -45,7 +45,7 @@ class SearchBody(_Body):
 
 
 @router.post("/scrape")
-async def scrape(body: ScrapeBody, request: Request, scope: str = Depends(scope_of)) -> dict[str, Any]:
+async def scrape(body: ScrapeBody, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
     """One page as Markdown, with its links if asked."""
     wanted = {str(item.get("type")) if isinstance(item, dict) else item for item in body.formats}
     if unknown := sorted(wanted - _FORMATS):
@@ -67,7 +67,7 @@ async def scrape(body: ScrapeBody, request: Request, scope: str = Depends(scope_
 
 
 @router.post("/search")
-async def search(body: SearchBody, request: Request, scope: str = Depends(scope_of)) -> dict[str, Any]:
+async def search(body: SearchBody, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
     """Web results."""
     engine = await service_of(request).engine(scope)
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())

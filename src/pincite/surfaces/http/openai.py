@@ -12,13 +12,14 @@ from typing import Any
 
 import anyio
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel
 
 from pincite.domain.errors import InvalidInput, InvalidTopic, NotFound, PinciteError
 from pincite.domain.report import Reference, Report
 from pincite.engine import Engine
-from pincite.surfaces.http.service import scope_of, service_of
+from pincite.surfaces.http.json_response import PlainJson
+from pincite.surfaces.http.service import admitted, service_of
 
 router = APIRouter(prefix="/v1", tags=["drop-in: OpenAI"])
 
@@ -55,20 +56,20 @@ class ResponsesBody(BaseModel):
 
 
 @router.get("/models")
-async def models(scope: str = Depends(scope_of)) -> dict[str, Any]:
+async def models(scope: str = Depends(admitted)) -> dict[str, Any]:
     """The profiles as models."""
     return {"object": "list", "data": [_model(name) for name in MODELS]}
 
 
 @router.get("/models/{name}")
-async def model(name: str, scope: str = Depends(scope_of)) -> dict[str, Any]:
+async def model(name: str, scope: str = Depends(admitted)) -> dict[str, Any]:
     """One of them."""
     _profile(name)
     return _model(name)
 
 
 @router.post("/chat/completions")
-async def chat(body: ChatBody, request: Request, scope: str = Depends(scope_of)) -> Response:
+async def chat(body: ChatBody, request: Request, scope: str = Depends(admitted)) -> Response:
     """A report as the answer to the last user message."""
     profile = _profile(body.model)
     if body.n not in (None, 1):
@@ -88,11 +89,11 @@ async def chat(body: ChatBody, request: Request, scope: str = Depends(scope_of))
     }
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
     head = _chat_head(report.run_id, body.model, "chat.completion")
-    return JSONResponse({**head, "choices": [choice], "usage": _chat_usage(report)})
+    return PlainJson({**head, "choices": [choice], "usage": _chat_usage(report)})
 
 
 @router.post("/responses")
-async def responses(body: ResponsesBody, request: Request, scope: str = Depends(scope_of)) -> Response:
+async def responses(body: ResponsesBody, request: Request, scope: str = Depends(admitted)) -> Response:
     """A report as a response object."""
     profile = _profile(body.model)
     _refuse_functions(body.tools)
@@ -100,7 +101,7 @@ async def responses(body: ResponsesBody, request: Request, scope: str = Depends(
     question = body.input if isinstance(body.input, str) else _question(body.input)
     if body.stream:
         return _events(_response_stream(engine, question, body))
-    return JSONResponse(_response(await engine.research(question), body))
+    return PlainJson(_response(await engine.research(question), body))
 
 
 def annotations(report: Report) -> Iterator[dict[str, Any]]:

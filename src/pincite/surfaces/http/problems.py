@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, PinciteError, TooLarge, Unauthorized
+from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.outcomes import http_status
 
 Shape = Callable[[PinciteError, int], Mapping[str, Any]]
@@ -19,10 +20,10 @@ Shape = Callable[[PinciteError, int], Mapping[str, Any]]
 _BY_STATUS: dict[int, type[PinciteError]] = {
     401: Unauthorized,
     404: NotFound,
-    405: NotFound,
     409: Conflict,
     413: TooLarge,
 }
+_SAID = {404: "there is nothing at this path", 405: "this path does not take this method"}
 
 
 def install(app: FastAPI) -> None:
@@ -38,7 +39,7 @@ def answer(
 ) -> JSONResponse:
     """The response that tells `error` to the caller of `request`."""
     code = http_status(error) if status is None else status
-    headers = {}
+    headers = {"X-Request-Id": getattr(request.state, "request_id", "")}
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
     if code == 401:
@@ -46,7 +47,7 @@ def answer(
     shape = _shape_of(request.url.path)
     if shape is not None:
         code = 400 if code == 422 else code  # none of those services tells the two apart
-        return JSONResponse(dict(shape(error, code)), code, headers)
+        return PlainJson(dict(shape(error, code)), code, headers)
     body: dict[str, Any] = {
         "type": f"urn:pincite:error:{error.code}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -57,7 +58,7 @@ def answer(
     }
     if pointers:
         body["errors"] = pointers
-    return JSONResponse(body, code, headers, media_type="application/problem+json")
+    return PlainJson(body, code, headers, media_type="application/problem+json")
 
 
 async def _pincite(request: Request, error: Exception) -> JSONResponse:
@@ -69,6 +70,9 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
     pointers = [
         {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": item["msg"]} for item in found
     ]
+    if found and found[0]["type"] == "json_invalid":
+        what = f"the body is not JSON: {found[0].get('ctx', {}).get('error', '')} at {found[0]['loc'][-1]}"
+        return answer(request, InvalidInput(what, reason="bad_json"), 400)
     first = pointers[0] if pointers else {"pointer": "/", "detail": "not understood"}
     return answer(request, InvalidInput(f"{first['pointer']}: {first['detail']}", reason="bad_body"), 422, pointers)
 
@@ -76,7 +80,10 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
 async def _http(request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else 500
     kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
-    return answer(request, kind(str(getattr(error, "detail", error))), status)
+    told = answer(request, kind(_SAID.get(status, str(getattr(error, "detail", error)))), status)
+    for name, value in (getattr(error, "headers", None) or {}).items():
+        told.headers[name] = value  # which methods are allowed, with 405
+    return told
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

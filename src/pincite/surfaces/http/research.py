@@ -17,6 +17,7 @@ from pincite.domain.events import Event
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
 from pincite.ports import RunRecord
+from pincite.surfaces.http import cursors
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.tools import Limits, Scope
 
@@ -25,6 +26,7 @@ router = APIRouter(prefix="/v1/research", tags=["research"])
 HEARTBEAT_S = 15.0
 MAX_WAIT_S = 50.0
 MAX_REMEMBERED_KEYS = 10_000
+MAX_EVENTS = 2**31 - 1
 
 FORMATS = {
     "json": "application/json",
@@ -93,10 +95,15 @@ async def start(
 
 
 @router.get("")
-async def list_runs(request: Request, scope: Scope, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> dict[str, Any]:
-    """The newest runs first."""
+async def list_runs(
+    request: Request, scope: Scope, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
+) -> dict[str, Any]:
+    """The newest runs first; `next_cursor` of a page, given as `cursor`, brings the page after it."""
     engine = await service_of(request).engine(scope)
-    return {"runs": [run_json(record) for record in await engine.runs(limit)]}
+    found = await engine.runs(limit + 1, before=None if cursor is None else cursors.read(cursor))
+    page = found[:limit]
+    more = cursors.written(page[-1].created_at, page[-1].run_id) if len(found) > limit else None
+    return {"runs": [run_json(record) for record in page], "next_cursor": more}
 
 
 @router.get("/{run_id}")
@@ -118,13 +125,15 @@ async def events(
     request: Request,
     scope: Scope,
     last_event_id: Annotated[str | None, Header()] = None,
-    starting_after: Annotated[int, Query(ge=0)] = 0,
+    starting_after: Annotated[int, Query(ge=0, le=MAX_EVENTS)] = 0,
 ) -> StreamingResponse:
     """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
     service = service_of(request)
     engine = await service.engine(scope)
     await engine.run(run_id)
-    after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else starting_after
+    after = starting_after
+    if last_event_id and last_event_id.isdecimal():
+        after = min(int(last_event_id[:18]), MAX_EVENTS)
     return StreamingResponse(
         _stream(service, engine, run_id, after),
         media_type="text/event-stream",

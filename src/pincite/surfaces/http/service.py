@@ -10,6 +10,7 @@ from fastapi import Request
 from pincite.domain.errors import PinciteError, RateLimited
 from pincite.domain.events import Event
 from pincite.engine import Engine
+from pincite.surfaces.http.admission import Turns
 from pincite.surfaces.http.identity import KeyRing
 
 OpenEngine = Callable[[str, str | None], Engine]
@@ -25,6 +26,7 @@ class Service:
 
     def __init__(self, open_engine: OpenEngine, keys: KeyRing, hosts: TaskGroup, jobs: TaskGroup) -> None:
         self.keys = keys
+        self.turns = Turns()
         self.closing = anyio.Event()
         self._open = open_engine
         self._hosts = hosts
@@ -34,6 +36,15 @@ class Service:
         self._slots = anyio.Semaphore(MAX_PARALLEL_RUNS)
         self._news: dict[str, anyio.Event] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
+
+    def admit(self, request: Request, secret: str | None) -> str:
+        """The scope that a key opens, its request counted. Errors: Unauthorized, RateLimited."""
+        if not self.keys.needed or secret is None:
+            return scope_of(request)
+        key = self.keys.key_of(secret)
+        self.turns.take(key)
+        request.state.key = key
+        return key.scope
 
     async def engine(self, scope: str, profile: str | None = None) -> Engine:
         """The open engine of a scope. Errors: RateLimited (too many scopes at once), InvalidSetting."""
@@ -114,8 +125,17 @@ def service_of(request: Request) -> Service:
     return found
 
 
+def secret_of(request: Request) -> str | None:
+    """The API key that came with a request."""
+    header = request.headers.get("authorization", "")
+    return header[7:].strip() if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
+
+
 def scope_of(request: Request) -> str:
     """The scope of the caller. Errors: Unauthorized."""
-    header = request.headers.get("authorization", "")
-    secret = header[7:].strip() if header[:7].lower() == "bearer " else request.headers.get("x-api-key")
-    return service_of(request).keys.scope_of(secret)
+    return service_of(request).keys.scope_of(secret_of(request))
+
+
+async def admitted(request: Request) -> str:
+    """The scope of the caller, whose request is counted. Errors: Unauthorized, RateLimited."""
+    return service_of(request).admit(request, secret_of(request))

@@ -3,12 +3,12 @@
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import NotFound
 from pincite.domain.page import Document, Snapshot
 from pincite.domain.page_markdown import document_markdown
+from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import service_of
 from pincite.surfaces.http.tools import Scope
 
@@ -29,7 +29,7 @@ async def snapshot(
     engine = await service_of(request).engine(scope)
     stored, document = await engine.snapshot(snapshot_id)
     if format == "json":
-        return JSONResponse(snapshot_json(stored, document))
+        return PlainJson(snapshot_json(stored, document))
     if format == "raw":
         attached = {**HARMLESS, "Content-Disposition": f'attachment; filename="{stored.snapshot_id}"'}
         return Response(stored.body, media_type="application/octet-stream", headers=attached)

@@ -18,7 +18,7 @@ from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic
 from pincite.engine import Engine
-from pincite.surfaces.http.service import scope_of, service_of
+from pincite.surfaces.http.service import secret_of, service_of
 
 router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
 
@@ -116,8 +116,8 @@ async def extract(body: ExtractBody, request: Request) -> dict[str, Any]:
 async def _engine(request: Request, key_in_body: str | None) -> Engine:
     service = service_of(request)
     header = request.headers.get("authorization")
-    scope = service.keys.scope_of(key_in_body) if key_in_body and not header else scope_of(request)
-    return await service.engine(scope)
+    secret = key_in_body if key_in_body and not header else secret_of(request)
+    return await service.engine(service.admit(request, secret))
 
 
 async def _pages(engine: Engine, urls: list[str], form: str, timeout_s: float | None) -> dict[str, str | PinciteError]:

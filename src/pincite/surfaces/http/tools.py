@@ -6,21 +6,27 @@ from typing import Annotated, Any, Literal
 
 import anyio.to_thread
 from fastapi import APIRouter, Body, Depends, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.fetch_rules import DEFAULTS, RULES
 from pincite.domain.page import FetchRequest, Render
 from pincite.domain.search import Constraints, Query, Topic
 from pincite.exports.codec import fetch_json, search_json
-from pincite.surfaces.http.service import scope_of, service_of
+from pincite.surfaces.http.service import admitted, service_of
 from pincite.wiring import check_stored_report
 
 router = APIRouter(prefix="/v1", tags=["tools"])
-Scope = Annotated[str, Depends(scope_of)]
+Scope = Annotated[str, Depends(admitted)]
 
 
-class Limits(BaseModel):
+class Strict(BaseModel):
+    """A body of Pincite's own API: a member that is not known is a mistake, and said to be one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Limits(Strict):
     """Limits on where and when evidence may come from."""
 
     include_domains: tuple[str, ...] = ()
@@ -50,7 +56,7 @@ def _option(name: str) -> Any:  # what pydantic's own Field returns
     return Field(getattr(DEFAULTS, name), ge=rule.low, le=rule.high, description=rule.note)
 
 
-class FetchBody(BaseModel):
+class FetchBody(Strict):
     """One page. Defaults and ranges are those of docs/fetch.md."""
 
     url: str = Field(max_length=8192)
@@ -91,7 +97,7 @@ async def fetch(body: FetchBody, request: Request, scope: Scope) -> dict[str, An
     return fetch_json(await engine.fetch(body.request()))
 
 
-class AuditBody(BaseModel):
+class AuditBody(Strict):
     """A report to be audited, and optionally the texts of its pages."""
 
     report: str | dict[str, Any] = Field(description="Markdown, text or HTML; or an answer's JSON with annotations.")

@@ -1,0 +1,121 @@
+"""What every request passes first: a name, its host, where it was sent from, the size and the time of its body."""
+
+import re
+import secrets
+from collections.abc import Sequence
+
+import anyio
+from fastapi import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pincite.domain.errors import InvalidInput, PinciteError, Timeout, TooLarge, Unauthorized
+from pincite.surfaces.http import problems
+
+MAX_BODY_BYTES = 5_000_000
+BODY_TIME_S = 20.0
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,80}")
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Gate:
+    """Names requests, and turns away those that no route should see.
+
+    The body is read here, whole, before any route runs: however it is sent, it is bounded in size and in time.
+
+    Args:
+        app: what is behind the gate.
+        hosts: names the `Host` header may have; empty: any.
+        body_time_s: seconds within which a body must have come.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str] = (), body_time_s: float = BODY_TIME_S) -> None:
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._body_time_s = body_time_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or answer it with a problem."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        given = request.headers.get("x-request-id", "")
+        name = given if _REQUEST_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
+        request.state.request_id = name
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message.setdefault("headers", [])
+                message["headers"] = [
+                    *(pair for pair in message["headers"] if pair[0] != b"x-request-id"),
+                    (b"x-request-id", name.encode()),
+                ]
+            await send(message)
+
+        refusal = _refusal(request, self._hosts)
+        body = b""
+        status = 403 if isinstance(refusal, Unauthorized) else None
+        if refusal is None:
+            try:
+                body = await self._body(request, receive)
+            except Timeout as error:
+                refusal, status = error, 408
+            except TooLarge as error:
+                refusal = error
+        if refusal is not None:
+            await problems.answer(request, refusal, status)(scope, receive, named)
+            return
+        await self._app(scope, _replayed(body, receive), named)
+
+    async def _body(self, request: Request, receive: Receive) -> bytes:
+        declared = request.headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
+            raise _too_large()
+        body = bytearray()
+        with anyio.move_on_after(self._body_time_s) as limit:
+            more = True
+            while more:
+                message = await receive()
+                body += message.get("body", b"")
+                more = message["type"] == "http.request" and message.get("more_body", False)
+                if len(body) > MAX_BODY_BYTES:
+                    raise _too_large()
+        if limit.cancelled_caught:
+            raise Timeout(f"the body did not come within {self._body_time_s:g} s", reason="body_too_slow")
+        return bytes(body)
+
+
+def _refusal(request: Request, hosts: frozenset[str]) -> PinciteError | None:
+    """Why a request is turned away before any route sees it."""
+    host = request.headers.get("host", "").lower()
+    if hosts and _name_of(host) not in hosts:
+        return InvalidInput(f"this server is not {host[:200]!r}", reason="host_unknown")
+    origin = request.headers.get("origin")
+    if origin and request.method not in _READING and origin.split("://", 1)[-1].lower() != host:
+        return Unauthorized("pages of other sites may not post here", reason="origin_foreign")
+    return None
+
+
+def _name_of(host: str) -> str:
+    """The host name without its port: `[::1]:80` is `::1`."""
+    if host.startswith("["):
+        return host[1:].split("]", 1)[0]
+    return host.rsplit(":", 1)[0] if ":" in host else host
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(f"a body of more than {MAX_BODY_BYTES} bytes", hint="Send less at a time.")
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body once, then whatever else comes: that the caller has gone."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

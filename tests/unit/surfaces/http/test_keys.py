@@ -1,0 +1,144 @@
+"""Who may ask, for what, how often: keys, scopes, bindings."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.domain.errors import Conflict, InvalidInput, RateLimited, Unauthorized
+from pincite.surfaces.cli.app import run
+from pincite.surfaces.http.admission import Turns
+from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.serving import vet_binding
+
+
+async def test_scopes_are_kept_apart_by_key(tmp_path: Path, opened: Callable[..., Any], question: str) -> None:
+    keys = KeyRing(tmp_path)
+    one, two = keys.create("one"), keys.create("two")
+    assert one not in (tmp_path / "keys.json").read_text(encoding="utf-8")
+    with pytest.raises(Conflict):
+        keys.create("one")
+    async with opened(tmp_path) as client:
+        nobody = await client.get("/v1/research")
+        assert (nobody.status_code, nobody.json()["code"]) == (401, "UNAUTHORIZED")
+        assert nobody.headers["www-authenticate"] == "Bearer"
+        client.headers["Authorization"] = f"Bearer {one}"
+        run_id = (await client.post("/v1/research", json={"question": question})).json()["id"]
+        ended = await client.get(f"/v1/research/{run_id}", params={"wait": 30})
+        assert ended.json()["status"] in ("completed", "partial")
+        report = (await client.get(f"/v1/research/{run_id}/report")).json()
+        snapshot = report["references"][0]["snapshot_id"]
+        assert (await client.get(f"/v1/snapshots/{snapshot}")).status_code == 200
+        client.headers["Authorization"] = f"Bearer {two}"
+        assert (await client.get("/v1/research")).json()["runs"] == []
+        for path in ("", "/report", "/events", "/claims", "/sources", "/trace"):
+            assert (await client.get(f"/v1/research/{run_id}{path}")).status_code == 404, path
+        for path in ("cancel", "resume"):
+            assert (await client.post(f"/v1/research/{run_id}/{path}")).status_code == 404, path
+        assert (await client.delete(f"/v1/research/{run_id}")).status_code == 404
+        assert (await client.get(f"/v1/snapshots/{snapshot}")).status_code == 404
+        del client.headers["Authorization"]
+        assert (await client.get(f"/v1/research/{run_id}", headers={"X-API-Key": one})).status_code == 200
+        keys.revoke("one")  # counts at once, by another process too
+        assert (await client.get(f"/v1/research/{run_id}", headers={"X-API-Key": one})).status_code == 401
+
+
+async def test_a_key_comes_as_often_as_it_may(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    secret = KeyRing(tmp_path).create("one", rate_per_min=8)
+    async with opened(tmp_path) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        answers = [await client.get("/v1/models") for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
+        assert 1 <= int(answers[2].headers["retry-after"]) <= 8
+        tavily = await client.post("/tavily/search", json={"query": "a", "api_key": secret})
+        assert (tavily.status_code, list(tavily.json())) == (429, ["detail"])
+
+
+def test_turns_come_back_evenly(tmp_path: Path) -> None:
+    ring = KeyRing(tmp_path)
+    ring.create("one", rate_per_min=60)
+    ring.create("free")
+    one, free = ring.all()
+    now = 0.0
+    turns = Turns(lambda: now)
+    for _ in range(15):
+        turns.take(one)
+    with pytest.raises(RateLimited) as refused:
+        turns.take(one)
+    assert refused.value.retry_after_s == 1
+    for _ in range(100):
+        turns.take(free)
+        with pytest.raises(RateLimited):  # being refused costs nothing
+            turns.take(one)
+    let_through = 0
+    for _ in range(600):
+        now += 0.1
+        try:
+            turns.take(one)
+            let_through += 1
+        except RateLimited:
+            continue
+    assert 59 <= let_through <= 60
+
+
+def test_a_public_interface_needs_a_key_that_is_not_revoked(tmp_path: Path) -> None:
+    keys = KeyRing(tmp_path)
+    vet_binding("127.0.0.1", keys)
+    with pytest.raises(Conflict, match="anybody"):
+        vet_binding("0.0.0.0", keys)
+    keys.create("one")
+    vet_binding("0.0.0.0", keys)
+    keys.revoke("one")
+    assert KeyRing(tmp_path).active == ()
+    with pytest.raises(Conflict):
+        vet_binding("::", keys)
+
+
+def test_every_key_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hmac
+
+    ring = KeyRing(tmp_path)
+    secrets = [ring.create(f"k{n}") for n in range(5)]
+    compared: list[str] = []
+    real = hmac.compare_digest
+
+    def counted(one: str, two: str) -> bool:
+        compared.append(one)
+        return real(one, two)
+
+    monkeypatch.setattr("pincite.surfaces.http.identity.hmac.compare_digest", counted)
+    assert ring.key_of(secrets[0]).name == "k0"
+    for wrong in (None, "", "pc_x", "\udc80"):
+        with pytest.raises(Unauthorized):
+            ring.key_of(wrong)
+    assert len(compared) == 25
+
+
+def test_the_command_refuses_before_it_says_that_it_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--host", "0.0.0.0", "--home", str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert "pincite keys create" in shown
+    assert "Serving" not in shown
+
+
+def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = ["--home", str(tmp_path)]
+    assert run(["keys", "create", "one", "--rate", "30", "--daily-usd", "2.50", *home]) == 0
+    secret = capsys.readouterr().out.strip()
+    assert KeyRing(tmp_path).scope_of(secret) == "one"
+    assert KeyRing(tmp_path).key_of(secret).daily_cap_usd == Decimal("2.50")
+    assert run(["keys", "list", *home]) == 0
+    listed = capsys.readouterr().out
+    assert "30 requests/min" in listed
+    assert "$2.50 a day" in listed
+    assert run(["keys", "revoke", "one", *home]) == 0
+    assert run(["keys", "list", *home]) == 0
+    listed = capsys.readouterr().out
+    assert "revoked" in listed
+    assert secret not in listed
+    assert run(["keys", "revoke", "one", *home]) == 2
+    assert run(["keys", "create", "a\nb", *home]) == 2
+    with pytest.raises(InvalidInput):
+        KeyRing(tmp_path).create(" ")

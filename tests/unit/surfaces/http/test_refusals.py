@@ -1,0 +1,108 @@
+"""Bad input: each a clear problem document, nothing done."""
+
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+import pytest
+
+from pincite.domain.errors import leaves
+from pincite.surfaces.http.gate import MAX_BODY_BYTES, Gate
+from pincite.surfaces.outcomes import HTTP_STATUS
+
+MEMBERS = {"type", "title", "status", "detail", "code", "reason", "message", "hint", "retryable", "request_id"}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status", "code"),
+    [
+        ("/v1/search", b"{", 400, "INVALID_INPUT"),
+        ("/v1/search", b"\xff\xfe", 400, "INVALID_INPUT"),
+        ("/v1/search", b"", 422, "INVALID_INPUT"),
+        ("/v1/search", b"[" * 100_000, 400, "INVALID_INPUT"),
+        ("/v1/search", b"[]", 422, "INVALID_INPUT"),
+        ("/v1/search", b'{"query": 3}', 422, "INVALID_INPUT"),
+        ("/v1/search", b'{"query": "a", "max_results": 1000}', 422, "INVALID_INPUT"),
+        ("/v1/search", b'{"query": "a", "max_resluts": 3}', 422, "INVALID_INPUT"),
+        ("/v1/search", b'{"query": "\\ud800"}', 422, "INVALID_INPUT"),
+        ("/v1/research", b'{"question": "   "}', 422, "INVALID_TOPIC"),
+        ("/v1/research", b'{"question": "a b", "urls": ["http://10.0.0.1/"]}', 403, "BLOCKED_ADDRESS"),
+        ("/v1/fetch", b'{"url": "http://127.0.0.1/"}', 403, "BLOCKED_ADDRESS"),
+        ("/v1/fetch", b'{"url": "file:///etc/passwd"}', 422, "INVALID_URL"),
+        ("/v1/nothing", b"{}", 404, "NOT_FOUND"),
+        ("/healthz", b"{}", 405, "INVALID_INPUT"),
+        ("/v1/search", b'{"query": "' + b"a" * MAX_BODY_BYTES + b'"}', 413, "TOO_LARGE"),
+    ],
+)
+async def test_bad_requests_get_a_problem_document(
+    client: httpx2.AsyncClient, path: str, content: bytes, status: int, code: str
+) -> None:
+    answer = await client.post(path, content=content, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == status
+    assert set(answer.json()) >= MEMBERS
+    assert answer.json()["request_id"] == answer.headers["x-request-id"]
+
+
+async def test_a_body_in_pieces_is_bounded_too(client: httpx2.AsyncClient) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(MAX_BODY_BYTES // 100_000 + 2):
+            yield b"a" * 100_000
+
+    answer = await client.post("/v1/search", content=pieces())
+    assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
+
+
+async def test_a_wrong_method_says_which_are_right(client: httpx2.AsyncClient) -> None:
+    answer = await client.put("/v1/search")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_foreign_pages_and_forged_hosts_are_turned_away(client: httpx2.AsyncClient, server: str) -> None:
+    body = {"query": "a"}
+    for origin in ("https://evil.example", "null", server.replace("127.0.0.1", "127.0.0.1.evil.example")):
+        foreign = await client.post("/v1/search", json=body, headers={"Origin": origin})
+        assert (foreign.status_code, foreign.json()["reason"]) == (403, "origin_foreign")
+    own = await client.post("/v1/search", json={"query": "Halden"}, headers={"Origin": server})
+    assert own.status_code == 200
+    for host in ("rebound.example", "127.0.0.1.evil.example", "evil.example:127.0.0.1", "[::1].evil.example", ""):
+        forged = await client.post("/v1/search", json=body, headers={"Host": host})
+        assert forged.json()["reason"] == "host_unknown", host
+    assert (await client.get("/healthz", headers={"X-Request-Id": "a b\r"[:3]})).headers["x-request-id"] != "a b"
+
+
+@pytest.mark.parametrize("path", ["..%2f..%2fetc%2fpasswd", "..", "%00", "run_0%0d%0aX: y", "%c0%ae", "a" * 5000])
+async def test_path_tricks_in_ids_find_nothing(server: str, path: str) -> None:
+    place = urlsplit(server)
+    for head in ("/v1/research/", "/v1/snapshots/", "/v1/models/"):
+        with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=10) as raw:
+            raw.sendall(f"GET {head}{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: raw.recv(65536), b""))
+        assert answer.split(b" ", 2)[1] in (b"404", b"400", b"200", b"422", b"405"), answer[:200]
+        assert b"root:" not in answer
+        assert b"\r\nX: y" not in answer
+
+
+async def test_a_slow_body_is_given_up() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def never() -> Any:
+        await anyio.sleep_forever()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def app(*_: object) -> None:
+        raise AssertionError("the request came through")
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/search", "headers": [], "query_string": b""}
+    await Gate(app, body_time_s=0.01)(scope, never, send)
+    assert sent[0]["status"] == 408
+
+
+def test_every_error_has_a_status() -> None:
+    assert set(HTTP_STATUS) == {leaf.code for leaf in leaves()}

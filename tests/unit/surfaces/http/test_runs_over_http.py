@@ -1,0 +1,141 @@
+"""Runs over HTTP: started, followed, read, paged, stopped, resumed and deleted."""
+
+import hashlib
+from typing import Any
+
+import httpx2
+
+
+async def test_a_run_is_read_and_checked(client: httpx2.AsyncClient, ended_run: str) -> None:
+    report = (await client.get(f"/v1/research/{ended_run}/report")).json()
+    assert "41 metres" in report["markdown"]
+    checked = (await client.post("/v1/check", json=report)).json()
+    assert checked["status"] == "passed", checked
+    report["claims"][0]["evidence"][0]["quote"] += "x"
+    assert (await client.post("/v1/check", json=report)).json()["status"] == "failed"
+    assert (await client.get(f"/v1/research/{ended_run}/claims")).json()["claims"]
+    assert (await client.get(f"/v1/research/{ended_run}/sources")).json()["references"]
+
+
+async def test_the_trace_and_the_snapshots_of_a_run_are_served(client: httpx2.AsyncClient, ended_run: str) -> None:
+    trace = (await client.get(f"/v1/research/{ended_run}/trace")).json()
+    assert trace["run"]["id"] == ended_run
+    assert {call["kind"] for call in trace["calls"]} >= {"search", "fetch"}
+    assert all(call["status"] == "ok" for call in trace["calls"])
+    assert trace["events"][0]["type"] == "run.started"
+    report = (await client.get(f"/v1/research/{ended_run}/report")).json()
+    evidence = report["claims"][0]["evidence"][0]
+    place = f"/v1/snapshots/{evidence['snapshot_id']}"
+    stored = (await client.get(place)).json()
+    assert stored["body_sha256"] == evidence["body_sha256"]
+    assert stored["document"]["document_id"] == evidence["document_id"]
+    assert stored["document"]["text"][evidence["start"] : evidence["end"]] == evidence["quote"]
+    raw = await client.get(place, params={"format": "raw"})
+    assert hashlib.sha256(raw.content).hexdigest() == evidence["body_sha256"]
+    assert raw.headers["content-type"] == "application/octet-stream"
+    assert raw.headers["content-security-policy"] == "sandbox"
+    assert raw.headers["content-disposition"].startswith("attachment")
+    for form in ("text", "md"):
+        assert evidence["quote"] in (await client.get(place, params={"format": form})).text
+    assert (await client.get(place, params={"format": "gif"})).status_code == 422
+    gone = await client.get("/v1/snapshots/snap_0")
+    assert (gone.status_code, gone.json()["code"]) == (404, "NOT_FOUND")
+    assert (await client.get("/v1/research/run_0/trace")).json()["code"] == "RUN_NOT_FOUND"
+
+
+async def test_anyone_s_report_is_audited(client: httpx2.AsyncClient, pages: dict[str, str]) -> None:
+    body: dict[str, Any] = {
+        "report": "The Halden lighthouse is 41 metres tall [1]. It was first lit in 1950 [1].\n\n[1] https://a.example/l",
+        "sources": {"https://a.example/l": pages["lighthouse.md"]},
+    }
+    found = (await client.post("/v1/audit", json=body)).json()
+    assert [sentence["outcome"] for sentence in found["sentences"][:2]] == ["supported", "contradicted"]
+    assert found["clean"] is False
+    answer = {"role": "assistant", "content": body["report"]}
+    again = (await client.post("/v1/audit", json={**body, "report": answer})).json()
+    assert again["counts"] == found["counts"]
+    assert (await client.post("/v1/audit", json={"report": ""})).json()["code"] == "INVALID_INPUT"
+
+
+async def test_every_format_is_a_download(client: httpx2.AsyncClient, ended_run: str) -> None:
+    for form in ("json", "md", "html", "csv", "csl.json", "bib", "ris", "docx"):
+        answer = await client.get(f"/v1/research/{ended_run}/report", params={"format": form})
+        assert answer.status_code == 200, form
+        assert answer.headers["content-security-policy"] == "sandbox"
+        assert answer.content
+    unknown = await client.get(f"/v1/research/{ended_run}/report", params={"format": "gif"})
+    assert unknown.json()["code"] == "INVALID_INPUT"
+
+
+async def test_events_are_numbered_and_resume_after_the_last_one_seen(
+    client: httpx2.AsyncClient, ended_run: str
+) -> None:
+    everything = (await client.get(f"/v1/research/{ended_run}/events")).text
+    numbers = [int(line[4:]) for line in everything.splitlines() if line.startswith("id: ")]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert "event: run.started\n" in everything
+    assert "event: run.completed\n" in everything
+    tail = [f"id: {n}" for n in numbers[-2:]]
+    for how in ({"headers": {"Last-Event-ID": str(numbers[-3])}}, {"params": {"starting_after": numbers[-3]}}):
+        rest: Any = await client.get(f"/v1/research/{ended_run}/events", **how)
+        assert [line for line in rest.text.splitlines() if line.startswith("id: ")] == tail
+    none = await client.get(f"/v1/research/{ended_run}/events", headers={"Last-Event-ID": "9" * 30})
+    assert (none.status_code, none.text) == (200, "")
+
+
+async def test_runs_are_listed_a_page_at_a_time(client: httpx2.AsyncClient, ended_run: str) -> None:
+    for _ in range(4):
+        started = (await client.post("/v1/research", json={"question": "Who built it?"})).json()["id"]
+        await client.post(f"/v1/research/{started}/cancel")
+    everything = (await client.get("/v1/research", params={"limit": 200})).json()
+    assert everything["next_cursor"] is None
+    ids = [run["id"] for run in everything["runs"]]
+    assert ended_run in ids
+    paged: list[str] = []
+    cursor = None
+    while True:
+        page = (await client.get("/v1/research", params={"limit": 2} | ({"cursor": cursor} if cursor else {}))).json()
+        paged += (run["id"] for run in page["runs"])
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert paged == ids
+    for forged in ("x", "eA", "é", "MjAyNi0xMS0yMg", "A" * 500):
+        refused = await client.get("/v1/research", params={"cursor": forged})
+        assert (refused.status_code, refused.json()["reason"]) == (422, "bad_cursor"), forged
+
+
+async def test_a_run_is_stopped_resumed_and_deleted(client: httpx2.AsyncClient, question: str) -> None:
+    started = (await client.post("/v1/research", json={"question": question})).json()["id"]
+    stopped = await client.post(f"/v1/research/{started}/cancel")
+    assert stopped.status_code == 202
+    assert stopped.json()["status"] in ("cancelled", "completed", "partial", "queued")
+    assert (await client.post(f"/v1/research/{started}/resume")).status_code == 202
+    ended = (await client.get(f"/v1/research/{started}", params={"wait": 30})).json()
+    assert ended["status"] in ("completed", "partial")
+    assert (await client.delete(f"/v1/research/{started}")).status_code == 204
+    gone = await client.get(f"/v1/research/{started}")
+    assert (gone.status_code, gone.json()["code"]) == (404, "RUN_NOT_FOUND")
+
+
+async def test_search_and_fetch(client: httpx2.AsyncClient) -> None:
+    found = (await client.post("/v1/search", json={"query": "Halden lighthouse tall"})).json()
+    url = found["results"][0]["url"]
+    page = (await client.post("/v1/fetch", json={"url": url, "max_chars": 20})).json()
+    assert page["truncated"] is True
+    assert len(page["content"]) <= 20
+
+
+async def test_an_idempotency_key_starts_one_run(client: httpx2.AsyncClient, question: str) -> None:
+    headers = {"Idempotency-Key": "once"}
+    one = await client.post("/v1/research", json={"query": question}, headers=headers)
+    two = await client.post("/v1/research", json={"query": question}, headers=headers)
+    assert one.json()["id"] == two.json()["id"]
+    other = await client.post("/v1/research", json={"query": "Something else entirely?"}, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (409, "CONFLICT")
+    assert other.json()["reason"] == "idempotency_key_reused"
+
+
+async def test_health_and_readiness(client: httpx2.AsyncClient) -> None:
+    assert (await client.get("/healthz", headers={"X-Request-Id": "abc-1"})).headers["x-request-id"] == "abc-1"
+    assert (await client.get("/readyz")).json() == {"status": "ready"}
