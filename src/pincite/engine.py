@@ -119,7 +119,7 @@ class Engine:
     async def explain_search(self, query: str | Query) -> tuple[str, ...]:
         """The order in which the engines would be asked now and why, one line each. Calls nothing."""
         search = await self._parts.search()
-        return search.explain(Query(query) if isinstance(query, str) else query)
+        return await search.explain(Query(query) if isinstance(query, str) else query)
 
     async def fetch(self, request: str | FetchRequest) -> FetchResult:
         """One page, vetted, read and stored.

@@ -127,6 +127,9 @@ class Settings(BaseModel):
     search_limits: dict[str, str] = Field(
         {}, description='Rate limits of your plans as CALLS/SECONDS, several by comma: tavily = "1000/60".'
     )
+    search_weights: dict[str, float] = Field(
+        {}, description="How often engines of equal fit and price get their turn: brave = 2.0, or a key: exa#2 = 0.5."
+    )
     search_routes: dict[str, Names] = Field(
         {}, description="Engines to ask first by intent (documentation, error, research, ...): best first."
     )

@@ -12,6 +12,7 @@ from pincite.ports import Limiter
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter, Rate, within
 from pincite.runtime.shared_limiter import SharedLimiter
 from pincite.storage.buckets import SqlBuckets
+from pincite.storage.file_buckets import opened_buckets
 from pincite.storage.schema import buckets
 from pincite.storage.service import open_storage
 
@@ -41,10 +42,14 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "file", "sqlite", "postgresql"])
 async def make(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> AsyncIterator[Factory]:
     if request.param == "memory":
         yield MemoryLimiter
+        return
+    if request.param == "file":
+        async with opened_buckets(tmp_path / "limits.sqlite", clock) as kept:
+            yield lambda _, limits: SharedLimiter(kept, clock, limits)
         return
     place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(place, clock) as storage:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,25 @@ def test_errors_are_told_apart(engines: FakeEngines, environment: dict[str, str]
     assert missing.returncode == 5
     assert "BRAVE_API_KEY" in missing.stderr
     assert pincite(environment, "connection pool", "--topic", "sports").returncode == 2
+
+
+def test_duckduckgo_is_asked_every_two_and_a_half_seconds_at_most(
+    engines: FakeEngines, environment: dict[str, str]
+) -> None:
+    alone = {name: value for name, value in environment.items() if not name.endswith("_API_KEY")}
+    started = time.monotonic()
+    for query in ("connection pool", "statement timeout", "deadlock"):
+        assert pincite(alone, query).returncode == 0
+    assert len(engines.calls) == 3
+    # The first call goes at once; the others wait for their turn although each is a process of its own.
+    assert time.monotonic() - started >= 5.0
+
+
+def test_keys_take_turns_over_the_calls_of_a_day(engines: FakeEngines, environment: dict[str, str]) -> None:
+    two_keys = {name: value for name, value in environment.items() if not name.endswith("_API_KEY")}
+    two_keys["EXA_API_KEY"] = "first,second"
+    two_keys["PINCITE_EXA_BASE_URL"] = environment["PINCITE_TAVILY_BASE_URL"].replace("tavily", "exa")
+    for n in range(4):
+        assert pincite(two_keys, f"connection pool {n}").returncode == 0
+    keys = [call.headers["x-api-key"] for call in engines.calls]
+    assert sorted(keys) == ["first", "first", "second", "second"]

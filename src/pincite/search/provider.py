@@ -9,6 +9,7 @@ from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock
 from pincite.search.answers import bad_request, clean
 from pincite.search.api import Answer, ApiClient, ProviderSettings
+from pincite.search.quota import Quota, heed
 from pincite.urls import DEFAULT, UrlPolicy
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ SlowDown = Callable[[float], Awaitable[None]]
 class Surroundings:
     """What every adapter is given besides its settings.
 
-    `keep` stores the raw answer for audit, `slow_down` tells the limiter what a rate header said.
+    `keep` stores the raw answer for audit, `slow_down` tells the limiter what a rate header said, `quota` takes down
+    what is left of the account.
     """
 
     clock: Clock
     policy: UrlPolicy = DEFAULT
     keep: KeepAnswer | None = None
     slow_down: SlowDown | None = None
+    quota: Quota | None = None
     transport: "httpx2.AsyncBaseTransport | None" = None
 
 
@@ -51,7 +54,9 @@ class ApiProvider:
         await self.api.aclose()
 
     async def kept(self, answer: Answer, query: Query) -> Answer:
-        """The answer, after its raw form was kept for audit where terms allow."""
+        """The answer, after its raw form was kept for audit where terms allow, and its rate headers were read."""
+        if self.around.quota is not None:
+            heed(self.around.quota, answer.headers, self.around.clock.now())
         if self.around.keep is not None:
             await self.around.keep(self.name, query, answer.body)
         return answer

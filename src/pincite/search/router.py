@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 from pincite.domain.errors import PinciteError, ProviderAuth, ProviderQuota
@@ -10,6 +10,9 @@ from pincite.domain.search import Depth, Query
 from pincite.ports import Clock, SearchProvider
 from pincite.search.catalogue import ProviderCard, card_of
 from pincite.search.intent import Intent
+from pincite.search.pace import Pace
+from pincite.search.quota import Quota
+from pincite.search.standing import Account, Standing, Standings
 
 FIT_MARGIN = 0.05
 """Engines whose fit differs by no more than this count as equal, and the cheaper one goes first."""
@@ -19,7 +22,9 @@ _FORGIVEN_S = 300.0
 """After this time half of a bad record is forgotten, so that an engine that is not asked gets its chance again."""
 _QUOTA_REST = timedelta(hours=1)
 _AUTH_REST = timedelta(minutes=10)
-_MONTH_S = 30 * 86_400.0
+_LOW_QUOTA = 0.1
+"""From this share of the quota down an engine loses fit, up to two margins when nothing is left."""
+_LEAST_SHARE = 0.02
 
 
 def label_of(name: str, account: str = "") -> str:
@@ -34,12 +39,18 @@ def limits_key(name: str, account: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One account at one engine. Several keys of an engine are several of these with different `account`."""
+    """One account at one engine. Several keys of an engine are several of these with different `account`.
+
+    `weight` is its share of the turns among equals; `mark` tells the keys of one account apart over time, so that a
+    new key doesn't inherit what was said to the old one.
+    """
 
     provider: SearchProvider
     card: ProviderCard
     account: str = ""
     weight: float = 1.0
+    mark: str = ""
+    quota: Quota = field(default_factory=Quota)
 
     @property
     def label(self) -> str:
@@ -50,6 +61,11 @@ class Engine:
     def key(self) -> str:
         """Name of its limits and of its breaker."""
         return limits_key(self.provider.name, self.account)
+
+    @property
+    def remembered(self) -> Account:
+        """Under what name its standing is kept."""
+        return Account(f"{self.key}/{self.mark}", self.quota)
 
 
 def engine_of(provider: "SearchProvider | Engine") -> Engine:
@@ -78,48 +94,25 @@ def _price(route: Route) -> Decimal:
     return _UNKNOWN if route.cost_usd is None else route.cost_usd
 
 
-class Pace:
-    """Dollars that come back evenly over the month. Only orders the engines; a hard cap is the budget's matter."""
-
-    def __init__(self, clock: Clock, usd_per_month: Decimal, *, burst_days: float = 1.0) -> None:
-        self._clock = clock
-        self._per_s = float(usd_per_month) / _MONTH_S
-        self._burst = self._per_s * 86_400 * burst_days
-        self._level = self._burst
-        self._at = clock.monotonic_s()
-
-    def allows(self, cost_usd: Decimal | None, *, leaving: float = 0.0) -> bool:
-        """Whether the cost is there now, with the share `leaving` of the burst to spare; an unknown cost never is."""
-        self._refill()
-        return cost_usd is not None and (cost_usd == 0 or self._level >= float(cost_usd) + leaving * self._burst)
-
-    def spend(self, cost_usd: Decimal) -> None:
-        """Take what a call came to; below zero is a debt that time pays."""
-        self._refill()
-        self._level -= float(cost_usd)
-
-    def _refill(self) -> None:
-        now = self._clock.monotonic_s()
-        self._level = min(self._burst, self._level + (now - self._at) * self._per_s)
-        self._at = now
-
-
-@dataclass(slots=True)
-class _Standing:
-    health: float = 1.0
-    told_at_s: float = 0.0
-    turn: float = 0.0
-    resting_until: datetime | None = None
-    error: PinciteError | None = None
-
-
 @dataclass(slots=True)
 class Router:
-    """Keeps how each engine has been doing, and orders them for a query."""
+    """Orders the engines for a query by what is known of each."""
 
     clock: Clock
+    standings: Standings
     pace: Pace | None = None
-    _standings: dict[str, _Standing] = field(default_factory=dict)
+
+    async def recall(self, engines: Sequence[Engine]) -> None:
+        """Learn what other processes have noted: refusals, turns, quotas, the month's money."""
+        await self.standings.recall([engine.remembered for engine in engines])
+        if self.pace is not None:
+            await self.pace.share()
+
+    async def remember(self) -> None:
+        """Note for other processes what changed here."""
+        await self.standings.remember()
+        if self.pace is not None:
+            await self.pace.share()
 
     def order(
         self, query: Query, intent: Intent, engines: Sequence[Engine], *, peek: bool = False
@@ -142,52 +135,62 @@ class Router:
             affordable = [route for route in routes if self.pace.allows(route.cost_usd)]
             dearer = sorted((route for route in routes if route not in affordable), key=_price)
             routes = [replace(route, why=f"{route.why}; the month's money is short") for route in affordable + dearer]
-        if not peek:
-            self._take_turn(routes)
+        if not peek and routes:
+            self._take_turn(routes[0].engine)
         return (*routes, *(self._route(engine, query, intent) for engine in resting))
 
     def resting(self, engine: Engine) -> PinciteError | None:
         """Why the engine isn't asked at present, or None."""
-        standing = self._standings.get(engine.key)
-        if standing is None or standing.resting_until is None or standing.resting_until <= self.clock.now():
+        standing = self.standings.of(engine.remembered.key)
+        if standing.resting_until is None or standing.resting_until <= self.clock.now():
             return None
         return standing.error
 
     def tell(self, engine: Engine, *, error: PinciteError | None, cost_usd: Decimal) -> None:
         """Take note of how a call went."""
-        standing = self._standing(engine)
+        standing = self.standings.change(engine.remembered)
         standing.health = _MEMORY * self._health(standing) + (1 - _MEMORY) * (error is None)
-        standing.told_at_s = self.clock.monotonic_s()
+        standing.told_at = self.clock.now()
         if isinstance(error, ProviderQuota | ProviderAuth):
             rest = _QUOTA_REST if isinstance(error, ProviderQuota) else _AUTH_REST
             standing.resting_until, standing.error = self.clock.now() + rest, error
         elif error is None:
-            standing.resting_until = None
+            standing.resting_until = standing.error = None
         if self.pace is not None:
             self.pace.spend(cost_usd)
 
     def _fit(self, engine: Engine, intent: Intent) -> float:
-        return engine.card.fit_for(intent) - _HEALTH_WEIGHT * (1 - self._health(self._standing(engine)))
+        standing = self.standings.of(engine.remembered.key)
+        share = engine.quota.share(self.clock.now())
+        short = 0.0 if share is None else max(1 - share / _LOW_QUOTA, 0.0)
+        return engine.card.fit_for(intent) - _HEALTH_WEIGHT * (1 - self._health(standing)) - 2 * FIT_MARGIN * short
 
-    def _health(self, standing: _Standing) -> float:
-        since_s = self.clock.monotonic_s() - standing.told_at_s
+    def _health(self, standing: Standing) -> float:
+        if standing.told_at is None:
+            return standing.health
+        since_s = max((self.clock.now() - standing.told_at).total_seconds(), 0.0)
         return float(1 - (1 - standing.health) * 0.5 ** (since_s / _FORGIVEN_S))
 
     def _by_price(self, equal: list[Engine]) -> list[Engine]:
-        """Cheapest first, unknown prices last; those that cost the same take turns by weight."""
+        """Cheapest first, unknown prices last; those that cost the same take turns."""
 
         def rank(engine: Engine) -> tuple[Decimal, float]:
             cost = engine.card.cost(Depth.BASIC)
-            return _UNKNOWN if cost is None else cost, self._standing(engine).turn / max(engine.weight, 1e-6)
+            return _UNKNOWN if cost is None else cost, self.standings.of(engine.remembered.key).turn
 
         return sorted(equal, key=rank)
 
-    def _take_turn(self, routes: Sequence[Route]) -> None:
-        if routes:
-            self._standing(routes[0].engine).turn += 1
+    def _take_turn(self, engine: Engine) -> None:
+        """Move its next turn the farther away, the less its weight and the less is left of its quota."""
+        share = engine.quota.share(self.clock.now())
+        worth = engine.weight * max(1.0 if share is None else share, _LEAST_SHARE)
+        self.standings.change(engine.remembered).turn += 1 / max(worth, 1e-6)
 
     def _route(self, engine: Engine, query: Query, intent: Intent) -> Route:
         fit = f"fit {self._fit(engine, intent):.2f} for {intent.value}"
+        share = engine.quota.share(self.clock.now())
+        if share is not None:
+            fit += f"; {share:.0%} of its quota left"
         if query.depth is not None:
             return Route(engine, query.depth, fit)
         if "depth" not in engine.card.native:
@@ -196,11 +199,3 @@ class Router:
         if self.pace is None or self.pace.allows(advanced, leaving=0.5):
             return Route(engine, Depth.ADVANCED, fit)
         return Route(engine, Depth.BASIC, f"{fit}; depth lowered to basic to save money")
-
-    def _standing(self, engine: Engine) -> _Standing:
-        standing = self._standings.get(engine.key)
-        if standing is None:
-            # A newcomer starts level with the others, or it would get every turn until it has caught up.
-            turn = min((known.turn for known in self._standings.values()), default=0.0)
-            standing = self._standings[engine.key] = _Standing(turn=turn)
-        return standing

@@ -17,6 +17,7 @@ from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter
+from pincite.runtime.shared_limiter import Buckets
 from pincite.runtime.single_flight import SingleFlight
 from pincite.search.assembly import Made, after_failure, assembled, from_cache, is_good
 from pincite.search.calls import Caller, Conditions, Trail
@@ -24,9 +25,11 @@ from pincite.search.catalogue import Terms, card_of
 from pincite.search.filters import QualityRules
 from pincite.search.gate import GateRules, RetrievalContext, gate
 from pincite.search.intent import Intent, intent_of
+from pincite.search.pace import Pace
 from pincite.search.request import MAX_RESULTS, checked, exact_key
-from pincite.search.router import Engine, Pace, Router, engine_of
+from pincite.search.router import Engine, Router, engine_of
 from pincite.search.spending import Spending
+from pincite.search.standing import NOWHERE, SharedNotes, Standings
 from pincite.search.store import AnswerStore, CacheCounts, Found, Scopes
 
 AUTO = ("auto",)
@@ -75,6 +78,14 @@ class SearchService:
 
     Entered as a context manager it refreshes answers that are just past their time behind the caller's back, and
     closes the engines at the end; without that it works the same, but refreshes in front of the caller.
+
+    Args:
+        providers: engines, or accounts at engines.
+        clock, limiter, breaker: those of one process when not given.
+        cache: where answers are kept; None keeps none.
+        shared_cache: where answers of a team are kept.
+        notes: what other processes see of engines and money.
+        options: the settings.
     """
 
     def __init__(
@@ -86,6 +97,7 @@ class SearchService:
         breaker: Breaker | None = None,
         cache: Cache | None = None,
         shared_cache: Cache | None = None,
+        notes: SharedNotes = NOWHERE,
         options: SearchOptions = SearchOptions(),
     ) -> None:
         self._engines = tuple(engine_of(provider) for provider in providers)
@@ -93,7 +105,9 @@ class SearchService:
         rates = {engine.key: engine.card.rates for engine in self._engines}
         self._limiter = limiter or MemoryLimiter(self._clock, rates)
         self._options = options
-        self._router = Router(self._clock, _pace(self._clock, options))
+        self._router = Router(
+            self._clock, Standings(self._clock, notes.cache), _pace(self._clock, options, notes.buckets)
+        )
         self._caller = Caller(
             self._clock,
             self._limiter,
@@ -200,11 +214,12 @@ class SearchService:
                 tasks.start_soon(one, index, query)
         return tuple(answer for answer in answers if answer is not None)
 
-    def explain(self, query: Query, sources: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    async def explain(self, query: Query, sources: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""
         clean = checked(query, max_results=self._options.max_results)
         intent = intent_of(clean)
         chosen = self._chosen(sources or self._options.sources)
+        await self._router.recall(chosen)
         lines = [f"intent: {intent.value}"]
         for n, route in enumerate(self._router.order(clean, intent, chosen, peek=True), start=1):
             price = "price unknown" if route.cost_usd is None else f"${route.cost_usd}"
@@ -327,6 +342,7 @@ class SearchService:
             raise SearchProviderUnavailable(
                 "no search provider is set up", hint="Set a key, or use --source local:PATH."
             )
+        await self._router.recall(engines)
         routes = self._router.order(job.query, job.intent, engines)
         names = {engine.provider.name for engine in engines}
         # Two libraries are two sources, not two accounts of one.
@@ -342,10 +358,13 @@ class SearchService:
             raise Timeout(
                 f"the search took longer than {job.conditions.deadline_s:g} s in all", reason="search_total"
             ) from None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._router.remember()
         made = Made(job.query, job.intent, tuple(answers), trail)
         return assembled(made, self._options.quality, self._clock.now(), "off" if self._store is None else "miss")
 
 
-def _pace(clock: Clock, options: SearchOptions) -> Pace | None:
+def _pace(clock: Clock, options: SearchOptions, buckets: Buckets | None) -> Pace | None:
     usd = options.pace_usd_per_month
-    return None if usd is None else Pace(clock, usd, burst_days=options.pace_burst_days)
+    return None if usd is None else Pace(clock, usd, burst_days=options.pace_burst_days, buckets=buckets)

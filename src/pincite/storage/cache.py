@@ -18,6 +18,7 @@ from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.ids import sha256_hex
 from pincite.ports import CacheCounts, Clock, Entry
 from pincite.storage import failures
+from pincite.storage.side_file import open_side_file
 
 T = TypeVar("T")
 
@@ -184,7 +185,7 @@ async def open_cache(path: Path, scope: str, clock: Clock, *, max_bytes: int = M
 
     Errors: StorageUnavailable, StorageFull, Locked.
     """
-    connection = await anyio.to_thread.run_sync(_open_or_begin_anew, path)
+    connection = await anyio.to_thread.run_sync(open_side_file, path, _SCHEMA)
     return SqliteCache(connection, scope, clock, max_bytes)
 
 
@@ -196,32 +197,6 @@ async def opened_cache(path: Path, scope: str, clock: Clock) -> AsyncIterator[Sq
         yield cache
     finally:
         await cache.close()
-
-
-def _open_or_begin_anew(path: Path) -> sqlite3.Connection:
-    with failures.translated():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            return _open(path)
-        except sqlite3.DatabaseError as error:
-            if failures.of_sqlite(error).reason != "corrupt":
-                raise
-        for ending in ("-wal", "-shm"):
-            Path(f"{path}{ending}").unlink(missing_ok=True)
-        path.replace(f"{path}.damaged")
-        return _open(path)
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_SCHEMA)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
 
 
 def _entry(row: tuple[Any, ...]) -> Entry | None:  # as stored, of whatever type

@@ -11,7 +11,7 @@ from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate
 from pincite.runtime.shared_limiter import SharedLimiter
 from pincite.storage import removal
-from pincite.storage.buckets import SqlBreaker, SqlBuckets
+from pincite.storage.buckets import PUBLIC, SqlBreaker, SqlBuckets
 from pincite.storage.database import Database, open_database
 from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
@@ -66,6 +66,10 @@ class ScopedStorage:
             return None
         return SharedLimiter(SqlBuckets(self._database), self._clock, limits, default=default)
 
+    def buckets(self) -> SqlBuckets | None:
+        """What such limiters take from; None as for `limiter`."""
+        return SqlBuckets(self._database) if self._database.is_shared else None
+
     def breaker(self, **options: float) -> Breaker | None:
         """Circuit breakers of all workers, with the options of `SqlBreaker`; None as for `limiter`."""
         return SqlBreaker(self._database, **options) if self._database.is_shared else None  # type: ignore[arg-type]
@@ -73,6 +77,10 @@ class ScopedStorage:
     def cache(self) -> SqlCache | None:
         """The cache of all workers; None as for `limiter`."""
         return SqlCache(self._database, self._scope, self._clock) if self._database.is_shared else None
+
+    def common_cache(self) -> SqlCache | None:
+        """The part of that cache which belongs to no user; None as for `limiter`."""
+        return SqlCache(self._database, PUBLIC, self._clock) if self._database.is_shared else None
 
     async def prune(self, *, max_age: timedelta | None = None, max_bytes: int | None = None) -> int:
         """Forget captures that no run refers to: those older than `max_age`, then the oldest above `max_bytes`.

@@ -21,7 +21,14 @@ from pincite.urls import vet_url
 from pincite.wiring.fetch_door import build_fetch, url_policy
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
-from pincite.wiring.search_door import CACHE_NAME, build_search, within_budget
+from pincite.wiring.search_door import (
+    CACHE_NAME,
+    Common,
+    build_search,
+    common_in_database,
+    common_in_home,
+    within_budget,
+)
 from pincite.wiring.sources import Sources, remember_library, resolve_libraries, resolve_sources
 
 if TYPE_CHECKING:
@@ -72,6 +79,7 @@ class Parts:
         self._kept = kept
         self._opened_storage: ScopedStorage | None = None
         self._opened_cache: SqliteCache | SqlCache | None = None
+        self._opened_common: Common | None = None
         self._libraries: dict[Path, LocalLibrary] = {}
         self._refreshed: set[Path] = set()
         self._searches: dict[Sources, SearchService | None] = {}
@@ -125,6 +133,15 @@ class Parts:
                 else:
                     self._opened_cache = shared
             return self._opened_cache
+
+    async def _common(self) -> Common:
+        """What all processes share about the engines. In one home that is a small file, opened by the first call."""
+        storage = await self._common_storage()
+        async with self._opening:
+            if self._opened_common is None:
+                shared = common_in_database(storage) if storage is not None else None
+                self._opened_common = shared or await common_in_home(self.settings.home, self.clock, self._stores)
+            return self._opened_common
 
     # ---- front doors ----
 
@@ -300,7 +317,7 @@ class Parts:
                     self._kept,
                     libraries=[await self._ready_library(path) for path in sources.libraries],
                     providers=sources.providers,
-                    storage=await self._common_storage(),
+                    common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
                 )
             return self._searches[sources]

@@ -3,14 +3,16 @@
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidSetting
-from pincite.ports import BatchSearchProvider, Cache, Clock, Ledger, Search, SearchProvider
+from pincite.domain.ids import sha256_hex
+from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.kept_open import KeptOpen
 from pincite.runtime.limiter import MemoryLimiter, Rate, within
 from pincite.settings import Settings
@@ -26,16 +28,51 @@ if TYPE_CHECKING:
     from pincite.search.provider import Surroundings
     from pincite.search.router import Engine
     from pincite.search.service import SearchOptions, SearchService
+    from pincite.search.standing import SharedNotes
     from pincite.storage.service import ScopedStorage
 
 PLUGINS: Final = "pincite.search_providers"
 """Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
 
 CACHE_NAME: Final = "cache.sqlite"
+LIMITS_NAME: Final = "limits.sqlite"
+COMMON_SCOPE: Final = "public"
+"""Whose the standing of the engines is: of no user."""
 
 
 LOCAL_DEADLINE_S: Final = 55.0
 """A busy machine must not change what a local library answers: wait for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What the searches of all processes of a home share: limits, breakers, the month's money, engines' standing."""
+
+    limiter: "MemoryLimiter | SharedLimiter"
+    breaker: Breaker | None = None
+    notes: "SharedNotes | None" = None
+
+
+def common_in_database(storage: "ScopedStorage") -> Common | None:
+    """That of the workers who share a database; None where it is the file of one home."""
+    limiter, buckets, cache = storage.limiter({}), storage.buckets(), storage.common_cache()
+    if limiter is None or buckets is None or cache is None:
+        return None
+    from pincite.search.standing import SharedNotes
+
+    return Common(limiter, storage.breaker(), SharedNotes(cache, buckets))
+
+
+async def common_in_home(home: Path, clock: Clock, kept: KeptOpen) -> Common:
+    """That of the processes of one home. Errors: StorageUnavailable, Locked."""
+    from pincite.runtime.shared_limiter import SharedLimiter
+    from pincite.search.standing import SharedNotes
+    from pincite.storage.cache import opened_cache
+    from pincite.storage.file_buckets import opened_buckets
+
+    buckets = await kept.open(opened_buckets(home / LIMITS_NAME, clock))
+    cache = await kept.open(opened_cache(home / CACHE_NAME, COMMON_SCOPE, clock))
+    return Common(SharedLimiter(buckets, clock), None, SharedNotes(cache, buckets))
 
 
 async def build_search(
@@ -46,7 +83,7 @@ async def build_search(
     libraries: "Sequence[LocalLibrary]",
     providers: Sequence[str],
     cache: Cache,
-    storage: "ScopedStorage | None" = None,
+    common: Common | None = None,
 ) -> "SearchService | None":
     """The front door over these sources, or None when there are none.
 
@@ -58,21 +95,23 @@ async def build_search(
     from pincite.search.providers.local import LocalProvider
     from pincite.search.router import engine_of
     from pincite.search.service import SearchService
+    from pincite.search.standing import NOWHERE
 
-    limiter = (storage.limiter({}) if storage else None) or MemoryLimiter(clock)
+    common = common or Common(MemoryLimiter(clock))
     engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
     for name in providers:
-        engines += accounts(name, settings, clock, cache, limiter)
+        engines += accounts(name, settings, clock, cache, common.limiter)
     cached = bool(providers) and settings.search_cache  # a local index answers as it is now, and faster than a cache
     shared = await kept.open(_team_cache(settings, clock)) if cached and settings.team_scope else None
     options = search_options(settings, tuple(dict.fromkeys(engine.provider.name for engine in engines)))
     service = SearchService(
         engines,
         clock=clock,
-        limiter=limiter,
-        breaker=storage.breaker() if storage else None,
+        limiter=common.limiter,
+        breaker=common.breaker,
         cache=cache if cached else None,
         shared_cache=shared,
+        notes=common.notes or NOWHERE,
         options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
     )
     return await kept.open(service)
@@ -88,13 +127,15 @@ def accounts(
     """
     from pincite.search.catalogue import card_of
     from pincite.search.provider import Surroundings
-    from pincite.search.router import Engine, limits_key
+    from pincite.search.quota import Quota
+    from pincite.search.router import Engine, label_of, limits_key
     from pincite.search.store import RawAnswers
 
     card = card_of(name)
     card = replace(card, rates=_rates(name, settings) or card.rates, fit={**card.fit, **_fit(name, settings)})
     secret = getattr(settings, f"{name}_api_key", None)
     keys = [part.strip() for part in secret.get_secret_value().split(",") if part.strip()] if secret else [None]
+    weights = search_weights(settings)
     keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings)).keep
     engines = []
     for number, key in enumerate(keys, start=1):
@@ -102,9 +143,27 @@ def accounts(
         limited = limits_key(name, account)
         limiter.configure(limited, *card.rates)
         slow_down = partial(limiter.push_back, limited)
-        around = Surroundings(clock, policy=url_policy(settings), keep=keep, slow_down=slow_down)
-        engines.append(Engine(provider(name, key, settings, around), card, account))
+        quota = Quota()
+        around = Surroundings(clock, policy=url_policy(settings), keep=keep, slow_down=slow_down, quota=quota)
+        made = provider(name, key, settings, around)
+        weight = weights.get(label_of(name, account), weights.get(name, 1.0))
+        engines.append(Engine(made, card, account, weight, key_mark(key), quota))
     return engines
+
+
+def key_mark(key: str | None) -> str:
+    """What tells one key from the next without saying anything about it."""
+    return sha256_hex(f"pincite account {key}".encode())[:8] if key else ""
+
+
+def search_weights(settings: Settings) -> dict[str, float]:
+    """How often engines, or single keys (`tavily#2`), get their turn among equals. Errors: InvalidSetting."""
+    for name, weight in settings.search_weights.items():
+        if not 0 < weight < 1e6:
+            raise InvalidSetting(
+                f"search_weights of {name}: {weight} is not above 0", context={"setting": "search_weights"}
+            )
+    return settings.search_weights
 
 
 def provider(name: str, key: str | None, settings: Settings, around: "Surroundings") -> SearchProvider:

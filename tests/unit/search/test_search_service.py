@@ -515,7 +515,7 @@ async def test_the_gate_spares_the_web() -> None:
 )
 async def test_the_default_routes(query: Query, first: str) -> None:
     search = service(*(Scripted(name) for name in ("duckduckgo", "brave", "serper", "exa", "tavily")))
-    order = [line.split()[1] for line in search.explain(query)[1:]]
+    order = [line.split()[1] for line in (await search.explain(query))[1:]]
     assert order[0] == first
     assert set(order[:2]) == {"tavily", "exa"}
     assert order[2:] == ["serper", "brave", "duckduckgo"]
@@ -529,7 +529,7 @@ async def test_the_depth_is_lowered_only_where_the_caller_left_it_open() -> None
     depths = [query.depth for query in tavily.queries]
     assert depths[0] is Depth.ADVANCED
     assert depths[-1] is Depth.BASIC
-    assert any("lowered" in line for line in search.explain(POOL))
+    assert any("lowered" in line for line in await search.explain(POOL))
     await search.search(Query("connection pool", depth=Depth.ADVANCED))
     assert tavily.queries[-1].depth is Depth.ADVANCED
 

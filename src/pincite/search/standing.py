@@ -1,0 +1,147 @@
+"""How each account at an engine has been doing, and whose turn it is; kept for the processes that come after."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.errors import PinciteError, ProviderAuth, ProviderQuota
+from pincite.ports import Cache, Clock, Entry
+from pincite.runtime.shared_limiter import Buckets
+from pincite.search.quota import Quota
+
+NAMESPACE: Final = "search/standing"
+_KEEP: Final = timedelta(days=31)
+_RECALL_EVERY_S: Final = 1.0
+_RETOLD_REST: Final = timedelta(minutes=10)
+"""How long another process takes a refusal on trust: a key may be mended and an account topped up meanwhile."""
+_REFUSALS: Final = {kind.code: kind for kind in (ProviderQuota, ProviderAuth)}
+_NO_VALIDATORS: Final[dict[str, str]] = {}
+
+
+@dataclass(slots=True)
+class Standing:
+    """Health from 0 to 1 when it was last told, turns taken, and until when it rests for which refusal."""
+
+    health: float = 1.0
+    told_at: datetime | None = None
+    turn: float = 0.0
+    resting_until: datetime | None = None
+    error: PinciteError | None = None
+    changed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNotes:
+    """Where processes tell each other how the engines do (`cache`) and what was spent (`buckets`); None: nowhere."""
+
+    cache: Cache | None = None
+    buckets: Buckets | None = None
+
+
+NOWHERE: Final = SharedNotes()
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Under what name an account is remembered, and what is known of its quota."""
+
+    key: str
+    quota: Quota
+
+
+class Standings:
+    """The standings of all accounts; with a cache that all processes share they outlive this one."""
+
+    def __init__(self, clock: Clock, cache: Cache | None = None) -> None:
+        self._clock = clock
+        self._cache = cache
+        self._known: dict[str, Standing] = {}
+        self._changed: dict[str, Account] = {}
+        self._recalled_s: float | None = None
+
+    def of(self, key: str) -> Standing:
+        """The standing of an account; a newcomer's is level with the others', or it would get every turn at first."""
+        standing = self._known.get(key)
+        if standing is None:
+            turn = min((known.turn for known in self._known.values()), default=0.0)
+            standing = self._known[key] = Standing(turn=turn)
+        return standing
+
+    def change(self, account: Account) -> Standing:
+        """The standing of an account that is about to change."""
+        standing = self.of(account.key)
+        standing.changed_at = self._clock.now()
+        self._changed[account.key] = account
+        return standing
+
+    async def recall(self, accounts: Sequence[Account]) -> None:
+        """Read what other processes have noted since, once a second at most."""
+        now_s = self._clock.monotonic_s()
+        if self._cache is None or (self._recalled_s is not None and now_s - self._recalled_s < _RECALL_EVERY_S):
+            return
+        self._recalled_s = now_s
+        for account in accounts:
+            entry = await self._cache.get(NAMESPACE, account.key)
+            if entry is not None:
+                self._read(account, entry)
+        for account in accounts:
+            if account.key not in self._known:
+                self.change(account)  # noted at once: a newcomer must not be one again in every process
+
+    async def remember(self) -> None:
+        """Write down what changed here."""
+        changed, self._changed = self._changed, {}
+        if self._cache is None:
+            return
+        now = self._clock.now()
+        for key, account in changed.items():
+            value = json.dumps(_plain(self._known[key], account.quota)).encode()
+            await self._cache.put(NAMESPACE, key, Entry(value, now + _KEEP, now + _KEEP, now, _NO_VALIDATORS))
+
+    def _read(self, account: Account, entry: Entry) -> None:
+        known = self._known.get(account.key)
+        if known is not None and known.changed_at is not None and known.changed_at >= entry.stored_at:
+            return
+        try:
+            self._known[account.key] = _standing(json.loads(entry.value), account.quota)
+        except (ValueError, TypeError, KeyError):
+            return  # written by another version: begin anew
+
+
+def _plain(standing: Standing, quota: Quota) -> dict[str, object]:
+    error = standing.error
+    return {
+        "health": standing.health,
+        "told_at": _text(standing.told_at),
+        "turn": standing.turn,
+        "resting_until": _text(standing.resting_until),
+        "error": [error.code, error.message, error.reason, error.hint] if error else None,
+        "changed_at": _text(standing.changed_at),
+        "quota": [quota.left, quota.of, _text(quota.until)],
+    }
+
+
+def _standing(plain: dict[str, Any], quota: Quota) -> Standing:  # the JSON that `_plain` wrote, or any other
+    changed_at, until = _moment(plain["changed_at"]), _moment(plain["resting_until"])
+    error = None
+    if plain["error"] and until and changed_at:
+        code, message, reason, hint = plain["error"]
+        until = min(until, changed_at + _RETOLD_REST)
+        error = _REFUSALS[code](message, reason=reason, hint=hint)
+    left, of, full_at = plain["quota"]
+    if left is not None:
+        quota.left, quota.of, quota.until = float(left), float(of), _moment(full_at)
+    return Standing(
+        float(plain["health"]), _moment(plain["told_at"]), float(plain["turn"]), until, error, changed_at
+    )  # fmt: skip
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else utc_text(moment)
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else utc_moment(text)

@@ -1,0 +1,36 @@
+"""Small SQLite files beside the database, standard library only: each may be deleted, a damaged one is begun anew."""
+
+import sqlite3
+from pathlib import Path
+
+from pincite.storage import failures
+
+
+def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
+    """A connection to the file at `path` with its tables; a damaged file is moved to `PATH.damaged` first.
+
+    Errors: StorageUnavailable, StorageFull, Locked.
+    """
+    with failures.translated():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _open(path, schema)
+        except sqlite3.DatabaseError as error:
+            if failures.of_sqlite(error).reason != "corrupt":
+                raise
+        for ending in ("-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
+        path.replace(f"{path}.damaged")
+        return _open(path, schema)
+
+
+def _open(path: Path, schema: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(schema)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
