@@ -35,6 +35,7 @@ from pincite.domain.report import (
 )
 from pincite.research.state import LOW_CONFIDENCE
 from pincite.urls import mask_url, registrable_domain
+from pincite.verification.fragments import fragment_url
 
 _TITLE_CHARS = 140
 _MAX_LEADS = 10
@@ -83,7 +84,6 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
     pages = {page.url: page for page in progress.pages}
     used = _used(content, progress.conflicts, progress.claims)
     numbers, references = _number(content, pages)
-    conflicts = _conflicts(progress.conflicts, used, numbers)
     gaps = _gaps(progress, content)
     coverage = _coverage(tuple(used.values()), imprint.wanted_share)
     said = _Wording(numbers, frozenset(coverage.below))
@@ -91,6 +91,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         *(said.section(heading, lines) for heading, lines in content.sections),
         *(said.section(CLOSING_HEADINGS[kind], lines, kind) for kind, lines in content.closing),
     )
+    claims = tuple(_claim(item, said, pages) for item in used.values())
     report = Report(
         run_id=imprint.run_id,
         report_id=report_id(imprint.run_id, 1),
@@ -103,10 +104,10 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         summary=Summary(tuple(said.sentence(line) for line in content.answer)),
         sections=sections,
         outline=tuple(section.heading for section in sections),
-        claims=tuple(_claim(item, numbers, said.marks(item)) for item in used.values()),
+        claims=claims,
         references=references,
         constraints=_constraints(task),
-        conflicts=conflicts,
+        conflicts=_conflicts(progress.conflicts, claims),
         gaps=gaps,
         leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason) for lead in progress.leads)[
             :_MAX_LEADS
@@ -204,7 +205,7 @@ def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Cov
     return Coverage(len(items), several, wanted_share, WANTED_SOURCES, below)
 
 
-def _report_evidence(evidence: Evidence, numbers: dict[str, int]) -> ReportEvidence:
+def _report_evidence(evidence: Evidence, numbers: dict[str, int], pages: dict[str, ReadPage]) -> ReportEvidence:
     quote = evidence.quote
     return ReportEvidence(
         document_id=quote.document_id,
@@ -217,12 +218,19 @@ def _report_evidence(evidence: Evidence, numbers: dict[str, int]) -> ReportEvide
         prefix=quote.prefix,
         suffix=quote.suffix,
         relation=evidence.relation,
-        fragment_url=evidence.fragment_url,
+        fragment_url=evidence.fragment_url or _link_to(evidence, pages),
         reference_n=numbers.get(evidence.url),
     )
 
 
-def _claim(item: VerifiedClaim, numbers: dict[str, int], marks: tuple[ClaimMark, ...]) -> ReportClaim:
+def _link_to(evidence: Evidence, pages: dict[str, ReadPage]) -> str:
+    """A link that opens the page at the passage, where the passage is on it only once; else the empty text."""
+    if not evidence.url.startswith(("http://", "https://")) or evidence.url not in pages:
+        return ""
+    return fragment_url(evidence.url, pages[evidence.url].document.text, evidence.quote.start, evidence.quote.end)
+
+
+def _claim(item: VerifiedClaim, said: _Wording, pages: dict[str, ReadPage]) -> ReportClaim:
     claim = item.claim
     return ReportClaim(
         id=claim.claim_id,
@@ -231,30 +239,27 @@ def _claim(item: VerifiedClaim, numbers: dict[str, int], marks: tuple[ClaimMark,
         confidence=claim.confidence,
         verdict=item.verdict.status,
         checks=item.checks,
-        evidence=tuple(_report_evidence(evidence, numbers) for evidence in claim.evidence),
+        evidence=tuple(_report_evidence(evidence, said.numbers, pages) for evidence in claim.evidence),
         independent_sources=item.independent_sources,
-        marks=marks,
+        marks=said.marks(item),
     )
 
 
-def _conflicts(
-    conflicts: Sequence[Conflict], used: dict[str, VerifiedClaim], numbers: dict[str, int]
-) -> tuple[ReportConflict, ...]:
+def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> tuple[ReportConflict, ...]:
+    known = {claim.id: claim for claim in claims}
     made = []
     for conflict in conflicts:
         sides = tuple(
             ReportConflictSide(
                 side.statement,
                 side.independent_sources,
-                tuple(_report_evidence(evidence, numbers) for evidence in used[side.claim_id].claim.evidence)
-                if side.claim_id in used
-                else (),
+                known[side.claim_id].evidence if side.claim_id in known else (),
             )
             for side in conflict.sides
         )
         if conflict.premise:
             sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
-        ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in used)
+        ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in known)
         made.append(ReportConflict(ids, sides, conflict.kind, conflict.wording))
     return tuple(made)
 

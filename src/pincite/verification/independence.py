@@ -16,11 +16,15 @@ COPIED_WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Backing:
-    """One page that backs a claim: where it is, its text, and the passage that backs it."""
+    """One page that backs a claim: where it is, its text, and the passage that backs it.
+
+    `publisher` names who stands behind it where the address doesn't tell; empty: its registrable domain.
+    """
 
     url: str
     text: str
     passage: str = ""
+    publisher: str = ""
 
 
 def groups(backings: Sequence[Backing]) -> tuple[int, ...]:
@@ -42,7 +46,7 @@ def groups(backings: Sequence[Backing]) -> tuple[int, ...]:
 
     for marks in (
         [_key(backing.url) for backing in backings],
-        [_publisher(backing.url) for backing in backings],
+        [backing.publisher or _publisher(backing.url) for backing in backings],
         [_copied(backing.passage) for backing in backings],
     ):
         seen: dict[str, int] = {}

@@ -9,13 +9,17 @@ import anyio.to_thread
 from pincite.domain.evidence import Claim
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.research.extractive.answers import states_quantity
-from pincite.research.extractive.claims import corroborated, make_claim
-from pincite.research.extractive.passages import is_repeated_furniture
+from pincite.research.extractive.claims import make_claim
+from pincite.research.extractive.corroboration import corroborated
+from pincite.research.extractive.passages import repeated_furniture
 from pincite.research.extractive.premises import premise_of
 from pincite.research.extractive.questions import Ask, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.scoring import Scored
 from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.versions import Versions, versions_of
+from pincite.text.tokens import words
+from pincite.verification.lexicon import NEGATIONS
 
 MIN_COVERAGE = 0.36
 """Below this share of the question's weight the best passage is about something else (docs/research.md)."""
@@ -77,7 +81,11 @@ class ExtractiveAnalyst:
     def _choose(
         self, scored: Sequence[Scored], sub_question: SubQuestion, progress: Progress, limit: int
     ) -> tuple[Claim, ...]:
-        furniture = is_repeated_furniture([item.passage for item in scored])
+        versions = versions_of(progress.pages)
+        copies = {page.url: page.duplicate_of for page in progress.pages if page.duplicate_of}
+        copies |= {url: group for url, (group, _) in versions.found.items()}
+        terms = read_question(sub_question.text).terms
+        furniture = repeated_furniture([item.passage for item in scored], copies, terms)
         floor = max(item.score for item in scored) * _KEEP_OF_BEST
         least = max(item.coverage for item in scored) * _COVERAGE_OF_BEST
         chosen: list[tuple[Scored, Claim]] = []
@@ -90,21 +98,21 @@ class ExtractiveAnalyst:
                 continue
             if item.passage.text(item.statement.span) in furniture or per_passage[id(item.passage)] >= _PER_PASSAGE:
                 continue
-            if any(_same(item, other) for other, _ in chosen):
+            if any(_same(item, other, versions) for other, _ in chosen):
                 continue
             claim = make_claim(item, self._shelf.page(item.passage.url), sub_question.text)
             if claim is None or not used.isdisjoint(told := _told(claim)):
                 continue
             used |= told
             per_passage[id(item.passage)] += 1
-            chosen.append((item, corroborated(claim, progress.pages)))
+            chosen.append((item, corroborated(claim, progress.pages, scored)))
         cited = {item.passage.url for item, _ in chosen}
         for item in _best_of_other_pages(scored, cited)[: max(_PAGES - len(cited), 0)]:
             claim = make_claim(item, self._shelf.page(item.passage.url), sub_question.text)
             if (
                 claim is not None
                 and used.isdisjoint(_told(claim))
-                and not any(_same(item, other) for other, _ in chosen)
+                and not any(_same(item, other, versions) for other, _ in chosen)
             ):
                 chosen.append((item, claim))
         return tuple(claim for _, claim in chosen)
@@ -138,10 +146,21 @@ def _told(claim: Claim) -> set[tuple[str, int]]:
     return {(evidence.url, evidence.quote.start) for evidence in spans}
 
 
-def _same(one: Scored, other: Scored) -> bool:
-    """Whether two statements say the same: nearly the same stems and no figure that differs."""
+def _same(one: Scored, other: Scored, versions: Versions) -> bool:
+    """Whether two statements say the same: nearly the same stems, no figure that differs, both denying or neither.
+
+    What two versions of a page say in other words is not the same: a reader wants to know which says what.
+    """
+    if versions.siblings(one.passage.url, other.passage.url):
+        return one.statement.terms == other.statement.terms
     a, b = set(one.statement.terms), set(other.statement.terms)
     if not a or not b:
         return True
     figures = {term for term in a ^ b if any(character.isdigit() for character in term)}
-    return len(a & b) / len(a | b) >= _SAME and not figures
+    return len(a & b) / len(a | b) >= _SAME and not figures and _denies(one) == _denies(other)
+
+
+def _denies(item: Scored) -> bool:
+    """Whether the statement has a negation in it."""
+    found = words(item.passage.text(item.statement.span).lower())
+    return any(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in found)

@@ -2,9 +2,6 @@
 
 import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import replace
-from urllib.parse import quote as percent
 
 from pincite.domain.evidence import Claim, ClaimType, Evidence
 from pincite.domain.ids import claim_id
@@ -44,10 +41,6 @@ _CONDITIONAL = re.compile(
     r"\b(?:may|might|could|possibly|perhaps|can\s+be|sometimes|appears?\s+to|seems?\s+to)\b", re.IGNORECASE
 )
 _POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
-_FRAGMENT_CHARS = 90
-_MORE_PAGES = 2
-_DISTINCT_CHARS = 40
-"""Shorter texts occur on many pages by chance ("The default is 10.") and corroborate nothing."""
 
 
 def make_claim(scored: Scored, page: ReadPage, sub_question: str) -> Claim | None:
@@ -64,23 +57,8 @@ def make_claim(scored: Scored, page: ReadPage, sub_question: str) -> Claim | Non
         sub_question=sub_question,
         type=claim_type(text),
         confidence=confidence(scored, text),
-        evidence=tuple(_evidence(page, span) for span in spans),
+        evidence=tuple(evidence_of(page, span) for span in spans),
     )
-
-
-def corroborated(claim: Claim, pages: Sequence[ReadPage]) -> Claim:
-    """The claim with quotes from other pages that say the same words, at most two more pages, in page order."""
-    first = claim.evidence[0].url
-    more: list[Evidence] = []
-    cited = 0
-    for page in pages:
-        if page.url == first or cited >= _MORE_PAGES:
-            continue
-        places = [(page.document.text.find(e.quote.text), len(e.quote.text)) for e in claim.evidence]
-        if all(start >= 0 for start, _ in places) and max(size for _, size in places) >= _DISTINCT_CHARS:
-            more.extend(_evidence(page, Span(start, start + size)) for start, size in places)
-            cited += 1
-    return replace(claim, evidence=claim.evidence + tuple(more)) if more else claim
 
 
 def claim_type(text: str) -> ClaimType:
@@ -200,31 +178,11 @@ def _tidy(text: str) -> str:
     return cleaned[:-1].rstrip() + "." if cleaned[-1:] in ":;,—–" else cleaned
 
 
-def _evidence(page: ReadPage, span: Span) -> Evidence:
+def evidence_of(page: ReadPage, span: Span) -> Evidence:
+    """The span of a page as a quote with its capture."""
     return Evidence(
         quote=page.document.quote(span.start, span.end),
         snapshot_id=page.snapshot.snapshot_id,
         body_sha256=page.snapshot.body_sha256,
         url=page.url,
-        fragment_url=fragment_url(page, span),
     )
-
-
-def fragment_url(page: ReadPage, span: Span) -> str:
-    """A link that opens the page at the passage, or the empty text when that would be ambiguous.
-
-    Source: WICG, URL Fragment Text Directives.
-    """
-    text = page.document.text[span.start : span.end]
-    if not page.url.startswith(("http://", "https://")) or page.document.text.count(text) != 1:
-        return ""
-    if len(text) <= _FRAGMENT_CHARS and "\n" not in text:
-        return f"{page.url}#:~:text={_encode(text)}"
-    words = text.split()
-    if len(words) < 8:
-        return ""
-    return f"{page.url}#:~:text={_encode(' '.join(words[:4]))},{_encode(' '.join(words[-4:]))}"
-
-
-def _encode(text: str) -> str:
-    return percent(text, safe="").replace("-", "%2D")

@@ -5,7 +5,8 @@ statement is a sentence, list item, table row or signature inside it, with the s
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pincite.domain.page import Block, BlockKind, Document
@@ -15,6 +16,8 @@ from pincite.text.sentences import sentences
 MAX_PASSAGE_CHARS = 1_400
 MAX_STATEMENT_CHARS = 600
 MAX_HEAD_CHARS = 160
+_FURNITURE = 3
+_FURNITURE_CHARS = 60
 _MAX_CODE_LINE_CHARS = 300
 _MAX_STATEMENTS = 20_000
 """Statements taken from one document at most; what is behind is not ranked (a page of that size is data, not text)."""
@@ -190,10 +193,26 @@ def section_terms(passage: Passage) -> tuple[str, ...]:
     return tuple(term for span in passage.section for term in key_terms(passage.text(span)))
 
 
-def is_repeated_furniture(passages: Sequence[Passage]) -> frozenset[str]:
-    """Statement texts that stand on three pages or more: navigation and licence lines, never an answer."""
-    seen: dict[str, set[str]] = {}
-    for passage in passages:
-        for statement in passage.statements:
-            seen.setdefault(passage.text(statement.span), set()).add(passage.url)
-    return frozenset(text for text, urls in seen.items() if len(urls) >= 3)
+def repeated_furniture(passages: Sequence[Passage], copies: Mapping[str, str], wanted: Sequence[str]) -> frozenset[str]:
+    """Statement texts that stand on three pages or more: navigation and licence lines, never an answer.
+
+    A long one that a page says three times, of one thing after another, tells nothing about any of them either, unless
+    it has half of the `wanted` terms. `copies` names the page that a near-copy repeats, and so for versions of a page:
+    together they count once.
+    """
+    pages: dict[str, set[str]] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for passage in {id(passage): passage for passage in passages}.values():
+        url = copies.get(passage.url, passage.url)
+        for text in {passage.text(statement.span) for statement in passage.statements}:
+            pages.setdefault(text, set()).add(url)
+            times[text, passage.url] += 1
+    everywhere = {text for text, urls in pages.items() if len(urls) >= _FURNITURE}
+    repeated = {
+        text
+        for (text, _), count in times.items()
+        if count >= _FURNITURE
+        and len(text) >= _FURNITURE_CHARS
+        and 2 * len(set(key_terms(text)).intersection(wanted)) < len(wanted)
+    }
+    return frozenset(everywhere | repeated)

@@ -1,6 +1,5 @@
 """Claims to verdicts: the quote stands in the stored document, the claim checker agrees, sources are counted."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,22 +9,21 @@ from pincite.domain.evidence import (
     Check,
     CheckOutcome,
     Claim,
-    Relation,
     Verdict,
     VerdictStatus,
     VerifiedClaim,
-    page_texts,
 )
 from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
+from pincite.domain.report import ConflictKind
 from pincite.ports import ClaimChecker
+from pincite.research.extractive.conflicts import conflicts_between
+from pincite.research.extractive.corroboration import texts_of, verbatim
 from pincite.research.extractive.premises import denies, premise_of
-from pincite.research.extractive.words import key_terms
-from pincite.urls import registrable_domain
+from pincite.research.extractive.sources import independent_sources
 
-_SKELETON_SAME = 0.85
-_MIN_SKELETON_TERMS = 4
 _MAX_CONFLICTS = 6
 _DENIERS = 12
+_OTHERWISE = "The question takes something for granted that a page denies"
 _AROUND = 600
 
 
@@ -48,19 +46,21 @@ class ExtractiveVerifier:
             if claim.claim_id not in seen:
                 seen.add(claim.claim_id)
                 checked.append(self._check(claim, pages))
-        conflicts = [*self._denials(task, checked, pages), *_conflicts(checked, pages)]
+        conflicts = [*self._denials(task, checked, pages), *conflicts_between(checked, pages, self._checker)]
         return Verification(claims=tuple(checked), conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
 
     def _denials(self, task: Task, checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
         """The first claim that denies what the question takes for granted, unless an earlier one agrees with it."""
         premise = premise_of(task.question)
         for item in [item for item in checked if item.printable][: _DENIERS if premise else 0]:
-            verdict = self._checker.check(premise, _supporting_texts(item.claim))
+            verdict = self._checker.check(premise, texts_of(item.claim))
             if verdict.status is VerdictStatus.SUPPORTED:
                 return []
             if denies(premise, item.claim.text, _surroundings(item.claim, pages), verdict):
                 side = ConflictSide(item.claim.text, item.claim.claim_id, max(item.independent_sources, 1))
-                return [Conflict((side,), premise)]
+                return [
+                    Conflict((side,), premise, ConflictKind.PREMISE, "The question takes something else for granted")
+                ]
         return []
 
     def _check(self, claim: Claim, pages: Mapping[str, ReadPage]) -> VerifiedClaim:
@@ -68,17 +68,31 @@ class ExtractiveVerifier:
         if exact.outcome is not CheckOutcome.PASSED:
             verdict = Verdict(VerdictStatus.UNCHECKED, reasons=(exact.detail,), checks=(exact,))
             return VerifiedClaim(claim, verdict, checks=(exact,))
-        sources = _supporting_texts(claim)
-        key = (claim.text, *sources)
-        if key not in self._verdicts:
-            self._verdicts[key] = self._checker.check(claim.text, sources)
-        verdict = self._verdicts[key]
-        independent = _independent(claim, pages)
+        claim = self._carried(claim)
+        verdict = self._judge(claim.text, texts_of(claim))
+        independent = independent_sources([claim], pages)
         raised = min(claim.confidence + 0.03 * (independent - 1), 0.99)
         lowered = raised * 0.8 if verdict.status is VerdictStatus.PARTIAL else raised
         return VerifiedClaim(
             replace(claim, confidence=round(lowered, 2)), verdict, independent, checks=(exact, *verdict.checks)
         )
+
+    def _carried(self, claim: Claim) -> Claim:
+        """The claim without the passages of further pages that do not carry it in full."""
+        first = claim.evidence[0].url
+        others = dict.fromkeys(e.url for e in claim.evidence if e.url != first and not verbatim(claim, e.url))
+        weak = set()
+        for url in others:
+            own = replace(claim, evidence=tuple(e for e in claim.evidence if e.url == url))
+            if self._judge(claim.text, texts_of(own)).status is not VerdictStatus.SUPPORTED:
+                weak.add(url)
+        return replace(claim, evidence=tuple(e for e in claim.evidence if e.url not in weak)) if weak else claim
+
+    def _judge(self, text: str, sources: tuple[str, ...]) -> Verdict:
+        key = (text, *sources)
+        if key not in self._verdicts:
+            self._verdicts[key] = self._checker.check(text, sources)
+        return self._verdicts[key]
 
 
 def _exactness(claim: Claim, pages: Mapping[str, ReadPage]) -> Check:
@@ -91,55 +105,7 @@ def _exactness(claim: Claim, pages: Mapping[str, ReadPage]) -> Check:
     return Check("quote", CheckOutcome.PASSED, f"{len(claim.evidence)} exact")
 
 
-def _supporting_texts(claim: Claim) -> tuple[str, ...]:
-    """The quotes of each page joined: what the claim may rest on, and nothing more."""
-    return tuple(page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS))
-
-
 def _surroundings(claim: Claim, pages: Mapping[str, ReadPage]) -> str:
     """The page's title and what stands around the claim's last quote."""
     quote, document = claim.evidence[-1].quote, pages[claim.evidence[-1].url].document
     return f"{document.title} {claim.text} {document.text[max(quote.start - _AROUND, 0) : quote.end + _AROUND]}"
-
-
-def _independent(claim: Claim, pages: Mapping[str, ReadPage]) -> int:
-    """Sources that count: near-copies and pages of one registrable domain once."""
-    owners = set()
-    for evidence in claim.evidence:
-        if evidence.relation is Relation.SUPPORTS:
-            url = pages[evidence.url].duplicate_of or evidence.url
-            owners.add(url if url.startswith("local:") else registrable_domain(url))
-    return len(owners)
-
-
-def _conflicts(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
-    """Pairs from different pages with the same words and other figures."""
-    found: list[Conflict] = []
-    skeletons = {item.claim.claim_id: _skeleton(item.claim.text) for item in checked if item.printable}
-    for one, other in itertools.combinations([item for item in checked if item.printable], 2):
-        if one.claim.sub_question != other.claim.sub_question:
-            continue
-        (words_a, figures_a), (words_b, figures_b) = skeletons[one.claim.claim_id], skeletons[other.claim.claim_id]
-        if not figures_a or not figures_b or figures_a == figures_b or len(words_a) < _MIN_SKELETON_TERMS:
-            continue
-        if _urls(one) & _urls(other) or len(words_a & words_b) < _SKELETON_SAME * len(words_a | words_b):
-            continue
-        found.append(Conflict((_side(one, pages), _side(other, pages))))
-    return found
-
-
-def _skeleton(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    terms = key_terms(text)
-    figures = frozenset(term for term in terms if any(character.isdigit() for character in term))
-    return frozenset(terms) - figures, figures
-
-
-def _urls(item: VerifiedClaim) -> set[str]:
-    return {evidence.url for evidence in item.claim.evidence}
-
-
-def _side(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> ConflictSide:
-    """One side, with the title of its page, so that a reader sees which version says what."""
-    title = pages[item.claim.evidence[0].url].document.title.strip()
-    statement = f"{title}: {item.claim.text}" if title else item.claim.text
-    return ConflictSide(statement, item.claim.claim_id, max(item.independent_sources, 1))

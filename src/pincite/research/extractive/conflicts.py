@@ -1,0 +1,163 @@
+"""Claims that exclude each other, as typed conflicts: other figures, a denial, another version of the same page."""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pincite.domain.evidence import VerdictStatus, VerifiedClaim
+from pincite.domain.plan import Conflict, ConflictSide, ReadPage
+from pincite.domain.report import ConflictKind
+from pincite.ports import ClaimChecker
+from pincite.research.extractive.corroboration import texts_of
+from pincite.research.extractive.sources import independent_sources
+from pincite.research.extractive.versions import Versions, versions_of
+from pincite.research.extractive.words import key_terms
+
+_SAME_WORDS, _CONTAINED_WORDS = 0.6, 0.85
+_DENIED_WORDS = 0.6
+_VERSION_WORDS = 0.5
+_LEAST_TERMS = 4
+_MOST = 6
+_FIGURE = re.compile(r"(?<![\w.])[-+]?\d[\d.,]*\d|(?<![\w.])\d")
+_UNIT = re.compile(r"(?:\s?%|\s?[A-Za-z°µ]{1,12})?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A claim with its terms taken apart: words, and figures."""
+
+    item: VerifiedClaim
+    words: frozenset[str]
+    figures: frozenset[str]
+
+    @property
+    def urls(self) -> frozenset[str]:
+        return frozenset(evidence.url for evidence in self.item.claim.evidence)
+
+    def shared(self, other: "_Read") -> float:
+        return len(self.words & other.words) / (len(self.words | other.words) or 1)
+
+    def contained(self, other: "_Read") -> float:
+        return len(self.words & other.words) / (min(len(self.words), len(other.words)) or 1)
+
+
+def conflicts_between(
+    checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage], checker: ClaimChecker
+) -> list[Conflict]:
+    """The conflicts between claims that passed, those of one sub-question only, at most six."""
+    versions = versions_of(tuple(pages.values()))
+    read = [_read(item) for item in checked if item.printable]
+    grouped = _figure_groups(read, versions)
+    found = [_between_figures(group, pages) for group in grouped]
+    for one, other in itertools.combinations(read, 2):
+        if one.item.claim.sub_question == other.item.claim.sub_question and not one.urls & other.urls:
+            pair = _between_versions(one, other, versions) or _denial(one, other, pages, checker)
+            found += [pair] if pair else []
+    return found[:_MOST]
+
+
+def _read(item: VerifiedClaim) -> _Read:
+    terms = key_terms(item.claim.text)
+    figures = frozenset(term for term in terms if any(character.isdigit() for character in term))
+    return _Read(item, frozenset(terms) - figures, figures)
+
+
+def _figure_groups(read: Sequence[_Read], versions: Versions) -> list[list[_Read]]:
+    """Claims with the same words, of several pages, where the figures differ."""
+    groups: list[list[_Read]] = []
+    for one in read:
+        if not one.figures or len(one.words) < _LEAST_TERMS:
+            continue
+        home = next((group for group in groups if _belongs(one, group, versions)), None)
+        if home is None:
+            groups.append([one])
+        else:
+            home.append(one)
+    return [group for group in groups if len({one.figures for one in group}) > 1]
+
+
+def _belongs(one: _Read, group: Sequence[_Read], versions: Versions) -> bool:
+    first = group[0]
+    if one.item.claim.sub_question != first.item.claim.sub_question:
+        return False
+    if one.shared(first) < _SAME_WORDS or one.contained(first) < _CONTAINED_WORDS:
+        return False
+    if any(versions.siblings(a, b) for other in group for a in one.urls for b in other.urls):
+        return False
+    return all(one.figures == other.figures or not one.urls & other.urls for other in group)
+
+
+def _between_figures(group: Sequence[_Read], pages: Mapping[str, ReadPage]) -> Conflict:
+    """One side for each figure; the side with most independent sources first."""
+    by_figures: dict[frozenset[str], list[_Read]] = {}
+    for one in group:
+        by_figures.setdefault(one.figures, []).append(one)
+    common = frozenset.intersection(*by_figures)
+    sides = []
+    for members in by_figures.values():
+        count = independent_sources([one.item.claim for one in members], pages)
+        sides.append((_side(members[0].item, pages, count), _figures_of(members[0], common)))
+    sides.sort(key=lambda pair: -pair[0].independent_sources)
+    return Conflict(tuple(side for side, _ in sides), kind=ConflictKind.FIGURES, wording=_figures_wording(sides))
+
+
+def _figures_of(one: _Read, common: frozenset[str]) -> str:
+    """The figures of a claim that the other sides don't have, as written, each with its unit."""
+    text = one.item.claim.evidence[-1].quote.text
+    found = []
+    for match in _FIGURE.finditer(text):
+        if not set(key_terms(match.group())) <= common:
+            unit = _UNIT.match(text, match.end())
+            found.append(match.group().rstrip(".,") + (unit.group() if unit else ""))
+    return " and ".join(dict.fromkeys(found))
+
+
+def _figures_wording(sides: Sequence[tuple[ConflictSide, str]]) -> str:
+    """Counts and figures: "2 independent sources say 398 MW, 1 says 412 MW"; empty when a figure is not in digits."""
+    if not all(figures for _, figures in sides):
+        return ""
+    pieces = []
+    for number, (side, figures) in enumerate(sides):
+        count = side.independent_sources
+        noun = f" independent source{'s' * (count != 1)}" if number == 0 else ""
+        pieces.append(f"{count}{noun} say{'s' * (count == 1)} {figures}")
+    return ", ".join(pieces)
+
+
+def _between_versions(one: _Read, other: _Read, versions: Versions) -> Conflict | None:
+    """What a page says in one version and its counterpart in another: which version says what."""
+    if one.item.claim.text == other.item.claim.text or one.shared(other) < _VERSION_WORDS:
+        return None
+    first, second = one.item.claim.evidence[-1].url, other.item.claim.evidence[-1].url
+    if not versions.siblings(first, second):
+        return None
+    both = sorted((one, other), key=lambda read: versions.label(read.item.claim.evidence[-1].url))
+    labels = [versions.label(read.item.claim.evidence[-1].url) for read in both]
+    figures = [_figures_of(read, one.figures & other.figures) for read in both]
+    wording = f"{labels[0]} says {figures[0]}, {labels[1].lower()} says {figures[1]}" if all(figures) else ""
+    sides = [
+        ConflictSide(
+            f"{label}: {read.item.claim.text}", read.item.claim.claim_id, max(read.item.independent_sources, 1)
+        )
+        for label, read in zip(labels, both, strict=True)
+    ]
+    return Conflict(tuple(sides), kind=ConflictKind.VERSIONS, wording=wording or "The versions differ")
+
+
+def _denial(one: _Read, other: _Read, pages: Mapping[str, ReadPage], checker: ClaimChecker) -> Conflict | None:
+    """Two claims with much the same words, one of which denies the other, by the claim checker."""
+    if one.shared(other) < _DENIED_WORDS or one.figures != other.figures or len(one.words) < _LEAST_TERMS:
+        return None
+    verdict = checker.check(one.item.claim.text, texts_of(other.item.claim))
+    if verdict.status is not VerdictStatus.CONTRADICTED:
+        return None
+    sides = [_side(read.item, pages, max(read.item.independent_sources, 1)) for read in (one, other)]
+    return Conflict(tuple(sides), kind=ConflictKind.DENIAL, wording="One source denies what another says")
+
+
+def _side(item: VerifiedClaim, pages: Mapping[str, ReadPage], count: int) -> ConflictSide:
+    """One side, with the title of its page, so that a reader sees who says what."""
+    title = pages[item.claim.evidence[0].url].document.title.strip()
+    statement = f"{title}: {item.claim.text}" if title else item.claim.text
+    return ConflictSide(statement, item.claim.claim_id, max(count, 1))

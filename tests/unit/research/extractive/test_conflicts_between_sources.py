@@ -1,0 +1,97 @@
+"""What stands against what: figures, denials, versions; and how many independent sources stand behind each side."""
+
+from typing import Any
+
+from pincite.domain.plan import Task
+from pincite.domain.report import ConflictKind
+from pincite.research.extractive.versions import versions_of
+from pincite.testing.small_web import SmallWeb
+
+QUESTION = "What is the output of the Halden wind farm?"
+FARM = {
+    "https://news.test/farm": "# News\n\nThe Halden wind farm has a total output of 398 MW at full load.",
+    "https://paper.test/farm": "# Paper\n\nWork ended in May. At full load the Halden wind farm has a total output of "
+    "398 MW, says the mayor.",
+    "https://blog.test/farm": "# Blog\n\nThe Halden wind farm has a total output of 412 MW at full load.",
+}
+
+
+async def test_sides_are_counted_by_independent_sources(bench: Any) -> None:
+    report = await bench(FARM).service().run(Task(QUESTION))
+    assert [(c.kind, c.wording) for c in report.conflicts] == [
+        (ConflictKind.FIGURES, "2 independent sources say 398 MW, 1 says 412 MW")
+    ]
+    sides = report.conflicts[0].sides
+    assert [side.independent_sources for side in sides] == [2, 1]
+    assert all(side.evidence for side in sides)
+    assert "2 independent sources say 398 MW, 1 says 412 MW" in report.markdown
+
+
+async def test_a_copied_passage_is_one_source(bench: Any) -> None:
+    same = "The Halden wind farm was opened in May and has a total output of 398 MW at full load, says its owner."
+    pages = {f"https://{name}.test/": f"# {name}\n\n{name} writes. {same}" for name in ("one", "two", "three")}
+    report = await bench(pages).service().run(Task(QUESTION))
+    claim = next(claim for claim in report.claims if "398" in claim.text)
+    assert len({evidence.url for evidence in claim.evidence}) == 3
+    assert claim.independent_sources == 1
+
+
+async def test_another_publisher_in_its_own_words_is_a_second_source(bench: Any) -> None:
+    report = await bench({url: FARM[url] for url in list(FARM)[:2]}).service().run(Task(QUESTION))
+    claim = next(claim for claim in report.claims if "398" in claim.text)
+    assert claim.independent_sources == 2
+    assert len({evidence.url for evidence in claim.evidence}) == 2
+    assert report.coverage.independent >= 1
+
+
+async def test_a_denial_is_a_conflict(bench: Any) -> None:
+    pages = {
+        "https://a.test/": "# Pump\n\nThe pump starts by itself after a power cut.",
+        "https://b.test/": "# Pump notes\n\nThe pump does not start by itself after a power cut.",
+    }
+    report = await bench(pages).service().run(Task("Does the pump start by itself after a power cut?"))
+    assert [conflict.kind for conflict in report.conflicts] == [ConflictKind.DENIAL]
+
+
+MANUAL = (
+    "# Pump manual\n\nWater moves through the pump from left to right. Oil goes in at the top. Close the lid with "
+    "care. The pump stops after {0} minutes without water. {1} Call the factory for parts and for advice."
+)
+MANUALS = {
+    "https://docs.test/v14/pump.html": MANUAL.format(10, "The lid is locked by hand while it runs."),
+    "https://docs.test/v15/pump.html": MANUAL.format(20, "The lid is locked by hand while it runs."),
+}
+
+
+async def test_two_versions_of_a_page_say_which_says_what(bench: Any) -> None:
+    report = await bench(MANUALS).service().run(Task("After how many minutes without water does the pump stop?"))
+    assert [(c.kind, c.wording) for c in report.conflicts] == [
+        (ConflictKind.VERSIONS, "Version 14 says 10 minutes, version 15 says 20 minutes")
+    ]
+    labels = {s.text: s.label for s in report.sentences()}
+    assert labels["The pump stops after 10 minutes without water."] == "Version 14"
+    assert labels["The pump stops after 20 minutes without water."] == "Version 15"
+
+
+async def test_what_all_versions_say_has_no_version(bench: Any) -> None:
+    report = await bench(MANUALS).service().run(Task("How is the lid of the pump locked while it runs?"))
+    sentence = next(s for s in report.sentences() if "locked by hand" in s.text)
+    assert sentence.label == ""
+    assert len(sentence.references) == 2
+
+
+async def test_three_versions_do_not_make_an_answer_furniture(bench: Any) -> None:
+    pages = {f"https://docs.test/v{n}/pump.html": MANUAL.format(10, "It hums.") for n in (13, 14, 15)}
+    report = await bench(pages).service().run(Task("After how many minutes without water does the pump stop?"))
+    assert any("10 minutes" in sentence.text for sentence in report.summary.sentences)
+    assert not report.conflicts
+
+
+async def test_chapters_are_not_versions(bench: Any) -> None:
+    made = bench(
+        {"https://docs.test/1.html": "# Pump\n\nOil and water.", "https://docs.test/2.html": "# Lid\n\nA lid."}
+    )
+    report = await made.service().run(Task("What about oil, water and the lid?"))
+    assert all(not sentence.label for sentence in report.sentences())
+    assert isinstance(made.web, SmallWeb)
+    assert versions_of(()).label("https://docs.test/1.html") == ""
