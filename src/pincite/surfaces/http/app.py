@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request
 
 from pincite.domain.version import VERSION
-from pincite.surfaces.http import firecrawl, openai, problems, research, snapshots, tavily, tools
+from pincite.surfaces.http import firecrawl, openai, openapi_document, problems, research, snapshots, tavily, tools
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.json_response import PlainJson
@@ -34,7 +34,8 @@ def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] =
         summary="Deep web research you can check.",
         lifespan=lifespan,
         default_response_class=PlainJson,
-        responses={"4XX": {"description": "A problem document (RFC 9457)"}},
+        responses=openapi_document.PROBLEMS,
+        generate_unique_id_function=openapi_document.operation_id,
     )
     app.state.remembered = research.Remembered()
     problems.install(app)
@@ -53,5 +54,6 @@ def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] =
         await engine.runs(1)
         return {"status": "ready"}
 
+    openapi_document.install(app)
     app.add_middleware(Gate, hosts=hosts)
     return app

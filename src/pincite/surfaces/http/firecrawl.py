@@ -26,7 +26,7 @@ class _Body(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class ScrapeBody(_Body):
+class FirecrawlScrape(_Body):
     """What Firecrawl's clients send."""
 
     url: str
@@ -35,7 +35,7 @@ class ScrapeBody(_Body):
     timeout: int = Field(30_000, ge=1_000, le=300_000)
 
 
-class SearchBody(_Body):
+class FirecrawlSearch(_Body):
     """What Firecrawl's clients send."""
 
     query: str = Field(min_length=1, max_length=500)
@@ -45,7 +45,7 @@ class SearchBody(_Body):
 
 
 @router.post("/scrape")
-async def scrape(body: ScrapeBody, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
     """One page as Markdown, with its links if asked."""
     wanted = {str(item.get("type")) if isinstance(item, dict) else item for item in body.formats}
     if unknown := sorted(wanted - _FORMATS):
@@ -67,7 +67,7 @@ async def scrape(body: ScrapeBody, request: Request, scope: str = Depends(admitt
 
 
 @router.post("/search")
-async def search(body: SearchBody, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+async def search(body: FirecrawlSearch, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
     """Web results."""
     engine = await service_of(request).engine(scope)
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())

@@ -17,8 +17,9 @@ from pincite.domain.events import Event
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
 from pincite.ports import RunRecord
-from pincite.surfaces.http import cursors
+from pincite.surfaces.http import cursors, shapes
 from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.shapes import published, shaped, streamed
 from pincite.surfaces.http.tools import Limits, Scope
 
 router = APIRouter(prefix="/v1/research", tags=["research"])
@@ -39,6 +40,15 @@ FORMATS = {
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "pdf": "application/pdf",
 }
+
+
+ACCEPTED = shaped(shapes.Run, status=202)
+STREAM = streamed("Server-sent events; the data of each is an Event.")
+REPORT = published(
+    "Report",
+    what="The report.",
+    others=tuple(sorted({kind.split(";")[0] for kind in FORMATS.values()} - {"application/json"})),
+)
 
 
 class ResearchBody(Limits):
@@ -71,7 +81,7 @@ class Remembered:
             self._known.popitem(last=False)
 
 
-@router.post("", status_code=202)
+@router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))
 async def start(
     body: ResearchBody,
     request: Request,
@@ -94,7 +104,7 @@ async def start(
     return run_json(await engine.run(run_id))
 
 
-@router.get("")
+@router.get("", response_model=None, responses=shaped(shapes.RunPage))
 async def list_runs(
     request: Request, scope: Scope, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
 ) -> dict[str, Any]:
@@ -106,7 +116,7 @@ async def list_runs(
     return {"runs": [run_json(record) for record in page], "next_cursor": more}
 
 
-@router.get("/{run_id}")
+@router.get("/{run_id}", response_model=None, responses=shaped(shapes.Run))
 async def show(
     run_id: str, request: Request, scope: Scope, wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0
 ) -> dict[str, Any]:
@@ -119,7 +129,7 @@ async def show(
     return run_json(await engine.run(run_id))
 
 
-@router.get("/{run_id}/events")
+@router.get("/{run_id}/events", response_class=Response, responses=STREAM)
 async def events(
     run_id: str,
     request: Request,
@@ -141,7 +151,7 @@ async def events(
     )
 
 
-@router.get("/{run_id}/report")
+@router.get("/{run_id}/report", response_class=Response, responses=REPORT)
 async def report(run_id: str, request: Request, scope: Scope, format: str = "json") -> Response:  # noqa: A002
     """The report in any format of docs/exports.md."""
     engine = await service_of(request).engine(scope)
@@ -156,14 +166,14 @@ async def report(run_id: str, request: Request, scope: Scope, format: str = "jso
     return Response(data, media_type=FORMATS[format], headers=headers)
 
 
-@router.get("/{run_id}/claims")
+@router.get("/{run_id}/claims", response_model=None, responses=shaped(shapes.Claims))
 async def claims(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """The claims with verdicts and quotes."""
     engine = await service_of(request).engine(scope)
     return {"claims": report_json(await engine.report(run_id))["claims"]}
 
 
-@router.get("/{run_id}/sources")
+@router.get("/{run_id}/sources", response_model=None, responses=shaped(shapes.Sources))
 async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """The references and what was found but not read."""
     engine = await service_of(request).engine(scope)
@@ -171,7 +181,7 @@ async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]
     return {"references": found["references"], "leads": found["leads"]}
 
 
-@router.get("/{run_id}/trace")
+@router.get("/{run_id}/trace", response_model=None, responses=shaped(shapes.Trace))
 async def trace(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """What the run planned, searched, read and spent: every call with its outcome, latency and bill, every event."""
     engine = await service_of(request).engine(scope)
@@ -184,7 +194,7 @@ async def trace(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     }
 
 
-@router.post("/{run_id}/cancel", status_code=202)
+@router.post("/{run_id}/cancel", status_code=202, response_model=None, responses=ACCEPTED)
 async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Stop the run; what was paid for is kept."""
     service = service_of(request)
@@ -198,7 +208,7 @@ async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     return run_json(await engine.run(run_id))
 
 
-@router.post("/{run_id}/resume", status_code=202)
+@router.post("/{run_id}/resume", status_code=202, response_model=None, responses=ACCEPTED)
 async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Go on with a run that was stopped or broken off; finished calls are not made again."""
     service = service_of(request)

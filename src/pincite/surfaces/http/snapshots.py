@@ -8,17 +8,20 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import NotFound
 from pincite.domain.page import Document, Snapshot
 from pincite.domain.page_markdown import document_markdown
+from pincite.surfaces.http import shapes
 from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.shapes import shaped
 from pincite.surfaces.http.tools import Scope
 
 router = APIRouter(prefix="/v1/snapshots", tags=["evidence"])
 
+STORED = shaped(shapes.StoredSnapshot, others=("text/plain", "text/markdown", "application/octet-stream"))
 HARMLESS = {"Content-Security-Policy": "sandbox", "X-Content-Type-Options": "nosniff"}
 """Whatever a browser makes of it, it runs nothing and belongs to no origin."""
 
 
-@router.get("/{snapshot_id}")
+@router.get("/{snapshot_id}", response_class=Response, responses=STORED)
 async def snapshot(
     snapshot_id: str,
     request: Request,

@@ -27,7 +27,7 @@ _PARALLEL = 5
 _WINDOWS = {"day": 1, "week": 7, "month": 31, "year": 366, "d": 1, "w": 7, "m": 31, "y": 366}
 
 
-class SearchBody(BaseModel):
+class TavilySearch(BaseModel):
     """What Tavily's clients send."""
 
     query: str = Field(min_length=1)
@@ -44,7 +44,7 @@ class SearchBody(BaseModel):
     include_raw_content: bool | str = False
 
 
-class ExtractBody(BaseModel):
+class TavilyExtract(BaseModel):
     """What Tavily's clients send."""
 
     urls: str | tuple[str, ...]
@@ -54,7 +54,7 @@ class ExtractBody(BaseModel):
 
 
 @router.post("/search")
-async def search(body: SearchBody, request: Request) -> dict[str, Any]:
+async def search(body: TavilySearch, request: Request) -> dict[str, Any]:
     """Results as Tavily words them. There is no answer: a provider's answer is not evidence."""
     started = time.monotonic()
     engine = await _engine(request, body.api_key)
@@ -93,7 +93,7 @@ async def search(body: SearchBody, request: Request) -> dict[str, Any]:
 
 
 @router.post("/extract")
-async def extract(body: ExtractBody, request: Request) -> dict[str, Any]:
+async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     """The text of pages; one that can't be read is listed, not raised."""
     started = time.monotonic()
     engine = await _engine(request, body.api_key)

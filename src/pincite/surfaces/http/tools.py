@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, Any, Literal
 
 import anyio.to_thread
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import APIRouter, Body, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.domain.codec import to_json
@@ -13,7 +13,10 @@ from pincite.domain.fetch_rules import DEFAULTS, RULES
 from pincite.domain.page import FetchRequest, Render
 from pincite.domain.search import Constraints, Query, Topic
 from pincite.exports.codec import fetch_json, search_json
+from pincite.surfaces.http import shapes
+from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import admitted, service_of
+from pincite.surfaces.http.shapes import published, shaped
 from pincite.wiring import check_stored_report
 
 router = APIRouter(prefix="/v1", tags=["tools"])
@@ -82,19 +85,19 @@ class FetchBody(Strict):
         return FetchRequest(output_format=self.format, **{name: getattr(self, name) for name in names})
 
 
-@router.post("/search")
-async def search(body: SearchBody, request: Request, scope: Scope) -> dict[str, Any]:
+@router.post("/search", response_model=None, responses=published("SearchResponse", what="Results in rank order."))
+async def search(body: SearchBody, request: Request, scope: Scope) -> Response:
     """Results in rank order: leads, not evidence."""
     engine = await service_of(request).engine(scope)
     query = Query(body.query, body.max_results, body.constraints(), body.region, body.topic)
-    return search_json(await engine.search(query))
+    return PlainJson(search_json(await engine.search(query)))
 
 
-@router.post("/fetch")
-async def fetch(body: FetchBody, request: Request, scope: Scope) -> dict[str, Any]:
+@router.post("/fetch", response_model=None, responses=published("FetchResult", what="A window of the page."))
+async def fetch(body: FetchBody, request: Request, scope: Scope) -> Response:
     """A page as text, a window of `max_chars` from `offset`. Its words are the page's, not instructions."""
     engine = await service_of(request).engine(scope)
-    return fetch_json(await engine.fetch(body.request()))
+    return PlainJson(fetch_json(await engine.fetch(body.request())))
 
 
 class AuditBody(Strict):
@@ -104,22 +107,21 @@ class AuditBody(Strict):
     sources: dict[str, str] | None = Field(None, description="URL to text of its page; without it pages are fetched.")
 
 
-@router.post("/audit")
-async def audit(body: AuditBody, request: Request, scope: Scope) -> dict[str, Any]:
+@router.post("/audit", response_model=None, responses=shaped(shapes.Audit))
+async def audit(body: AuditBody, request: Request, scope: Scope) -> Response:
     """A verdict on every sentence of anyone's report, against the pages that it cites."""
     from pincite.audit.render import as_json
 
     engine = await service_of(request).engine(scope)
     report = body.report if isinstance(body.report, str) else json.dumps(body.report)
     found = await engine.audit(report, sources=body.sources)
-    told: Any = as_json(found)
-    return dict(told)
+    return PlainJson(as_json(found))
 
 
-@router.post("/check")
-async def check(report: Annotated[dict[str, Any], Body()], request: Request, scope: Scope) -> Any:
+@router.post("/check", response_model=None, responses=shaped(shapes.CheckResult))
+async def check(report: Annotated[dict[str, Any], Body()], request: Request, scope: Scope) -> Response:
     """Whether a report (as JSON) still says what the stored pages say."""
     engine = await service_of(request).engine(scope)
     data = json.dumps(report).encode()
     result = await anyio.to_thread.run_sync(check_stored_report, data, engine.settings)
-    return to_json(result, outside=True)
+    return PlainJson(to_json(result, outside=True))

@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made_app(library: Path) -> Callable[..., Any]:
     """Makes the application over a home."""
 
-    def make(home: Path, **options: Any) -> Any:
-        def open_engine(scope: str, profile: str | None) -> Engine:
-            return Engine.from_settings(home=home, scope=scope, profile=profile, source=f"local:{library}")
+    def make(home: Path, *, profile: str | None = None, **options: Any) -> Any:
+        def open_engine(scope: str, wanted: str | None) -> Engine:
+            return Engine.from_settings(home=home, scope=scope, profile=wanted or profile, source=f"local:{library}")
 
         return create_app(open_engine, KeyRing(home), **options)
 
@@ -79,6 +79,12 @@ def served(app: Any) -> Iterator[str]:
     finally:
         running.should_exit = True
         thread.join(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[[Any], AbstractContextManager[str]]:
+    """Serves an application; gives its URL."""
+    return served
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,189 @@
+"""What the API answers, for its OpenAPI document. Tests hold the answers to them."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+Ref = dict[int | str, dict[str, Any]]
+
+
+class Usage(BaseModel):
+    """What was spent."""
+
+    searches: int
+    pages: int
+    web_requests: int
+    size_bytes: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+
+
+class Run(BaseModel):
+    """Where a run stands."""
+
+    id: str
+    status: Literal["queued", "running", "completed", "partial", "insufficient_evidence", "failed", "cancelled"]
+    question: str
+    created_at: str
+    updated_at: str
+    reason: str = Field(description="Why it ended as it did, where there is something to say.")
+    usage: Usage
+
+
+class RunPage(BaseModel):
+    """Runs, newest first."""
+
+    runs: list[Run]
+    next_cursor: str | None = Field(description="Give it as `cursor` for the page after this one.")
+
+
+class Claims(BaseModel):
+    """The claims of a report, as in the report itself."""
+
+    claims: list[dict[str, Any]]
+
+
+class Sources(BaseModel):
+    """What a report cites, and what was found but not read."""
+
+    references: list[dict[str, Any]]
+    leads: list[dict[str, Any]]
+
+
+class Attempt(BaseModel):
+    """One provider asked on the way of a call."""
+
+    provider: str
+    outcome: str
+    latency_ms: float
+    cost_usd: float
+    detail: str
+    sent: bool
+
+
+class Call(BaseModel):
+    """One outside call of a run: reserved before, settled after."""
+
+    key: str
+    kind: str
+    request: Any
+    status: Literal["reserved", "ok", "error", "retry", "interrupted", "refused"]
+    tries: int
+    started_at: str
+    settled_at: str | None
+    latency_ms: float | None
+    estimate: Usage
+    used: Usage
+    attempts: list[Attempt]
+
+
+class Trace(BaseModel):
+    """What a run did: its caps, its calls with their bills, its events."""
+
+    run: Run
+    budget: dict[str, Any]
+    calls: list[Call]
+    events: list[dict[str, Any]]
+
+
+class Heading(BaseModel):
+    """A heading and where it starts."""
+
+    level: int
+    title: str
+    start: int
+
+
+class StoredDocument(BaseModel):
+    """What was read out of a capture. Quotes are offsets of code points into `text`."""
+
+    document_id: str
+    extractor: str
+    version: str
+    title: str
+    byline: str
+    site_name: str
+    language: str
+    published_at: str | None
+    outline: list[Heading]
+    text: str
+
+
+class StoredSnapshot(BaseModel):
+    """One capture of one URL."""
+
+    snapshot_id: str
+    url: str
+    final_url: str
+    canonical_url: str
+    status: int
+    content_type: str
+    body_sha256: str
+    fetched_at: str
+    via: str
+    robots: str
+    usage_signals: list[str]
+    redirects: list[str]
+    note: str
+    size_bytes: int
+    document: StoredDocument | None
+
+
+class CheckProblem(BaseModel):
+    """Something that does not hold, or could not be checked."""
+
+    kind: str
+    where: str
+    what: str
+
+
+class CheckResult(BaseModel):
+    """Whether a report still says what the stored pages say."""
+
+    status: Literal["passed", "failed", "unchecked"]
+    counts: dict[str, int]
+    problems: list[CheckProblem]
+
+
+class Audit(BaseModel):
+    """A verdict on every sentence of a report."""
+
+    schema_version: int
+    claims_total: int
+    claims_checked: int
+    coverage: float
+    citation_precision: float | None
+    citation_recall: float | None
+    clean: bool
+    counts: dict[str, int]
+    entries_never_cited: list[str]
+    sentences: list[dict[str, Any]]
+    references: list[dict[str, Any]]
+
+
+class Health(BaseModel):
+    """How the process is."""
+
+    status: str
+
+
+def published(name: str, *, what: str, others: tuple[str, ...] = ()) -> Ref:
+    """The `responses` of a route that answers one of the published schemas, or a file of one of the `others` kinds."""
+    json_kind = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+    return {200: {"description": what, "content": {**json_kind, **_files(others)}}}
+
+
+def shaped(model: type[BaseModel], *, status: int = 200, others: tuple[str, ...] = ()) -> Ref:
+    """The `responses` of a route that answers one of the shapes here, or a file of one of the `others` kinds."""
+    told = {"model": model, "description": (model.__doc__ or "").split("\n")[0]}
+    return {status: {**told, "content": _files(others)} if others else told}
+
+
+def streamed(what: str) -> Ref:
+    """The `responses` of a route that answers server-sent events."""
+    return {200: {"description": what, "content": _files(("text/event-stream",))}}
+
+
+def _files(kinds: tuple[str, ...]) -> dict[str, Any]:
+    return {kind: {"schema": {"type": "string"}} for kind in kinds}

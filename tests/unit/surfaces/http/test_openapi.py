@@ -1,0 +1,112 @@
+"""The OpenAPI document: valid, kept by the answers, enough for a generated client; no input makes a server error."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+from schemathesis.specs.openapi.checks import status_code_conformance
+
+LONG = int(os.environ.get("PINCITE_TEST_EXAMPLES", "300"))
+
+
+@pytest.fixture(scope="module")
+def document(server: str) -> dict[str, Any]:
+    found: dict[str, Any] = httpx2.get(f"{server}/openapi.json").json()
+    return found
+
+
+def test_the_document_is_valid(document: dict[str, Any]) -> None:
+    validate(document)
+    assert document["openapi"] == "3.1.0"
+    names = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+    assert len(names) == len(set(names))
+    for path in document["paths"].values():
+        for operation in path.values():
+            assert operation["summary"]
+            assert "HTTPValidationError" not in str(operation)
+
+
+async def test_answers_have_the_shape_that_is_documented(
+    client: httpx2.AsyncClient, document: dict[str, Any], ended_run: str, pages: dict[str, str]
+) -> None:
+    report = (await client.get(f"/v1/research/{ended_run}/report")).json()
+    snapshot = report["references"][0]["snapshot_id"]
+    found = (await client.post("/v1/search", json={"query": "Halden"})).json()
+    asked: list[tuple[str, str, dict[str, Any]]] = [
+        ("post", "/v1/search", {"json": {"query": "Halden"}}),
+        ("post", "/v1/fetch", {"json": {"url": found["results"][0]["url"], "include_links": True}}),
+        ("post", "/v1/audit", {"json": {"report": "The tower is 41 metres tall [1].\n\n[1] https://a.example/"}}),
+        ("post", "/v1/check", {"json": report}),
+        ("get", "/v1/research", {}),
+        ("get", "/v1/research/{run_id}", {}),
+        ("get", "/v1/research/{run_id}/report", {}),
+        ("get", "/v1/research/{run_id}/claims", {}),
+        ("get", "/v1/research/{run_id}/sources", {}),
+        ("get", "/v1/research/{run_id}/trace", {}),
+        ("get", "/v1/snapshots/{snapshot_id}", {}),
+        ("post", "/v1/search", {"json": {"query": 3}}),
+        ("get", "/healthz", {}),
+    ]
+    for method, path, options in asked:
+        answer = await client.request(method, path.format(run_id=ended_run, snapshot_id=snapshot), **options)
+        status = str(answer.status_code)
+        responses = document["paths"][path][method]["responses"]
+        told = responses.get(status) or responses[f"{status[0]}XX"]
+        kind = answer.headers["content-type"].split(";")[0]
+        schema = {**told["content"][kind]["schema"], "components": document["components"]}
+        errors = [error.message for error in Draft202012Validator(schema).iter_errors(answer.json())]
+        assert errors == [], (method, path)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(
+    made_app: Callable[..., Any],
+    serving: Callable[[Any], AbstractContextManager[str]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
+    """The document of a server of its own, for which no page leaves this machine."""
+    with serving(made_app(tmp_path_factory.mktemp("fuzzed"), profile="offline")) as url:
+        yield schemathesis.openapi.from_url(f"{url}/openapi.json")
+
+
+def operations(schema: Any) -> Iterator[Any]:
+    for result in schema.get_all_operations():
+        yield result.ok()
+
+
+def fuzz(schema: Any, examples: int) -> None:
+    for operation in operations(schema):
+        modes = [operation.as_strategy(generation_mode=mode) for mode in schemathesis.GenerationMode]
+        cases = st.sampled_from(modes).flatmap(lambda mode: mode)
+
+        @settings(
+            max_examples=examples,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+            database=None,
+            deadline=None,
+        )
+        @given(case=cases)
+        def ask(case: Any) -> None:
+            answer = case.call(timeout=60)  # the machine may be busy with other tests
+            assert answer.status_code < 500, (case.as_curl_command(), answer.status_code, answer.text[:500])
+            case.validate_response(answer, checks=[schemathesis.checks.not_a_server_error, status_code_conformance])
+
+        ask()
+
+
+def test_no_input_makes_a_server_error(fuzzed: Any) -> None:
+    fuzz(fuzzed, 4)
+
+
+@pytest.mark.long
+def test_no_input_makes_a_server_error_at_length(fuzzed: Any) -> None:
+    fuzz(fuzzed, LONG)
