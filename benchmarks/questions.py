@@ -74,7 +74,9 @@ async def ask(parts: Parts, limits: Limits, question: str, hidden: frozenset[str
     roles = Roles(
         ExtractivePlanner(shelf, results_per_query=limits.results_per_query),
         QuerySearcher(Without(await parts.search(), hidden), ledger, events, limits=limits),
-        PageReader(await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits),
+        PageReader(
+            await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False
+        ),
         ExtractiveAnalyst(shelf),
         ExtractiveVerifier(MechanicalChecker()),
         ExtractiveWriter(),

@@ -218,7 +218,9 @@ class Parts:
             Roles(
                 planner=ExtractivePlanner(shelf, results_per_query=settings.results_per_query),
                 searcher=QuerySearcher(search, ledger, events, limits=limits),
-                reader=PageReader(fetch, storage.snapshots, storage.documents, ledger, events, limits=limits),
+                reader=PageReader(
+                    fetch, storage.snapshots, storage.documents, ledger, events, limits=limits, chunked=False
+                ),
                 analyst=ExtractiveAnalyst(shelf),
                 verifier=ExtractiveVerifier(MechanicalChecker()),
                 writer=ExtractiveWriter(),
