@@ -39,6 +39,7 @@ from pincite.research.reader import PageReader
 from pincite.research.searcher import QuerySearcher
 from pincite.research.service import ResearchService, Roles
 from pincite.research.state import Limits
+from pincite.research.survey import LibrarySurvey
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
@@ -72,7 +73,9 @@ class Tally:
 async def ask(parts: Parts, limits: Limits, question: str, hidden: frozenset[str] = frozenset()) -> Report:
     ledger, events, stores, shelf = ListLedger(limits.budget), ListEvents(), MemoryStores(), Shelf()
     roles = Roles(
-        ExtractivePlanner(shelf, results_per_query=limits.results_per_query),
+        ExtractivePlanner(
+            shelf, survey=LibrarySurvey(await parts.vocabularies(), ledger), results_per_query=limits.results_per_query
+        ),
         QuerySearcher(Without(await parts.search(), hidden), ledger, events, limits=limits),
         PageReader(
             await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False

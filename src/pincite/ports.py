@@ -12,7 +12,7 @@ from typing import Protocol
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
-from pincite.domain.library import Name, PageHit, Passage
+from pincite.domain.library import Name, PageHit, Passage, Survey
 from pincite.domain.page import Document, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt, Query, SearchResponse
@@ -115,6 +115,14 @@ class PassageIndex(Protocol):
 
     def names_in(self, text: str) -> Sequence[Name]:
         """The names, identifiers and acronyms of `text` that the library itself uses, in order of the text."""
+        ...
+
+
+class Vocabulary(Protocol):
+    """The words of a library. Blocking: callers run it in a worker thread."""
+
+    def survey(self, text: str) -> Survey:
+        """What the library knows of the words of a question. Errors: StorageUnavailable."""
         ...
 
 

@@ -1,5 +1,6 @@
 """What a local library answers with: pages that match, passages that match, and how indexing went."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -75,6 +76,27 @@ class Name:
     text: str
     pages: int
     expansion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the libraries of a run know of the words of its question.
+
+    `frequencies` holds each content word as written (as corrected, where it was) with the number of passages that
+    have it in any inflection, of `passages` in all; `spellings` pairs of a word that is on no page and the one it was
+    read as; `names` the names of the question that the pages use, acronyms with what they stand for.
+    """
+
+    passages: int = 0
+    frequencies: tuple[tuple[str, int], ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+    names: tuple[Name, ...] = ()
+
+    def corrected(self, text: str) -> str:
+        """The text with each misspelt word replaced by the one it is read as."""
+        for written, read_as in self.spellings:
+            text = re.sub(rf"(?<!\w){re.escape(written)}(?!\w)", read_as, text)
+        return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
 SUPPORT_WORD = "Support"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
+TOUCHED_ON = "**No answer found.** Nothing that was read states one; what follows only touches on the question."
 NO_ANSWER = "**Not enough evidence.** Nothing that was read supports an answer, so none is given."
 PARTIAL_ANSWER = "*This report is partial: not every part of the question could be answered.*"
 
@@ -117,6 +118,8 @@ def _blocks(report: Report) -> Iterator[str]:
     limits = constraints_text(report.constraints)
     if limits:
         yield f"Limits: {escape(limits)}"
+    if report.notes:
+        yield f"*{escape(' '.join(report.notes))}*"
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         yield from _no_answer(report)
     elif report.status is ReportStatus.PARTIAL:
@@ -147,10 +150,15 @@ def _blocks(report: Report) -> Iterator[str]:
 
 
 def _no_answer(report: Report) -> Iterator[str]:
-    yield NO_ANSWER
+    yield no_answer_text(report)
     count = len(report.rejected_claims)
     if count:
         yield f"{count} {'statement was' if count == 1 else 'statements were'} considered; none passed the checks."
+
+
+def no_answer_text(report: Report) -> str:
+    """What a report without an answer says first: whether it still has passages that touch on the question."""
+    return TOUCHED_ON if report.sections else NO_ANSWER
 
 
 def constraints_text(constraints: ReportConstraints) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pincite.domain.evidence import Claim, VerifiedClaim
+from pincite.domain.library import Survey
 from pincite.domain.page import Chunk, Document, Snapshot
 from pincite.domain.report import ConflictKind, Metrics
 from pincite.domain.search import Constraints, Query, SearchResult
@@ -37,9 +38,15 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Sub-questions in the order a reader wants them answered."""
+    """Sub-questions in the order a reader wants them answered.
+
+    `survey` is what the libraries know of the question's words; `notes` say to a reader how the question was read
+    where that is not as it was written.
+    """
 
     sub_questions: tuple[SubQuestion, ...]
+    survey: Survey = Survey()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A finished answer. Building one that breaks invariant 2 raises `Internal`."""
+    """A finished answer. Building one that breaks invariant 2 raises `Internal`.
+
+    `notes` say how the question was read where that is not as it was written.
+    """
 
     run_id: str
     report_id: str
@@ -290,6 +293,7 @@ class Report:
     metrics: Metrics = Metrics()
     outline: tuple[str, ...] = ()
     coverage: Coverage = Coverage()
+    notes: tuple[str, ...] = ()
     version: int = 1
     markdown: str = ""
     schema_version: int = field(default=SCHEMA_VERSION)

@@ -17,7 +17,6 @@ from pincite.domain.markdown import (
     CONFLICTS_HEADING,
     GAPS_HEADING,
     LEADS_HEADING,
-    NO_ANSWER,
     PARTIAL_ANSWER,
     SEARCHED_HEADING,
     SUPPORT_WORD,
@@ -26,6 +25,7 @@ from pincite.domain.markdown import (
     day,
     labelled,
     linkable,
+    no_answer_text,
     one_line,
     sources_text,
 )
@@ -102,7 +102,7 @@ class _File:
         limits = constraints_text(report.constraints)
         self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), limits)))))
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
-            self._word.add_paragraph(NO_ANSWER.replace("**", ""))
+            self._word.add_paragraph(no_answer_text(report).replace("**", ""))
         elif report.status is ReportStatus.PARTIAL:
             self._word.add_paragraph(PARTIAL_ANSWER.strip("*"))
 

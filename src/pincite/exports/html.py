@@ -24,6 +24,7 @@ from pincite.domain.markdown import (
     day,
     labelled,
     linkable,
+    no_answer_text,
     one_line,
     sources_text,
     without_controls,
@@ -126,9 +127,11 @@ class _Page:
         counts = f"{claims} checked {_plural('statement', claims)} from {sources} {_plural('source', sources)}"
         about = (day(report.created_at), counts, constraints_text(report.constraints))
         yield f'<p class="about">{" · ".join(_text(part) for part in about if part)}</p>'
+        if report.notes:
+            yield f'<p class="about" dir="auto">{_text(" ".join(report.notes))}</p>'
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
-            yield '<p class="notice"><strong>Not enough evidence.</strong> Nothing that was read supports an answer, '
-            yield "so none is given.</p>"
+            head, _, rest = no_answer_text(report).removeprefix("**").partition("**")
+            yield f'<p class="notice"><strong>{head}</strong>{rest}</p>'
         elif report.status is ReportStatus.PARTIAL:
             yield '<p class="notice">This report is partial: not every part of the question could be answered.</p>'
         if claims:

@@ -9,6 +9,7 @@ import json
 import sqlite3
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from pincite.library.ranking import FIELD_WEIGHTS
 from pincite.library.reading import PreparedPage, Unread, read_all
 from pincite.library.records import Ignored, RawPage
 from pincite.library.schema import mapped
+from pincite.library.spelling import page_words
 from pincite.ports import Extractor
 from pincite.urls.keys import url_key
 
@@ -74,6 +76,7 @@ class Update:
         self._keep: dict[int, set[int]] = {}
         self._unread: dict[int, int] = {}
         self._listed: list[_Listed] = []
+        self._words: Counter[str] = Counter()
 
     def run(self, revision: str, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date and say what was done.
@@ -90,6 +93,7 @@ class Update:
             try:
                 self._read_changed(progress)
                 self._finish_files()
+                self._keep_words()
                 self._mark_current()
                 if self._tally.added or self._tally.removed:
                     self._keep_totals()
@@ -112,7 +116,7 @@ class Update:
         self._db.execute("BEGIN IMMEDIATE")
         for index in ("passage_terms", "page_terms"):
             self._db.execute(f"INSERT INTO {index} ({index}) VALUES ('delete-all')")  # noqa: S608  # names from above
-        for table in ("passages", "pages", "files", "skipped", "page_names"):
+        for table in ("passages", "pages", "files", "skipped", "page_names", "words"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  # names from the line above
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
         self._db.execute("COMMIT")
@@ -131,6 +135,7 @@ class Update:
                 progress(written, page.url)
             if written % _BATCH_PAGES == 0:
                 self._finish_files()
+                self._keep_words()
                 self._db.execute("COMMIT")
                 self._db.execute("BEGIN IMMEDIATE")
 
@@ -242,6 +247,7 @@ class Update:
             "INSERT OR IGNORE INTO page_names VALUES (?,?,?,?)",
             ((name.key, page_id, name.text, name.expansion) for name in prepared.names),
         )
+        self._words.update(prepared.words)
 
     def _index_page(self, page_id: int, command: str | None) -> None:
         """Put the page's terms into the page index, or take the same ones out of it."""
@@ -258,6 +264,8 @@ class Update:
 
     def _drop_page(self, page_id: int) -> None:
         self._index_page(page_id, "delete")
+        row = self._db.execute("SELECT text FROM pages WHERE page_id = ?", (page_id,)).fetchone()
+        self._words.subtract(page_words(zlib.decompress(row[0]).decode("utf-8", "surrogatepass")) if row else ())
         self._db.execute(
             "INSERT INTO passage_terms (passage_terms, rowid, title, headings, body)"
             " SELECT 'delete', passage_id, title, headings, body FROM passages WHERE page_id = ?",
@@ -265,6 +273,16 @@ class Update:
         )
         for table in ("passages", "page_names", "pages"):
             self._db.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))  # noqa: S608  # names from above
+
+    def _keep_words(self) -> None:
+        """Add what was counted since the last time to the number of pages that have each word."""
+        self._db.executemany(
+            "INSERT INTO words VALUES (?, ?) ON CONFLICT (word) DO UPDATE SET pages = pages + excluded.pages",
+            ((word, pages) for word, pages in self._words.items() if pages),
+        )
+        if any(pages < 0 for pages in self._words.values()):
+            self._db.execute("DELETE FROM words WHERE pages <= 0")
+        self._words.clear()
 
     def _drop_file(self, file_id: int) -> None:
         for (page_id,) in self._db.execute("SELECT page_id FROM pages WHERE file_id = ?", (file_id,)).fetchall():

@@ -12,7 +12,7 @@ from typing import Self
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, Name, PageHit, Passage
+from pincite.domain.library import IndexReport, Name, PageHit, Passage, Survey
 from pincite.domain.page import LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
@@ -20,13 +20,14 @@ from pincite.library.index import Progress, Reading, Update, page_key
 from pincite.library.lookup import Lookup
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
+from pincite.library.vocabulary import names_in, survey
 from pincite.ports import Extractor
 
 _LOCK_WAIT_S = 600.0
 
 
 class LocalLibrary(AbstractContextManager["LocalLibrary"]):
-    """A searchable library. Implements ports.PageIndex, ports.PassageIndex and ports.PageSource."""
+    """A searchable library. Implements ports.PageIndex, ports.PassageIndex, ports.Vocabulary, ports.PageSource."""
 
     def __init__(self, path: Path, *, index_dir: Path, reading: Reading, revision: str, limits: SourceLimits) -> None:
         self._source = open_source(path, limits)
@@ -119,7 +120,16 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
     def names_in(self, text: str) -> tuple[Name, ...]:
         """The names, identifiers and acronyms of `text` that the library itself uses, in order of the text."""
         with self._lock, mapped(self._file):
-            return self._lookup.names_in(text)
+            return names_in(self._connection, text)
+
+    def survey(self, text: str) -> Survey:
+        """What the library knows of the words of a question: frequencies, names, words that are likely slips.
+
+        Errors:
+            StorageUnavailable: the index is damaged.
+        """
+        with self._lock, mapped(self._file):
+            return survey(self._connection, text)
 
     def urls(self) -> tuple[str, ...]:
         """The addresses of all pages, sorted."""

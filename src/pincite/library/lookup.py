@@ -1,4 +1,4 @@
-"""Questions to an index that is there: passages, pages, frequencies, names."""
+"""Questions to an index that is there: passages, pages, frequencies."""
 
 import heapq
 import json
@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from pincite.domain.library import Name, PageHit, Passage, PassageKind, PassageMatch
+from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
-from pincite.library.analysis import index_terms, is_identifier, query_terms
+from pincite.library.analysis import index_terms, query_terms
 from pincite.library.ranking import (
     FEEDBACK_PASSAGES,
     FEEDBACK_SHARE,
@@ -28,8 +28,6 @@ from pincite.library.ranking import (
     term_score,
 )
 from pincite.library.snippets import snippet
-from pincite.text.normalise import fold
-from pincite.text.tokens import is_stop, words
 from pincite.urls.domains import host_matches
 
 CANDIDATES = 200
@@ -45,7 +43,6 @@ _PAGES_KEPT = 20_000
 _TEXTS_KEPT = 128
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
-_LONGEST_NAME_WORDS = 6
 _NEXT_PASSAGES = 0.15
 
 
@@ -148,22 +145,6 @@ class Lookup:
         """On how many passages the term occurs; of several words, the rarest counts."""
         terms = index_terms(term)
         return min(self._frequencies(terms).values()) if terms else 0
-
-    def names_in(self, text: str) -> tuple[Name, ...]:
-        """Names of the library in the text: the longest at each place."""
-        written = list(words(fold(text[:4_000]).text))
-        found: list[Name] = []
-        position = 0
-        while position < len(written):
-            for size in range(min(_LONGEST_NAME_WORDS, len(written) - position), 0, -1):
-                name = self._name(written[position : position + size], position)
-                if name is not None:
-                    found.append(name)
-                    position += size
-                    break
-            else:
-                position += 1
-        return tuple(dict.fromkeys(found))
 
     # ---- ranking ------------------------------------------------------------------------------------------
 
@@ -332,21 +313,6 @@ class Lookup:
         else:
             self._texts.move_to_end(page_id)
         return text[candidate.start : candidate.end]
-
-    def _name(self, written: list[str], position: int) -> Name | None:
-        """The library's name for these words. One plain word counts only where the asker writes it as a name."""
-        if is_stop(written[0]) or is_stop(written[-1]):
-            return None
-        row = self._db.execute(
-            "SELECT text, count(*), max(expansion) FROM page_names WHERE key = ? GROUP BY key",
-            (" ".join(word.lower() for word in written),),
-        ).fetchone()
-        if row is None:
-            return None
-        name = Name(text=row[0], pages=row[1], expansion=row[2])
-        plain = len(written) == 1 and not name.expansion and not is_identifier(name.text)
-        as_name = written[0][:1].isupper() and (position > 0 or written[0][1:2].isupper())
-        return name if as_name or not plain else None
 
 
 def _page_value(found: Sequence[_Ranked]) -> float:

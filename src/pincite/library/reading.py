@@ -21,6 +21,7 @@ from pincite.domain.errors import PinciteError
 from pincite.library.analysis import PageName, index_terms, page_names
 from pincite.library.passages import Draft, drafts
 from pincite.library.records import RawPage
+from pincite.library.spelling import page_words
 from pincite.ports import Extractor
 
 K = TypeVar("K")
@@ -47,6 +48,7 @@ class PreparedPage:
     text: str = field(repr=False)
     passages: tuple[PreparedPassage, ...] = field(repr=False)
     names: tuple[PageName, ...] = field(repr=False)
+    words: frozenset[str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def prepare(extractor: Extractor, page: RawPage) -> PreparedPage | Unread:
         text=document.text,
         passages=tuple(passages),
         names=page_names(document.text),
+        words=page_words(document.text),
     )
 
 

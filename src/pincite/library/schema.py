@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 
-LAYOUT = 2
+LAYOUT = 3
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -45,6 +45,8 @@ CREATE TABLE IF NOT EXISTS page_names (
     key TEXT NOT NULL, page_id INTEGER NOT NULL, text TEXT NOT NULL, expansion TEXT NOT NULL,
     PRIMARY KEY (key, page_id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS page_names_page ON page_names (page_id);
+CREATE INDEX IF NOT EXISTS page_names_expansion ON page_names (lower(expansion)) WHERE expansion <> '';
+CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, pages INTEGER NOT NULL) WITHOUT ROWID;
 """
 _BUSY_S = 30.0
 

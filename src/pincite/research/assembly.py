@@ -114,6 +114,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         ],
         rejected_claims=tuple(_rejected(item) for item in progress.claims if not item.printable),
         coverage=coverage,
+        notes=progress.plan.notes,
         metrics=_metrics(imprint.metrics, progress, references),
     )
     return replace(report, markdown=render_markdown(report))

@@ -152,6 +152,12 @@ class Parts:
             raise InvalidInput("no source to search in", hint="--source local:PATH, or --source auto")
         return found
 
+    async def vocabularies(self) -> "tuple[LocalLibrary, ...]":
+        """The libraries whose words a question is read by: those of the settings, when nothing else is searched."""
+        sources = resolve_sources(self.settings)
+        await self._search(sources)
+        return self._vocabularies(sources)
+
     @property
     def purse(self) -> "Purse":
         """What the searches of this engine outside of runs have spent, against the cap of the settings."""
@@ -192,17 +198,20 @@ class Parts:
         from pincite.research.searcher import QuerySearcher
         from pincite.research.service import ResearchService, Roles
         from pincite.research.state import Limits
+        from pincite.research.survey import LibrarySurvey
         from pincite.verification.checker import MechanicalChecker
 
         search: Search | None
         fetch: Fetch
         storage = await self._storage()
+        known: tuple[LocalLibrary, ...] | None = None
         if from_record:
             search, fetch = Unreachable(), Unreachable()
             ledger = await storage.replay(record.run_id)
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
             found, fetch = await self._search(sources), await self._fetch(sources.libraries)
+            known = () if task.urls else self._vocabularies(sources)
             ledger = await storage.ledger(record)
             search = within_budget(found, ledger, record.budget)
         limits = Limits(
@@ -216,7 +225,9 @@ class Parts:
         shelf = Shelf()
         return ResearchService(
             Roles(
-                planner=ExtractivePlanner(shelf, results_per_query=settings.results_per_query),
+                planner=ExtractivePlanner(
+                    shelf, survey=LibrarySurvey(known, ledger), results_per_query=settings.results_per_query
+                ),
                 searcher=QuerySearcher(search, ledger, events, limits=limits),
                 reader=PageReader(
                     fetch, storage.snapshots, storage.documents, ledger, events, limits=limits, chunked=False
@@ -277,6 +288,9 @@ class Parts:
         return report
 
     # ---- building ----
+
+    def _vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":
+        return () if sources.providers else tuple(self._libraries[path] for path in sources.libraries)
 
     def _open_library(self, path: Path) -> "LocalLibrary":
         if path not in self._libraries:

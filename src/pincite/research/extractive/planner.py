@@ -1,12 +1,15 @@
 """Question to sub-questions and queries. Later rounds ask for what the best passages so far talk about."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import anyio.to_thread
 
+from pincite.domain.library import Survey
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.feedback import feedback_queries
+from pincite.research.extractive.notes import notes_on
 from pincite.research.extractive.parts import item_of, split_question
 from pincite.research.extractive.questions import Ask, frame_terms, read_question
 from pincite.research.extractive.ranking import PassageIndex
@@ -24,8 +27,16 @@ _HEADING_CHARS = 90
 class ExtractivePlanner:
     """Splits by form, words queries by dropping words; the second round learns words from the passages found."""
 
-    def __init__(self, shelf: Shelf, *, results_per_query: int = 5, follow_ups: int = 3) -> None:
+    def __init__(
+        self,
+        shelf: Shelf,
+        *,
+        survey: Callable[[str], Awaitable[Survey]] | None = None,
+        results_per_query: int = 5,
+        follow_ups: int = 3,
+    ) -> None:
         self._shelf = shelf
+        self._survey = survey
         self._results_per_query = results_per_query
         self._follow_ups = follow_ups
 
@@ -33,11 +44,11 @@ class ExtractivePlanner:
         """All sub-questions; the first round words at least three distinct queries, later rounds only what is open."""
         if progress.round_number > 1:
             return await anyio.to_thread.run_sync(self._follow_up, task, progress)
-        return self._first(task)
+        return self._first(task, await self._survey(task.question) if self._survey else Survey())
 
-    def _first(self, task: Task) -> Plan:
-        parts = split_question(task.question)
-        worded: list[tuple[str, list[str]]] = [(part, _wordings(part)) for part in parts]
+    def _first(self, task: Task, survey: Survey) -> Plan:
+        parts = split_question(survey.corrected(task.question))
+        worded: list[tuple[str, list[str]]] = [(part, _wordings(part, survey)) for part in parts]
         distinct = {text for _, texts in worded for text in texts}
         if len(distinct) < MIN_QUERIES:
             part, texts = worded[0]
@@ -46,7 +57,9 @@ class ExtractivePlanner:
             tuple(
                 _sub_question(str(number), part, self._queries(texts, task.constraints))
                 for number, (part, texts) in enumerate(worded, start=1)
-            )
+            ),
+            survey,
+            notes_on(task.question, survey),
         )
 
     def _follow_up(self, task: Task, progress: Progress) -> Plan:
@@ -66,7 +79,7 @@ class ExtractivePlanner:
             asked.update(new)
             queries = tuple(new.values())[: self._follow_ups]
             parts.append(replace(part, queries=queries))
-        return Plan(tuple(parts))
+        return replace(progress.plan, sub_questions=tuple(parts))
 
     def _on_site(self, index: PassageIndex, ask: Ask, constraints: Constraints) -> list[Query]:
         """The question put to the site that carries a name of it, when the first pages showed that there is one."""
@@ -95,8 +108,11 @@ def _heading(part: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _wordings(part: str) -> list[str]:
-    """Distinct wordings of one part, most complete first: all content words, the item alone, without names."""
+def _wordings(part: str, survey: Survey) -> list[str]:
+    """Distinct wordings of one part, most complete first: all content words, the item alone, without names.
+
+    An acronym of the library goes out spelt out as well, and words that the library abbreviates as the acronym.
+    """
     ask = read_question(part)
     content = [word for word in _content_words(ask.text) if not set(ask.terms).isdisjoint(key_terms(word))]
     wordings = [content]
@@ -110,8 +126,22 @@ def _wordings(part: str) -> list[str]:
         wordings.append([word for word in content if stem(word.lower()) not in frame])
     if ask.identifiers:
         wordings.append([*ask.identifiers, *ask.names])
+    wordings += _otherwise_named(content, part, survey)
     texts = [" ".join(dict.fromkeys(words_)) for words_ in wordings if words_]
     return list(dict.fromkeys(text for text in texts if text)) or [part[:200]]
+
+
+def _otherwise_named(content: list[str], part: str, survey: Survey) -> list[list[str]]:
+    """The words with each acronym spelt out, or with the acronym of words that are spelt out."""
+    lowered = f" {' '.join(words(part.lower()))} "
+    found = []
+    for name in survey.names:
+        long = name.expansion.lower()
+        if long and f" {name.text.lower()} " in lowered:
+            found.append([*(word for word in content if word.lower() != name.text.lower()), *name.expansion.split()])
+        elif long and f" {' '.join(words(long))} " in lowered:
+            found.append([*(word for word in content if word.lower() not in words(long)), name.text])
+    return found[:2]
 
 
 def _fill(part: str, texts: list[str]) -> list[str]:

@@ -1,0 +1,114 @@
+"""Words of a question that a library does not have, read as the words of the library that they are slips of.
+
+A word is corrected by one letter wrong, missing, too many or swapped, a long word by two. Of an identifier only the
+parts that are on no page are corrected: `max_conections` may be `max_connections`, `io_method` is what it says.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from string import ascii_lowercase
+
+from pincite.library.analysis import index_terms
+from pincite.text.tokens import is_stop, words
+
+MIN_LENGTH = 4
+LONG_LENGTH = 8
+_SHORT_LENGTH = 4
+_SHORT_PAGES = 10
+"""A word of four letters is near to many: it is corrected only to one that is on this many pages."""
+MAX_WORD = 40
+_MAX_WORDS = 60
+"""Words of a question that are looked at."""
+_PART = re.compile(r"[^_]+")
+
+
+def page_words(text: str) -> frozenset[str]:
+    """The distinct words of a page in lower case, as a reader may spell them: no figures, no stop words."""
+    found = {word.lower() for word in words(text)}
+    return frozenset(word for word in found if 3 <= len(word) <= MAX_WORD and word[0].isalpha() and not is_stop(word))
+
+
+def misspelt(connection: sqlite3.Connection, text: str) -> dict[str, str]:
+    """The words of the text that are on no page, each with the word of the library it is taken for."""
+    written = list(dict.fromkeys(word for word in words(text) if _worth_a_look(word)))[:_MAX_WORDS]
+    unknown = [word for word in written if not _is_known(connection, word)]
+    read = {word: _read_as(connection, word) for word in unknown}
+    return {word: other for word, other in read.items() if other}
+
+
+def _worth_a_look(word: str) -> bool:
+    """Whether a word may be a slip: plain letters with a vowel, not an acronym and not small."""
+    letters = [character for character in word.lower() if character.isalpha()]
+    spoken = not word.isupper() and not set("aeiouy").isdisjoint(letters)
+    return spoken and len(letters) >= MIN_LENGTH and word.isascii() and not _near_stop(word.lower())
+
+
+def _near_stop(word: str) -> bool:
+    """Whether the word is a stop word, or a short one that is a slip of a stop word ("wich")."""
+    if len(word) > _SHORT_LENGTH + 1:
+        return is_stop(word)
+    cuts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    swapped = (a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1)
+    filled = (a + letter + b for a, b in cuts for letter in ascii_lowercase)
+    return is_stop(word) or any(is_stop(other) for other in (*swapped, *filled))
+
+
+def _is_known(connection: sqlite3.Connection, word: str) -> bool:
+    """Whether the word is on a page, in this form or in another inflection."""
+    terms = [word.lower(), *index_terms(word)[:1]]
+    row = connection.execute(
+        "SELECT 1 FROM words WHERE word IN (?, ?) UNION SELECT 1 FROM frequencies WHERE term IN (?, ?) LIMIT 1",
+        (terms[0], terms[-1], terms[0], terms[-1]),
+    ).fetchone()
+    return row is not None
+
+
+def _read_as(connection: sqlite3.Connection, word: str) -> str:
+    lowered = word.lower()
+    near = _near(connection, lowered)
+    if "_" in lowered:
+        near = {other: pages for other, pages in near.items() if _changes_unknown_parts(connection, lowered, other)}
+    elif any(character.isdigit() for character in lowered):
+        return ""
+    return _nearest(lowered, near)
+
+
+def _near(connection: sqlite3.Connection, word: str) -> Mapping[str, int]:
+    """Words of about this length that share its first letter or its second half, with the pages that have them."""
+    reach = _reach(word)
+    rows = connection.execute(
+        "SELECT word, pages FROM words WHERE length(word) BETWEEN ? AND ? AND (word GLOB ? OR word GLOB ?)",
+        (len(word) - reach, len(word) + reach, f"{word[0]}*", f"?{word[0]}*"),
+    )
+    return dict(rows.fetchall())
+
+
+def _reach(word: str) -> int:
+    return 2 if len(word) >= LONG_LENGTH else 1
+
+
+def _changes_unknown_parts(connection: sqlite3.Connection, word: str, other: str) -> bool:
+    """Whether two identifiers differ only in parts that are on no page by themselves."""
+    own, others = _PART.findall(word), _PART.findall(other)
+    changed = [part for part, new in zip(own, others, strict=False) if part != new]
+    return len(own) == len(others) and not any(len(part) < 4 or _is_known(connection, part) for part in changed)
+
+
+def _nearest(word: str, candidates: Mapping[str, int]) -> str:
+    """The candidate with the fewest slips, of these the one on most pages; same figures, or it is another word."""
+    from rapidfuzz.distance import OSA
+
+    best: tuple[int, bool, int, str] | None = None
+    figures = _figures(word)
+    for other, pages in candidates.items():
+        slips = OSA.distance(word, other, score_cutoff=_reach(word))
+        rare = len(word) <= _SHORT_LENGTH and (pages < _SHORT_PAGES or other[0] != word[0])
+        if 0 < slips <= _reach(word) and _figures(other) == figures and not rare:
+            key = (slips, other[0] != word[0], -pages, other)
+            best = key if best is None else min(best, key)
+    return best[3] if best else ""
+
+
+def _figures(word: Iterable[str]) -> str:
+    return "".join(character for character in word if character.isdigit())
