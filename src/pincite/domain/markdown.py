@@ -115,11 +115,7 @@ def _blocks(report: Report) -> Iterator[str]:
     yield _heading(1, report.title or report.question)
     if report.title and one_line(report.title) != one_line(report.question):
         yield f"Question: {escape(report.question)}"
-    limits = constraints_text(report.constraints)
-    if limits:
-        yield f"Limits: {escape(limits)}"
-    if report.notes:
-        yield f"*{escape(' '.join(report.notes))}*"
+    yield from _above(report)
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         yield from _no_answer(report)
     elif report.status is ReportStatus.PARTIAL:
@@ -147,6 +143,15 @@ def _blocks(report: Report) -> Iterator[str]:
     if report.references:
         yield _heading(2, REFERENCES_HEADING)
         yield from (_reference(reference) for reference in report.references)
+
+
+def _above(report: Report) -> Iterator[str]:
+    """What stands above the answer: the limits of the run and how the question was read."""
+    limits = constraints_text(report.constraints)
+    if limits:
+        yield f"Limits: {escape(limits)}"
+    if report.notes:
+        yield f"*{escape(' '.join(report.notes))}*"
 
 
 def _no_answer(report: Report) -> Iterator[str]:
