@@ -32,7 +32,7 @@ def test_a_run_whose_record_lacks_a_call_is_not_made_up(demo_home: Path, tmp_pat
     home.mkdir()
     with sqlite3.connect(demo_home / "pincite.sqlite") as source, sqlite3.connect(home / "pincite.sqlite") as copy:
         source.backup(copy)
-        copy.execute("DELETE FROM calls WHERE rowid = (SELECT min(rowid) FROM calls)")
+        copy.execute("DELETE FROM calls WHERE rowid = (SELECT min(rowid) FROM calls WHERE kind = 'search')")
         copy.commit()
     source.close()
     copy.close()
