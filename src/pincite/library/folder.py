@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
@@ -17,18 +17,24 @@ from pincite.library.records import (
     SourceLimits,
     is_archive,
 )
+from pincite.library.twins import is_source, page_beside
 from pincite.library.wacz import wacz_page_at, wacz_pages
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file of the library as the file system describes it; `path` is relative to the root, "" for the root itself."""
+    """A file of the library as the file system describes it; `path` is relative to the root, "" for the root itself.
+
+    `beside` is the HTML page that a text file may be the source of; size and time are then those of both, so that a
+    change of either is seen.
+    """
 
     path: str
     size_bytes: int
     mtime_ns: int
     is_archive: bool
+    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
             if count > source.limits.files:
                 yield Skipped(path.as_posix(), "too_many_files", f"more than {source.limits.files} files")
                 return
-            yield _entry(source, path)
+            yield _with_page_beside(source, _entry(source, path))
     yield from problems
 
 
@@ -107,6 +113,8 @@ def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | I
         elif entry.is_archive:
             with open_archive(path) as stream:
                 yield from warc_pages(stream, entry.path, source.limits)
+        elif entry.beside and is_source(path.read_bytes(), (source.root / entry.beside).read_bytes()):
+            yield Ignored(entry.path)
         else:
             yield _file_page(source, entry)
     except ArchiveCorrupt as error:
@@ -158,6 +166,20 @@ def _entry(source: Source, path: PurePosixPath) -> FileEntry | Skipped:
     if not archive and status.st_size > source.limits.page_bytes:
         return Skipped(path.as_posix(), "too_large", f"more than {source.limits.page_bytes} bytes")
     return FileEntry(path.as_posix(), status.st_size, status.st_mtime_ns, archive)
+
+
+def _with_page_beside(source: Source, entry: FileEntry | Skipped) -> FileEntry | Skipped:
+    """The entry, with the indexed page that it may be the source of."""
+    if isinstance(entry, Skipped):
+        return entry
+    page = page_beside(source.root, PurePosixPath(entry.path))
+    if page is None or source.manifest.excludes(page):
+        return entry
+    other = _entry(source, page)
+    if isinstance(other, Skipped):
+        return entry
+    size_bytes, mtime_ns = entry.size_bytes + other.size_bytes, max(entry.mtime_ns, other.mtime_ns)
+    return replace(entry, size_bytes=size_bytes, mtime_ns=mtime_ns, beside=other.path)
 
 
 def _no_follow(path: str, flags: int) -> int:

@@ -162,7 +162,7 @@ class Update:
         if known and known[4] and (known[1], known[2]) == (entry.size_bytes, entry.mtime_ns):
             self._tally.unchanged += self._pages_in(known[0])
             return
-        sha256 = _file_sha256(self._source.root / entry.path)
+        sha256 = _sha256_of(self._source.root, entry)
         if known and known[4] and sha256 and known[3] == sha256:
             self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known[0]))
             self._tally.unchanged += self._pages_in(known[0])
@@ -378,13 +378,14 @@ def _stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
 
-def _file_sha256(path: Path) -> str:
-    """The hash of the file, or nothing when it can't be read (reading it says why)."""
+def _sha256_of(root: Path, entry: FileEntry) -> str:
+    """The hash of the file and of the page beside it, or nothing when one can't be read (reading it says why)."""
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
-            while chunk := stream.read(_HASH_CHUNK):
-                digest.update(chunk)
+        for name in filter(None, (entry.path, entry.beside)):
+            with (root / name).open("rb") as stream:
+                while chunk := stream.read(_HASH_CHUNK):
+                    digest.update(chunk)
     except OSError:
         return ""
     return digest.hexdigest()
