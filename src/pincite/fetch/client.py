@@ -8,8 +8,7 @@ proxies or ambient credentials.
 import functools
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -88,7 +87,6 @@ class GuardedClient:
         self._limits = limits or FetchLimits()
         self._user_agent = user_agent
         self._tls = tls
-        self._stack = AsyncExitStack()
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -130,20 +128,15 @@ class GuardedClient:
             BlockedAddress, DnsError, DeadLink (no such name), TlsError, NetworkError, Timeout, TooLarge,
             UnsupportedContentType.
         """
-        async with self._open(url, headers or {}) as response:
-            _check_head(response)
-            received = tuple((name.decode("latin-1").lower(), _text(value)) for name, value in response.raw_headers)
-            body, wire, truncated = await self._read(response, max_bytes, cut)
-        return Exchange(response.status, received, body, wire, truncated)
-
-    @asynccontextmanager
-    async def _open(self, url: ParsedUrl, headers: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
         target = URL(url.sent, encoded=True)
         try:
             async with self._opened().get(target, headers=headers, allow_redirects=False) as response:
-                yield response
+                _check_head(response)
+                received = tuple((name.decode("latin-1").lower(), _text(value)) for name, value in response.raw_headers)
+                body, wire, truncated = await self._read(response, max_bytes, cut)
         except (aiohttp.ClientError, aiohttp.EofStream, OSError, ValueError) as error:
             raise mapped(error, url.host) from None
+        return Exchange(response.status, received, body, wire, truncated)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -47,14 +47,24 @@ class HostTurns:
         key = f"host:{host}"
         if not await self._breaker.allow(key):
             raise NetworkError(f"{host} keeps failing and is left alone for a while", reason="breaker_open")
-        async with self._seat(host):
-            await self.wait(host, delay_s, priority=priority)
-            try:
-                yield
-            except PinciteError as error:
-                await self.told(host, error)
-                raise
-            await self._breaker.record(key, ok=True)
+        row = self._hosts.get(host)
+        if row is None:
+            seats = anyio.Semaphore(self._limits.per_host_concurrency, fast_acquire=True)
+            row = self._hosts[host] = _Seats(seats)
+        row.users += 1
+        try:
+            async with row.seats:
+                await self.wait(host, delay_s, priority=priority)
+                try:
+                    yield
+                except PinciteError as error:
+                    await self.told(host, error)
+                    raise
+                await self._breaker.record(key, ok=True)
+        finally:
+            row.users -= 1
+            if not row.users:
+                del self._hosts[host]
 
     async def wait(self, host: str, delay_s: float | None = None, *, priority: int = INTERACTIVE) -> None:
         """Return when the next request to `host` may go out.
@@ -75,15 +85,3 @@ class HostTurns:
             await self._limiter.push_back(key, min(error.retry_after_s, RETRY_AFTER_MAX_S))
         if recovery_of(error).counts:
             await self._breaker.record(key, ok=False)
-
-    @asynccontextmanager
-    async def _seat(self, host: str) -> AsyncIterator[None]:
-        row = self._hosts.setdefault(host, _Seats(anyio.Semaphore(self._limits.per_host_concurrency)))
-        row.users += 1
-        try:
-            async with row.seats:
-                yield
-        finally:
-            row.users -= 1
-            if not row.users:
-                del self._hosts[host]
