@@ -128,7 +128,9 @@ class Engine:
             Every policy and remote error of docs/errors.md.
         """
         fetch = await self._parts.fetch()
-        return await fetch.fetch(FetchRequest(request) if isinstance(request, str) else request)
+        page = await fetch.fetch(FetchRequest(request) if isinstance(request, str) else request)
+        await self._parts.settle_page(page.snapshot)
+        return page
 
     async def audit(self, report: str | bytes, *, sources: Mapping[str, str] | None = None) -> "Audit":
         """A verdict on every sentence of anyone's report (Markdown, text, HTML, DOCX, or an answer's JSON).
@@ -353,6 +355,7 @@ class Engine:
             await self._fail(record, error)
             raise
         await runs.finish(run_id, record.epoch, FINAL_STATUS[report.status])
+        await parts.settle_run(run_id)
         return report
 
     async def _fail(self, record: RunRecord, error: PinciteError) -> None:

@@ -13,7 +13,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
 from pincite.domain.library import Name, PageHit, Passage, Survey
-from pincite.domain.page import Document, FetchRequest, FetchResult, LibraryPage, Snapshot
+from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt, Query, SearchResponse
 
@@ -262,6 +262,10 @@ class EvidenceSource(Protocol):
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document stored under this id (for this capture), or None. Errors: StorageUnavailable."""
+        ...
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        """What is kept in place of the document when it may not be kept whole, or None. Errors: StorageUnavailable."""
         ...
 
 

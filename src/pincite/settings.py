@@ -96,6 +96,15 @@ class Settings(BaseModel):
     breaker_within_s: float = Field(60.0, gt=0, description="Seconds in which those failures must come.")
     breaker_open_s: float = Field(30.0, gt=0, description="Seconds a failing host is left alone; then one probe.")
 
+    # ---- what stays of a page ----
+    snapshot_body: Literal["full", "run", "excerpts"] = Field(
+        "full",
+        description="What stays of a page after its run: all; text and hash; or hashes and quotes with small windows.",
+    )
+    snapshot_body_domains: dict[str, Literal["full", "run", "excerpts"]] = Field(
+        {}, description='The same for single domains: "news.example" = "excerpts"; the strictest entry counts.'
+    )
+
     # ---- which pages count ----
     page_languages: Names = Field((), description="Only pages in these languages (`en`, `de`); unknown ones pass.")
     page_min_words: int = Field(1, ge=0, description="Fewer words than this are no page.")

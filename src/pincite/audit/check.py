@@ -7,8 +7,9 @@ its parts. What can't be looked at is `unchecked`, which is neither clean nor fa
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
@@ -18,7 +19,7 @@ from pincite.domain.events import Json
 from pincite.domain.evidence import CheckOutcome, QuoteRecord, Relation, Verdict, VerdictStatus, page_texts
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.markdown import render_markdown, restyle
-from pincite.domain.page import Document, Snapshot
+from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import (
     PARTIAL_MARK,
     SCHEMA_VERSION,
@@ -33,6 +34,7 @@ from pincite.domain.report import (
     Summary,
 )
 from pincite.ports import ClaimChecker, EvidenceSource
+from pincite.urls.masking import MASK, mask_url
 
 T = TypeVar("T")
 Reread = Callable[[bytes, str, str | None], Document]
@@ -81,11 +83,16 @@ class CheckCounts:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What checking found; passed only when everything could be looked at and nothing is wrong."""
+    """What checking found; passed only when everything could be looked at and nothing is wrong.
+
+    `kept` counts the captures by what is kept of them: `full`; `run`, the text and the body's hash; `excerpts`, the
+    quotes with the windows around them, compared word for word, and hashes that can't be made anew.
+    """
 
     status: CheckStatus
     counts: CheckCounts
     problems: tuple[Problem, ...] = ()
+    kept: Mapping[str, int] = field(default_factory=dict)
 
 
 def check_report(
@@ -117,7 +124,7 @@ def check_report(
     status = CheckStatus.PASSED
     if problems:
         status = CheckStatus.FAILED if ProblemKind.FAILED in kinds else CheckStatus.UNCHECKED
-    return CheckResult(status, check.counts(), problems)
+    return CheckResult(status, check.counts(), problems, check.kept())
 
 
 def _failed(where: str, what: str) -> Problem:
@@ -137,6 +144,7 @@ class _Check:
         self._checker = checker
         self._snapshots: dict[str, Snapshot | None] = {}
         self._documents: dict[tuple[str, str], Document | None] = {}
+        self._excerpts: dict[tuple[str, str], Excerpts] = {}
         self._quotes = 0
         self._sentences: tuple[Sentence, ...] = ()
         self._claims: tuple[ReportClaim, ...] = ()
@@ -151,6 +159,16 @@ class _Check:
             claims=len(self._claims),
             references=len(self._references),
         )
+
+    def kept(self) -> dict[str, int]:
+        """How many captures are kept as what."""
+        cut = {snapshot_id for _, snapshot_id in self._excerpts}
+        found = Counter(
+            Kept.EXCERPTS.value if name in cut else snapshot.kept.value
+            for name, snapshot in self._snapshots.items()
+            if snapshot is not None
+        )
+        return {kept.value: found[kept.value] for kept in Kept if found[kept.value]}
 
     def run(self, raw: Mapping[str, Json]) -> Iterator[Problem]:
         yield from self._read_parts(raw)
@@ -208,11 +226,12 @@ class _Check:
         self._quotes += 1
         yield from self._capture(where, item)
         yield from self._stored_document(where, item)
-        document = self._documents.get((item.document_id, item.snapshot_id))
-        if document is not None:
+        key = (item.document_id, item.snapshot_id)
+        stored = self._documents.get(key) or self._excerpts.get(key)
+        if stored is not None:
             record = QuoteRecord(item.document_id, item.start, item.end, item.quote, item.prefix, item.suffix)
             try:
-                document.verify(record)
+                stored.verify(record)
             except QuoteMismatch as error:
                 yield _failed(where, error.message)
         if item.fragment_url and item.fragment_url.split("#", 1)[0] != item.url.split("#", 1)[0]:
@@ -247,9 +266,10 @@ class _Check:
             yield _unchecked(where, f"the capture {name} is not stored here")
             return
         self._snapshots[name] = snapshot
-        if sha256_hex(snapshot.body) != snapshot.body_sha256:
+        if snapshot.kept is Kept.FULL and sha256_hex(snapshot.body) != snapshot.body_sha256:
             yield _failed(where, f"the stored body of the capture {name} was changed: its hash is another one")
-        if snapshot_id(snapshot.final_url, snapshot.fetched_at, snapshot.body_sha256) != name:
+        masked = f"={MASK}" in snapshot.final_url  # a bundle holds no credentials: the address can't be hashed anew
+        if not masked and snapshot_id(snapshot.final_url, snapshot.fetched_at, snapshot.body_sha256) != name:
             yield _failed(where, f"the capture {name} was changed: address, time and body make another id")
 
     def _stored_document(self, where: str, item: ReportEvidence) -> Iterator[Problem]:
@@ -259,8 +279,12 @@ class _Check:
         self._documents[key] = None
         try:
             document = self._evidence.document(*key)
+            excerpts = self._evidence.excerpts(*key) if document is None else None
         except StorageUnavailable as error:
             yield _failed(where, f"the document {item.document_id} can't be read: {error.message}")
+            return
+        if excerpts is not None:
+            self._excerpts[key] = excerpts
             return
         if document is None:
             yield _unchecked(where, f"the document {item.document_id} is not stored here")
@@ -270,7 +294,7 @@ class _Check:
             return
         self._documents[key] = document
         snapshot = self._snapshots[item.snapshot_id]
-        if self._reread is not None and snapshot is not None:
+        if self._reread is not None and snapshot is not None and snapshot.kept is Kept.FULL:
             again = self._reread(snapshot.body, snapshot.final_url, snapshot.content_type)
             same_reader = (again.extractor, again.version) == (document.extractor, document.version)
             if same_reader and again.document_id != document.document_id:
@@ -308,9 +332,15 @@ class _Check:
             yield _failed(f"{where}.url", f"is not an address of the capture {reference.snapshot_id}")
         if reference.accessed_at != snapshot.fetched_at:
             yield _failed(f"{where}.accessed_at", f"the page was read at {short_utc_text(snapshot.fetched_at)}")
-        if reference.fetched_url and reference.fetched_url != snapshot.final_url:
+        if reference.fetched_url and reference.fetched_url not in (snapshot.final_url, mask_url(snapshot.final_url)):
             yield _failed(f"{where}.fetched_url", f"the page was read from {snapshot.final_url}")
         texts = [d.text for (_, name), d in self._documents.items() if d is not None and name == reference.snapshot_id]
+        texts += [
+            window
+            for (_, name), e in self._excerpts.items()
+            if name == reference.snapshot_id
+            for _, window in e.windows
+        ]
         excerpt = _folded(reference.excerpt).removesuffix("…").rstrip()
         if texts and not any(excerpt in _folded(text) for text in texts):
             yield _failed(f"{where}.excerpt", "is not in the stored text of the page")
@@ -334,7 +364,9 @@ def _label(where: str, sentence: Sentence, references: Mapping[int, Reference]) 
 
 
 def _addresses(snapshot: Snapshot) -> tuple[str, ...]:
-    return snapshot.url, snapshot.final_url, snapshot.canonical_url
+    """Its addresses, also as reports print them."""
+    own = (snapshot.url, snapshot.final_url, snapshot.canonical_url)
+    return (*own, *(mask_url(url) for url in own))
 
 
 def _supporting(claims: Iterable[ReportClaim]) -> tuple[str, ...]:

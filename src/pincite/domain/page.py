@@ -6,7 +6,7 @@ are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A 
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -16,6 +16,16 @@ from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quot
 from pincite.domain.ids import document_id
 
 BLOCK_SEPARATOR = "\n\n"
+_WINDOW_CHARS = 160
+"""Characters kept on either side of a quote when a page is kept in excerpts."""
+
+
+class Kept(StrEnum):
+    """What stays of a page once the run that used it has ended."""
+
+    FULL = "full"  # body and text
+    RUN = "run"  # hash of the body, and the text
+    EXCERPTS = "excerpts"  # hashes, and the quotes with a small window around each
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,7 @@ class Snapshot:
     `url` is what was asked, `final_url` where the redirects ended, `canonical_url` what the page is known as.
     `headers` are lower-case names in wire order. `via` names the backend (`direct`, `archive`, `chromium`, ...).
     `note` says where packaged pages come from ("from Debian package P version V, file F, not fetched").
+    `kept` other than full means that the body is gone, by the operator's setting or the page's wish: it is empty here.
     """
 
     snapshot_id: str
@@ -42,6 +53,7 @@ class Snapshot:
     usage_signals: tuple[str, ...] = ()
     redirects: tuple[str, ...] = ()
     note: str = ""
+    kept: Kept = Kept.FULL
 
     @property
     def quotable_chars(self) -> int | None:
@@ -130,7 +142,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What one version of one extractor read out of a snapshot. The same blocks always give the same `text` and id."""
+    """What one version of one extractor read out of a snapshot. The same blocks always give the same `text` and id.
+
+    `signals` are what the page itself says about its use (`<meta name="robots">`), in the words of X-Robots-Tag.
+    """
 
     extractor: str
     version: str
@@ -145,6 +160,7 @@ class Document:
     canonical_url: str = ""
     links: tuple[Link, ...] = ()
     warnings: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
     text: str = field(init=False, repr=False)
     starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
     document_id: str = field(init=False)
@@ -221,6 +237,62 @@ class Document:
                     context={"field": name, "document_id": self.document_id},
                 )
         return quote
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpts:
+    """What is kept of a document instead of its text: the windows around its quotes, with their offsets in it.
+
+    `document_id` is the hash of the whole text; `chars` is its length.
+    """
+
+    document_id: str
+    extractor: str
+    version: str
+    chars: int
+    windows: tuple[tuple[int, str], ...]
+    title: str = ""
+    byline: str = ""
+    published_at: datetime | None = None
+
+    def verify(self, record: QuoteRecord) -> None:
+        """Return when the stored `record` stands in a window, word for word and at its place.
+
+        Errors:
+            QuoteMismatch: another document, or not in the windows.
+        """
+        if record.document_id != self.document_id:
+            raise QuoteMismatch(f"quote belongs to {record.document_id}, not to {self.document_id}")
+        wanted = record.prefix + record.text + record.suffix
+        start = record.start - len(record.prefix)
+        for at, text in self.windows:
+            if at <= start and text[start - at : start - at + len(wanted)] == wanted and record.text:
+                return
+        raise QuoteMismatch(
+            f"the quote at {record.start}-{record.end} is not in what was kept of {self.document_id}",
+            context={"document_id": self.document_id},
+        )
+
+
+def excerpts_of(document: Document, spans: Iterable[tuple[int, int]]) -> Excerpts:
+    """What is kept of `document` around the spans `[start, end)` of its quotes."""
+    windows: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        low, high = max(0, start - _WINDOW_CHARS), min(len(document.text), end + _WINDOW_CHARS)
+        if windows and low <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], max(windows[-1][1], high))
+        else:
+            windows.append((low, high))
+    return Excerpts(
+        document_id=document.document_id,
+        extractor=document.extractor,
+        version=document.version,
+        chars=len(document.text),
+        windows=tuple((low, document.text[low:high]) for low, high in windows),
+        title=document.title,
+        byline=document.byline,
+        published_at=document.published_at,
+    )
 
 
 @dataclass(frozen=True, slots=True)

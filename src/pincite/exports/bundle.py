@@ -19,7 +19,7 @@ from pincite.domain.codec import from_json
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, ParseError, StorageUnavailable, TooLarge
 from pincite.domain.events import Json
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Snapshot
+from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.exports.codec import parse
 from pincite.exports.wacz import (
     ARCHIVE,
@@ -88,6 +88,8 @@ class Bundle:
             return None
         record = entry.get("record")
         values = {name: value for name, value in entry.items() if name != "record"}
+        if entry.get("kept", Kept.FULL) != Kept.FULL:
+            return _value(Snapshot, {**values, "body": ""}, CAPTURES)
         if not isinstance(record, dict):
             return None
         offset, length = record.get("offset"), record.get("length")
@@ -102,7 +104,12 @@ class Bundle:
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document stored under this id, or None. Errors: StorageUnavailable (damaged)."""
         entry = self._documents.get(document_id)
-        return None if entry is None else _value(Document, entry.get("document"), DOCUMENTS)
+        return _value(Document, entry["document"], DOCUMENTS) if entry and "document" in entry else None
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        """What is kept in place of the document, or None. Errors: StorageUnavailable (damaged)."""
+        entry = self._documents.get(document_id)
+        return _value(Excerpts, entry["excerpts"], DOCUMENTS) if entry and "excerpts" in entry else None
 
     def problems(self) -> tuple[BundleProblem, ...]:
         """Everything that is not as it was written; empty for an untouched bundle."""
@@ -155,7 +162,7 @@ class Bundle:
                 continue
             if snapshot is None:
                 yield BundleProblem(ARCHIVE, f"the capture of {entry.get('final_url')} can't be read")
-            elif sha256_hex(snapshot.body) != snapshot.body_sha256:
+            elif snapshot.kept is Kept.FULL and sha256_hex(snapshot.body) != snapshot.body_sha256:
                 yield BundleProblem(ARCHIVE, f"the capture of {snapshot.final_url} is not what was captured")
 
     def _keyed(self, file: str, key: str) -> Iterator[tuple[str, dict[str, Json]]]:

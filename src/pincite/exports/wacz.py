@@ -13,7 +13,7 @@ Source: WACZ 1.1.1 (specs.webrecorder.net/wacz/1.1.1), Frictionless Data Package
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import NotFound
 from pincite.domain.events import Event, Json
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, Snapshot
+from pincite.domain.page import Block, Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import Report, ReportEvidence
 from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
@@ -35,6 +35,7 @@ from pincite.exports.warc_records import (
 )
 from pincite.exports.zip_container import zip_bytes
 from pincite.ports import EvidenceSource
+from pincite.urls.masking import mask_secrets, mask_url
 
 WACZ_VERSION = "1.1.1"
 ARCHIVE = "archive/data.warc.gz"
@@ -51,9 +52,12 @@ PACKAGE_DIGEST = "datapackage-digest.json"
 MEDIA_TYPE = "application/wacz"
 
 
+Reading = Document | Excerpts
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A capture with the place of its record in the archive."""
+    """A capture with the place of its record in the archive; no length when its body may not be passed on."""
 
     snapshot: Snapshot
     offset: int
@@ -62,6 +66,8 @@ class Placed:
 
 def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Event] = ()) -> bytes:
     """The bundle of a report. Equal input gives equal bytes.
+
+    What looks like a credential in an address is masked. Of a page that is not kept whole only what is kept goes in.
 
     Errors:
         NotFound: a cited capture or document is no longer stored.
@@ -72,8 +78,8 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
     documents = {document.document_id: document for _, found in cited for document in found}
     files = {
         ARCHIVE: archive,
-        INDEX: gzip.compress(_lines(sorted(_index_lines(placed))), 9, mtime=0),
-        PAGES: _lines(_page_lines(report, placed)),
+        INDEX: gzip.compress(_lines(sorted(_index_lines([item for item in placed if item.length]))), 9, mtime=0),
+        PAGES: _lines(_page_lines(report, [item for item in placed if item.length])),
         REPORT: dump_report(report),
         MARKDOWN: report.markdown.encode("utf-8", "backslashreplace"),
         EVENTS: _lines(_json_line(event_json(event)) for event in events),
@@ -85,7 +91,7 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
     return zip_bytes(files)
 
 
-def _cited(report: Report, evidence: EvidenceSource) -> Iterator[tuple[Snapshot, tuple[Document, ...]]]:
+def _cited(report: Report, evidence: EvidenceSource) -> Iterator[tuple[Snapshot, tuple[Reading, ...]]]:
     """Every cited capture once, in the order of the references, with the documents that quotes were cut from."""
     wanted: dict[str, dict[str, None]] = {reference.snapshot_id: {} for reference in report.references}
     for quote in _quotes(report):
@@ -94,13 +100,26 @@ def _cited(report: Report, evidence: EvidenceSource) -> Iterator[tuple[Snapshot,
         snapshot = evidence.snapshot(snapshot_id)
         if snapshot is None:
             raise NotFound(f"the capture {snapshot_id} is no longer stored", reason="evidence_missing")
-        documents = []
+        documents: list[Reading] = []
         for document_id in document_ids:
-            document = evidence.document(document_id, snapshot_id)
-            if document is None:
+            found = evidence.document(document_id, snapshot_id) or evidence.excerpts(document_id, snapshot_id)
+            if found is None:
                 raise NotFound(f"the document {document_id} is no longer stored", reason="evidence_missing")
-            documents.append(document)
-        yield snapshot, tuple(documents)
+            documents.append(found)
+        yield _without_secrets(snapshot), tuple(documents)
+
+
+def _without_secrets(snapshot: Snapshot) -> Snapshot:
+    """The capture as it may leave: credentials in its addresses and headers masked, its id that of the real one."""
+    return replace(
+        snapshot,
+        url=mask_url(snapshot.url),
+        final_url=mask_url(snapshot.final_url),
+        canonical_url=mask_url(snapshot.canonical_url),
+        redirects=tuple(mask_url(url) for url in snapshot.redirects),
+        headers=tuple((name, mask_secrets(value)) for name, value in snapshot.headers),
+        note=mask_secrets(snapshot.note),
+    )
 
 
 def _quotes(report: Report) -> Iterator[ReportEvidence]:
@@ -111,18 +130,17 @@ def _quotes(report: Report) -> Iterator[ReportEvidence]:
             yield from side.evidence
 
 
-def _archive(
-    report: Report, cited: Iterable[tuple[Snapshot, tuple[Document, ...]]]
-) -> tuple[bytes, tuple[Placed, ...]]:
+def _archive(report: Report, cited: Iterable[tuple[Snapshot, tuple[Reading, ...]]]) -> tuple[bytes, tuple[Placed, ...]]:
     about = f"evidence of report {report.report_id} of run {report.run_id}"
     out = bytearray(warcinfo(f"Pincite {VERSION}", about, report.created_at).packed())
     placed = []
     for snapshot, documents in cited:
-        packed = capture_record(snapshot).packed()
+        packed = capture_record(snapshot).packed() if snapshot.kept is Kept.FULL else b""
         placed.append(Placed(snapshot, len(out), len(packed)))
         out += packed + provenance_record(snapshot).packed()
         for document in documents:
-            out += text_record(document, snapshot).packed()
+            if isinstance(document, Document):
+                out += text_record(document, snapshot).packed()
     return bytes(out), tuple(placed)
 
 
@@ -167,12 +185,23 @@ def _page_lines(report: Report, placed: Sequence[Placed]) -> Iterator[str]:
 def _capture_json(item: Placed) -> dict[str, Json]:
     snapshot = item.snapshot
     values = {f.name: to_json(getattr(snapshot, f.name)) for f in fields(Snapshot) if f.name != "body"}
-    return {**values, "record": {"offset": item.offset, "length": item.length}}
+    return {**values, "record": {"offset": item.offset, "length": item.length} if item.length else None}
 
 
-def _document_json(document: Document) -> dict[str, Json]:
-    value = to_json(document)
-    return {"document_id": document.document_id, "document": value}
+def _document_json(document: Reading) -> dict[str, Json]:
+    """The reading without the credentials of addresses, which its id is not made of."""
+    if not isinstance(document, Document):
+        return {"document_id": document.document_id, "excerpts": to_json(document)}
+    links = tuple(replace(link, url=mask_url(link.url)) for link in document.links)
+    blocks = tuple(_masked_block(block) for block in document.blocks)
+    shown = replace(document, canonical_url=mask_url(document.canonical_url), links=links, blocks=blocks)
+    return {"document_id": document.document_id, "document": to_json(shown)}
+
+
+def _masked_block(block: Block) -> Block:
+    if not any(mark.href for mark in block.marks):
+        return block
+    return replace(block, marks=tuple(replace(mark, href=mask_url(mark.href)) for mark in block.marks))
 
 
 def _package(report: Report, files: Mapping[str, bytes]) -> bytes:

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, FetchRequest, Snapshot
+from pincite.domain.page import Document, FetchRequest, Kept, Snapshot
 from pincite.fetch.freshness import NEGATIVE, STALE_IF_ERROR, may_be_kept, time_to_live
 from pincite.ports import Cache, Clock, DocumentStore, Entry, SnapshotStore
 from pincite.urls.keys import page_key
+from pincite.urls.retention import ALL, Retention
 
 _PAGES, _FAILURES = "pages", "page_failures"
 _FORMAT = "1"
@@ -40,16 +41,25 @@ class PageCache:
         documents: the readings.
         clock: the time.
         profile: extractor and version; another one misses.
+        retention: pages that may not stay whole are not shared.
     """
 
     def __init__(
-        self, cache: Cache, snapshots: SnapshotStore, documents: DocumentStore, clock: Clock, *, profile: str
+        self,
+        cache: Cache,
+        snapshots: SnapshotStore,
+        documents: DocumentStore,
+        clock: Clock,
+        *,
+        profile: str,
+        retention: Retention = ALL,
     ) -> None:
         self._cache = cache
         self._snapshots = snapshots
         self._documents = documents
         self._clock = clock
         self._profile = profile
+        self._retention = retention
 
     def key(self, request: FetchRequest) -> str:
         """The identity of what `request` would read: not of the window it wants to see."""
@@ -72,7 +82,7 @@ class PageCache:
         stored = json.loads(entry.value)
         snapshot = await self._snapshots.get(stored["snapshot_id"])
         document = await self._documents.get(stored["document_id"])
-        if snapshot is None or document is None:
+        if snapshot is None or document is None or snapshot.kept is not Kept.FULL:
             return None
         now = self._clock.now()
         lived = entry.fresh_until - entry.stored_at
@@ -86,7 +96,7 @@ class PageCache:
 
     async def keep(self, key: str, snapshot: Snapshot, document: Document) -> None:
         """Remember that this capture answers `key`."""
-        if not may_be_kept(snapshot):
+        if not may_be_kept(snapshot) or self._retention.of(snapshot) is not Kept.FULL:
             return
         value = json.dumps({"snapshot_id": snapshot.snapshot_id, "document_id": document.document_id}).encode()
         headers = dict(snapshot.headers)

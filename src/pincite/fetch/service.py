@@ -28,7 +28,7 @@ from pincite.fetch.page_cache import CachedPage, PageCache
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.source_text import source_text
-from pincite.fetch.window import excerpt, window
+from pincite.fetch.window import EXCERPT_CHARS, excerpt, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.parse import parse_url
@@ -210,7 +210,9 @@ class FetchService:
         if 200 <= snapshot.status < 300:
             self._gate.check(document)
         snapshot = replace(
-            snapshot, canonical_url=merged_canonical(snapshot.final_url, document.canonical_url, self._policy)
+            snapshot,
+            canonical_url=merged_canonical(snapshot.final_url, document.canonical_url, self._policy),
+            usage_signals=tuple(dict.fromkeys((*snapshot.usage_signals, *document.signals))),
         )
         read_ms = (self._clock.monotonic_s() - started) * 1000
         await self._snapshots.put(snapshot)
@@ -262,12 +264,13 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
     content = _content(request, page)
     room = request.max_html_chars if request.mode == "raw" else request.max_chars
     shown, next_offset = window(content, request.offset, room)
+    quotable = EXCERPT_CHARS if snapshot.quotable_chars is None else snapshot.quotable_chars
     return FetchResult(
         content=shown,
         content_format=request.output_format,
         status=snapshot.status,
         content_type=snapshot.content_type,
-        excerpt=excerpt(document.description or document.text),
+        excerpt=excerpt(document.description or document.text, min(EXCERPT_CHARS, quotable)),
         truncated=next_offset is not None,
         next_offset=next_offset,
         title=document.title,

@@ -35,7 +35,9 @@ def window(content: str, offset: int, max_chars: int) -> tuple[str, int | None]:
 
 
 def excerpt(text: str, max_chars: int = EXCERPT_CHARS) -> str:
-    """The beginning of `text` on one line, at most `max_chars` long, cut on a word."""
+    """The beginning of `text` on one line, at most `max_chars` long, cut on a word; nothing where that is 0."""
+    if max_chars < 1:
+        return ""
     line = _SPACES.sub(" ", text[: max_chars * 4]).strip()
     if len(line) <= max_chars:
         return line

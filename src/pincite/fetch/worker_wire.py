@@ -25,6 +25,7 @@ def pack_document(document: Document) -> bytes:
         "modified_at": document.modified_at and document.modified_at.isoformat(),
         "links": [[link.url, link.text, link.rank] for link in document.links],
         "warnings": document.warnings,
+        "signals": document.signals,
     }
     return _bytes({"document": value})
 
@@ -66,6 +67,7 @@ def _document(value: dict[str, Any]) -> Document:
         modified_at=_moment(value["modified_at"]),
         links=tuple(Link(url, text, rank) for url, text, rank in value["links"]),
         warnings=tuple(value["warnings"]),
+        signals=tuple(value["signals"]),
         **{name: str(value[name]) for name in _FIELDS},
     )
 

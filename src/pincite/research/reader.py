@@ -8,9 +8,9 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.budget import Usage
-from pincite.domain.errors import BudgetExhausted, EmptyContent, PinciteError, PolicyRefusal, RemoteError
+from pincite.domain.errors import BudgetExhausted, Conflict, EmptyContent, PinciteError, PolicyRefusal, RemoteError
 from pincite.domain.events import EventType, Json
-from pincite.domain.page import Document, FetchRequest, Snapshot
+from pincite.domain.page import Document, FetchRequest, Kept, Snapshot
 from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, Outcome, SnapshotStore
@@ -114,6 +114,12 @@ class PageReader:
         snapshot_id, document_id = ids_from_record(record)
         snapshot = await self._snapshots.get(snapshot_id)
         document = await self._documents.get(document_id)
+        if snapshot is not None and document is None and snapshot.kept is Kept.EXCERPTS:
+            raise Conflict(
+                f"of {mask_url(url)} only excerpts were kept, so this run can't be made again",
+                reason="excerpts_only",
+                hint="pincite check compares its quotes with what was kept.",
+            )
         if snapshot is None or document is None:
             raise EmptyContent(f"the stored copy of {url} is gone", reason="snapshot_missing")
         return _Fetched(snapshot, document)

@@ -16,8 +16,8 @@ from typing import Any, Final
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.codec import from_json, utc_moment
 from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
-from pincite.domain.events import Event, EventType, RunStatus
-from pincite.domain.page import Document, Snapshot
+from pincite.domain.events import Event, EventType, Json, RunStatus
+from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import Report
 from pincite.ports import RunRecord
 from pincite.storage.failures import translated
@@ -26,6 +26,10 @@ DATABASE_NAME: Final = "pincite.sqlite"
 """The file of the database in a home folder."""
 
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
+_DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
+"""As `snapshots.DROPPED`, without the database layer."""
+_EXCERPTS_KEY: Final = "excerpts"
+"""As `documents.EXCERPTS_KEY`."""
 _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 
 
@@ -56,7 +60,8 @@ class EvidenceReader:
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
         """The capture with its body, or None when it is not stored (any more)."""
         row = self._one("SELECT * FROM snapshots WHERE scope = ? AND snapshot_id = ?", snapshot_id)
-        body = None if row is None else self._blob(row["body_sha256"])
+        kept = Kept.FULL if row is None else self._kept(row["body_sha256"])
+        body = None if row is None else b"" if kept is not Kept.FULL else self._blob(row["body_sha256"])
         if row is None or body is None:
             return None
         with _readable("capture"):
@@ -76,10 +81,26 @@ class EvidenceReader:
                 usage_signals=tuple(json.loads(row["usage_signals"])),
                 redirects=tuple(json.loads(row["redirects"])),
                 note=row["note"],
+                kept=kept,
             )
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document as it was stored under this id (for this capture), or None."""
+        stored = self._reading(document_id, snapshot_id)
+        if stored is None or _EXCERPTS_KEY in stored:
+            return None
+        with _readable("document"):
+            return from_json(Document, stored)
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        """What was kept in place of the document, or None."""
+        stored = self._reading(document_id, snapshot_id)
+        if stored is None or _EXCERPTS_KEY not in stored:
+            return None
+        with _readable("document"):
+            return from_json(Excerpts, stored[_EXCERPTS_KEY])
+
+    def _reading(self, document_id: str, snapshot_id: str | None) -> dict[str, Json] | None:
         query = "SELECT content_sha256 FROM documents WHERE scope = ? AND document_id = ?"
         row = None
         if snapshot_id is not None:
@@ -89,7 +110,8 @@ class EvidenceReader:
         if content is None:
             return None
         with _readable("document"):
-            return from_json(Document, json.loads(content))
+            found: dict[str, Json] = json.loads(content)
+            return found
 
     def report(self, run_id: str, version: int | None = None) -> Report | None:
         """The newest report of a run (or this version), or None."""
@@ -128,6 +150,10 @@ class EvidenceReader:
             return None
         with _readable("body"):
             return bytes(row["content"]) if row["encoding"] == "raw" else zlib.decompress(row["content"])
+
+    def _kept(self, sha256: str) -> Kept:
+        row = self._one("SELECT encoding FROM blobs WHERE scope = ? AND sha256 = ?", sha256)
+        return Kept(row["encoding"]) if row is not None and row["encoding"] in _DROPPED else Kept.FULL
 
     def _one(self, query: str, *values: object) -> sqlite3.Row | None:
         return next(iter(self._all(query, *values)), None)

@@ -11,6 +11,7 @@ from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate
 from pincite.runtime.shared_limiter import SharedLimiter
 from pincite.storage import removal
+from pincite.storage import retention as settlement
 from pincite.storage.buckets import PUBLIC, SqlBreaker, SqlBuckets
 from pincite.storage.database import Database, open_database
 from pincite.storage.documents import SqlDocumentStore
@@ -20,6 +21,7 @@ from pincite.storage.ledger import SqlCallStore
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.shared_cache import SqlCache
 from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
+from pincite.urls.retention import Retention
 
 _MIN_AGE: Final = timedelta(hours=1)
 """Captures younger than this are never pruned: a run may be about to refer to them."""
@@ -105,6 +107,16 @@ class ScopedStorage:
         if removed:
             await self._database.shrink()
         return removed
+
+    async def settle_run(self, run_id: str, rules: Retention) -> int:
+        """Cut back the pages of an ended run that may not stay whole; how many were."""
+        return await self._database.write(self._scope, lambda tx: settlement.settle_run(tx, run_id, rules, self._clock))
+
+    async def settle_page(self, snapshot_id: str, rules: Retention) -> int:
+        """The same for one page that was read outside of a run."""
+        return await self._database.write(
+            self._scope, lambda tx: settlement.settle(tx, (snapshot_id,), rules, self._clock)
+        )
 
     async def captured_bytes(self) -> int:
         """What the stored pages and documents of the scope take up, compressed."""

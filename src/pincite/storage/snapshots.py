@@ -7,7 +7,7 @@ from sqlalchemy import func
 
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Snapshot
+from pincite.domain.page import Kept, Snapshot
 from pincite.ports import Clock
 from pincite.storage.database import Database, Transaction
 from pincite.storage.schema import blobs, snapshots
@@ -16,6 +16,9 @@ _LEVEL: Final = 6
 _SAMPLE_BYTES: Final = 65_536
 _WORTH_IT: Final = 0.9
 """A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not)."""
+
+DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
+"""In place of an encoding: the body was dropped, and what was kept of its page."""
 
 
 class SqlSnapshotStore:
@@ -61,7 +64,12 @@ class SqlSnapshotStore:
 def put_blob(tx: Transaction, content: bytes, clock: Clock) -> str:
     """Store bytes once; their SHA-256."""
     sha256 = sha256_hex(content)
-    if tx.first(tx.select(blobs, blobs.c.sha256).where(blobs.c.sha256 == sha256)) is None:
+    known = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == sha256))
+    if known is not None and known.encoding in DROPPED:
+        encoding, stored = _packed(content)
+        values = {"encoding": encoding, "content": stored, "stored_bytes": len(stored), "stored_at": clock.now()}
+        tx.change(tx.update(blobs).where(blobs.c.sha256 == sha256).values(**values))
+    elif known is None:
         encoding, stored = _packed(content)
         tx.insert_new(
             blobs,
@@ -76,14 +84,20 @@ def put_blob(tx: Transaction, content: bytes, clock: Clock) -> str:
 
 
 def get_blob(tx: Transaction, sha256: str) -> bytes | None:
-    """The bytes with this SHA-256, or None. Errors: StorageUnavailable (damaged)."""
+    """The bytes with this SHA-256, or None where they never were or were dropped. Errors: StorageUnavailable."""
     row = tx.first(tx.select(blobs, blobs.c.encoding, blobs.c.content).where(blobs.c.sha256 == sha256))
-    if row is None:
+    if row is None or row.encoding in DROPPED:
         return None
     content = unpacked(row.encoding, row.content)
     if sha256_hex(content) != sha256:
         raise StorageUnavailable(f"the stored body {sha256[:12]} is not what was stored", reason="corrupt")
     return content
+
+
+def kept_of(tx: Transaction, sha256: str) -> Kept:
+    """Whether the body with this SHA-256 is kept, or as what its page was."""
+    row = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == sha256))
+    return Kept(row.encoding) if row is not None and row.encoding in DROPPED else Kept.FULL
 
 
 def unpacked(encoding: str, stored: bytes) -> bytes:
@@ -113,7 +127,8 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     row: Any = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))
     if row is None:
         return None
-    body = get_blob(tx, row.body_sha256)
+    kept = kept_of(tx, row.body_sha256)
+    body = get_blob(tx, row.body_sha256) if kept is Kept.FULL else b""
     if body is None:
         raise StorageUnavailable(f"the body of {snapshot_id} is missing", reason="corrupt")
     return Snapshot(
@@ -132,4 +147,5 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
         usage_signals=tuple(row.usage_signals),
         redirects=tuple(row.redirects),
         note=row.note,
+        kept=kept,
     )

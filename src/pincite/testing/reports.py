@@ -8,7 +8,7 @@ from decimal import Decimal
 from pincite.domain.evidence import Check, CheckOutcome, ClaimType, Relation, VerdictStatus
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.markdown import render_markdown
-from pincite.domain.page import Block, BlockKind, Document, Snapshot
+from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import (
     PARTIAL_MARK,
     Coverage,
@@ -70,6 +70,10 @@ class SampleReport:
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         """The document, or None."""
         return self.documents.get(document_id)
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        """None: every document here is whole."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

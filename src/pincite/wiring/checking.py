@@ -4,7 +4,7 @@ import json
 
 from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, Problem, ProblemKind, check_report
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound
-from pincite.domain.page import Document, Snapshot
+from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.settings import Settings
 
 ZIP_START = b"PK\x03\x04"
@@ -51,7 +51,7 @@ def _check_bundle(data: bytes) -> CheckResult:
         broken = Problem(ProblemKind.FAILED, "report", error.message)
         return CheckResult(CheckStatus.FAILED, CheckCounts(), (*damage, broken))
     status = CheckStatus.FAILED if damage else result.status
-    return CheckResult(status, result.counts, (*damage, *result.problems))
+    return CheckResult(status, result.counts, (*damage, *result.problems), result.kept)
 
 
 def bundle_of_run(run_id: str, settings: Settings) -> bytes:
@@ -83,6 +83,10 @@ class NothingStored:
     """Implements `ports.EvidenceSource` for a home without a database."""
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """None."""
+        return None
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
         """None."""
         return None
 

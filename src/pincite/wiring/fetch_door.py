@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from pincite.domain.page import Kept
 from pincite.ports import Cache, Clock, Extractor, Fetch, FetchBackend
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.policy import PORTS
+from pincite.urls.retention import Retention
 from pincite.wiring.registry import SCRAPERS, load
 
 if TYPE_CHECKING:
@@ -57,7 +59,14 @@ async def build_fetch(
         clock=clock,
         renderer=renderer,
         hosted=hosted,
-        pages=PageCache(cache, storage.snapshots, storage.documents, clock, profile=extractor_profile(extractor)),
+        pages=PageCache(
+            cache,
+            storage.snapshots,
+            storage.documents,
+            clock,
+            profile=extractor_profile(extractor),
+            retention=retention(settings),
+        ),
         gate=DocumentGate(settings.page_languages, settings.page_min_words, settings.page_deny_phrases),
         policy=url_policy(settings),
     )
@@ -146,6 +155,12 @@ class _Network:
 def extractor_profile(extractor: Extractor) -> str:
     """What tells cached readings of different extractor versions apart."""
     return str(getattr(extractor, "revision", type(extractor).__name__))
+
+
+def retention(settings: Settings) -> Retention:
+    """What may stay of pages under these settings."""
+    domains = {entry: Kept(kept) for entry, kept in settings.snapshot_body_domains.items()}
+    return Retention(Kept(settings.snapshot_body), domains)
 
 
 def url_policy(settings: Settings) -> UrlPolicy:

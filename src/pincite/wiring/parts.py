@@ -12,13 +12,14 @@ import anyio.to_thread
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput
 from pincite.domain.library import IndexReport
+from pincite.domain.page import Kept, Snapshot
 from pincite.domain.plan import Task
 from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search, SnapshotStore
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.settings import Settings
 from pincite.urls import vet_url
-from pincite.wiring.fetch_door import build_fetch, url_policy
+from pincite.wiring.fetch_door import build_fetch, retention, url_policy
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
 from pincite.wiring.search_door import (
@@ -206,7 +207,9 @@ class Parts:
         storage = await self._storage()
         known: tuple[LocalLibrary, ...] | None = None
         if from_record:
-            search, fetch = Unreachable(), Unreachable()
+            sources = resolve_sources(settings, only_urls=bool(task.urls))
+            search = Unreachable() if sources.libraries or sources.providers else None
+            fetch = Unreachable()
             ledger = await storage.replay(record.run_id)
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
@@ -249,6 +252,16 @@ class Parts:
         sink = await (await self._storage()).events(record)
         sink.topic_hash = topic
         return sink
+
+    async def settle_run(self, run_id: str) -> None:
+        """Cut back the pages of an ended run that may not stay whole."""
+        await (await self._storage()).settle_run(run_id, retention(self.settings))
+
+    async def settle_page(self, snapshot: Snapshot) -> None:
+        """The same for one page that was read outside of a run."""
+        rules = retention(self.settings)
+        if rules.of(snapshot) is not Kept.FULL:
+            await (await self._storage()).settle_page(snapshot.snapshot_id, rules)
 
     async def cache_stats(self) -> CacheStats:
         """What is kept for a while."""

@@ -11,7 +11,7 @@ import pytest
 from pincite.audit.check import CheckResult, CheckStatus, ProblemKind, check_report
 from pincite.domain.errors import SchemaMismatch, StorageUnavailable
 from pincite.domain.markdown import render_markdown, restyle
-from pincite.domain.page import Block, BlockKind, Document, Snapshot
+from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import Mode, Report
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, empty_report, sample_report
@@ -145,6 +145,9 @@ class Tampered:
         found = self._sample.document(document_id, snapshot_id)
         return found and self._document(found)
 
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        return None
+
 
 def with_body(snapshot: Snapshot, at: int) -> Snapshot:
     body = snapshot.body
@@ -191,6 +194,9 @@ class Unreadable:
 
     def document(self, document_id: str, snapshot_id: str | None = None) -> Document | None:
         raise StorageUnavailable(f"a stored document can't be read: {document_id}", reason="corrupt")
+
+    def excerpts(self, document_id: str, snapshot_id: str | None = None) -> Excerpts | None:
+        return None
 
 
 def test_damaged_evidence_is_a_failure_that_is_named() -> None:

@@ -16,6 +16,7 @@ from pincite.domain.errors import RunFenced, RunNotFound
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
+from pincite.domain.page import Kept as WhatStays
 from pincite.domain.report import Report
 from pincite.ports import Entry, Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.storage.evidence import EvidenceReader
@@ -24,6 +25,7 @@ from pincite.storage.service import ScopedStorage, Storage, open_storage
 from pincite.storage.shared_cache import SqlCache
 from pincite.testing.clock import FrozenClock
 from pincite.testing.reports import sample_report
+from pincite.urls.retention import Retention
 
 SECRET = "Alice asks about her merger"
 
@@ -99,6 +101,7 @@ READS: dict[str, Try] = {
     "replay": lambda bob, kept: _recorded(bob, kept),
     "events": lambda bob, kept: _followed(bob, kept),
 }
+NOTHING_WHOLE = Retention(WhatStays.EXCERPTS)
 CHANGES: dict[str, Try] = {
     "runs.take": lambda bob, kept: bob.runs.take(kept.run.run_id, "bob", 30),
     "runs.renew": lambda bob, kept: bob.runs.renew(kept.run.run_id, kept.run.epoch, 30),
@@ -110,6 +113,8 @@ CHANGES: dict[str, Try] = {
     "calls.settle": lambda bob, kept: bob.calls(kept.run).settle(kept.planned, SETTLED),
     "calls.forget_errors": lambda bob, kept: bob.calls(kept.run).forget_errors(),
     "events.emit": lambda bob, kept: _emitted(bob, kept),
+    "settle_run": lambda bob, kept: bob.settle_run(kept.run.run_id, NOTHING_WHOLE),
+    "settle_page": lambda bob, kept: bob.settle_page(kept.snapshot.snapshot_id, NOTHING_WHOLE),
     "prune": lambda bob, kept: bob.prune(max_bytes=0),
     "delete_everything": lambda bob, kept: bob.delete_everything(),
 }

@@ -63,6 +63,7 @@ def build(found: list[Found], metadata: Metadata) -> Document:
         language=metadata.language or language_of(blocks),
         canonical_url=metadata.canonical_url,
         links=links_of(blocks),
+        signals=metadata.signals,
     )
 
 

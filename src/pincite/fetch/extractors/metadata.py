@@ -16,6 +16,8 @@ from lxml.html import HtmlElement
 from pincite.fetch.extractors.blocks import absolute
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dates import date_in_url, parse_date
+from pincite.fetch.limits import PRODUCT_TOKEN
+from pincite.fetch.signals import page_signals
 
 _MAX_TITLE = 500
 _MAX_DESCRIPTION = 1_000
@@ -70,6 +72,7 @@ class Metadata:
     language: str = ""
     canonical_url: str = ""
     types: frozenset[str] = frozenset()
+    signals: tuple[str, ...] = ()
 
 
 def read_metadata(root: HtmlElement, url: str) -> Metadata:
@@ -92,7 +95,23 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
         language=_language(root, metas),
         canonical_url=canonical_of(root, url),
         types=types,
+        signals=_signals(root),
     )
+
+
+def _signals(root: HtmlElement) -> tuple[str, ...]:
+    """What the page says about its use, addressed to all or to Pincite.
+
+    Source: the robots meta tag; TDM Reservation Protocol.
+    """
+    found: list[tuple[str, str]] = []
+    for tag in root.iter("meta"):
+        name, content = (tag.get("name") or "").strip().lower(), tag.get("content") or ""
+        if name in {"robots", PRODUCT_TOKEN.lower()}:
+            found.append(("x-robots-tag", content[:_MAX_BYLINE]))
+        elif name == "tdm-reservation":
+            found.append((name, content[:_MAX_BYLINE]))
+    return page_signals(found, PRODUCT_TOKEN)
 
 
 def canonical_of(root: HtmlElement, url: str) -> str:

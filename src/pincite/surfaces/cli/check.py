@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from pincite.audit.check import CheckResult
 
 
+_KEPT = {
+    "run": "their text is here, of the page as it came only the hash",
+    "excerpts": "their quotes were compared with the kept windows; the rest is gone, `recheck` asks the site",
+}
+
+
 def check(
     report: Annotated[Path, typer.Argument(help="A report as JSON, or a bundle (.wacz), which brings its own pages.")],
     home: options.Home = None,
@@ -50,6 +56,8 @@ def _render(result: "CheckResult") -> str:
             f"{counts.sentences} sentences, {counts.claims} claims, {counts.references} references"
         )
     ]
+    cut = {name: count for name, count in result.kept.items() if name != "full"}
+    lines += [f"  {count} of the captures kept as `{name}`: {_KEPT[name]}" for name, count in cut.items()]
     lines += [f"  {problem.kind:<9} {problem.where}: {problem.what}" for problem in result.problems]
     if result.status == "unchecked":
         lines.append("What is unchecked is neither clean nor wrong: its stored page is not in this home.")
