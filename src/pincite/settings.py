@@ -73,7 +73,20 @@ class Settings(BaseModel):
     results_per_query: int = Field(5, ge=1, le=50, description="Search results asked for per query.")
     pages_per_round: int = Field(12, ge=1, description="Pages read per round at most.")
     per_domain_cap: int = Field(3, ge=1, description="Results per registrable domain; off for local sources and --url.")
+    queries_per_round: int = Field(24, ge=1, description="Queries sent per round at most.")
+    follow_ups_per_sub_question: int = Field(
+        3, ge=0, le=10, description="Further queries per round for a sub-question that is open."
+    )
     keep_undated: bool = Field(True, description="Keep pages without a date when `since` or `until` is set.")
+    domain_quality: dict[str, float] = Field(
+        {}, description="Which domain stands for a cluster of near-copies, higher first; 0 for those not named."
+    )
+    independent_share: float | None = Field(
+        None, ge=0, le=1, description="Share of claims that should rest on two independent sources; others get marked."
+    )
+    max_domain_share: float = Field(
+        0.7, gt=0, le=1, description="Largest share of claims from one domain where others have as much to say."
+    )
 
     # ---- fetch ----
     user_agent: str | None = Field(None, description="User agent for pages; the default names Pincite honestly.")

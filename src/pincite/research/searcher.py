@@ -9,11 +9,11 @@ import anyio
 from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, SearchProviderUnavailable
 from pincite.domain.events import EventType, Json
-from pincite.domain.plan import Progress, SubQuestion, Task
+from pincite.domain.plan import Progress, Task
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Outcome, Search
 from pincite.research.records import query_record, results_from_record, results_record
-from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key
+from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})
@@ -36,7 +36,7 @@ class QuerySearcher:
         Errors:
             SearchProviderUnavailable and other provider errors: no query was answered and nothing has been read.
         """
-        wanted = self._affordable(progress)
+        wanted = sendable(progress, self._limits) if self._search is not None else ()
         answers: list[tuple[SearchResult, ...] | PinciteError | None] = [None] * len(wanted)
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
@@ -53,17 +53,6 @@ class QuerySearcher:
         ]
         ranked = _prefer([*given, *_interleave(per_sub_question)], task.constraints)
         return _admit(ranked, task.constraints, progress, self._limits)
-
-    def _affordable(self, progress: Progress) -> tuple[Query, ...]:
-        """The queries to send: new ones only, spread over the sub-questions, within the cap of the run.
-
-        Counted from the plan and not from the ledger, so that a resumed run asks the same again.
-        """
-        if self._search is None:
-            return ()
-        fresh = _spread(progress.plan.sub_questions, set(progress.asked))
-        cap = self._limits.budget.searches
-        return fresh if cap is None else fresh[: max(cap - len(progress.asked), 0)]
 
     async def _ask(
         self,
@@ -134,16 +123,6 @@ def _given(task: Task) -> tuple[SearchResult, ...]:
         SearchResult(title="", url=url, snippet="", provider=GIVEN, rank=rank)
         for rank, url in enumerate(task.urls, start=1)
     )
-
-
-def _spread(sub_questions: Sequence[SubQuestion], asked: set[str]) -> tuple[Query, ...]:
-    """The first query of each sub-question, then the second of each, and so on; no text twice."""
-    fresh: dict[str, Query] = {}
-    for turn in range(max((len(s.queries) for s in sub_questions), default=0)):
-        for sub_question in sub_questions:
-            if turn < len(sub_question.queries) and query_key(sub_question.queries[turn]) not in asked:
-                fresh.setdefault(query_key(sub_question.queries[turn]), sub_question.queries[turn])
-    return tuple(fresh.values())
 
 
 def _fuse(answers: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:

@@ -15,7 +15,7 @@ from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Report
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
-from pincite.research.state import Limits, query_key, with_reading, with_results, with_verification
+from pincite.research.state import Limits, query_key, sendable, with_reading, with_results, with_verification
 from pincite.runtime.failures import first_failure
 
 MAX_QUESTION_CHARS = 20_000
@@ -113,7 +113,7 @@ class ResearchService:
     async def _round(self, task: Task, progress: Progress, started_s: float) -> Progress:
         roles = self._roles
         results = await roles.searcher.search(task, progress)
-        asked = [query_key(query) for part in progress.plan.sub_questions for query in part.queries]
+        asked = [query_key(query) for query in sendable(progress, self._limits)]
         progress = with_results(progress, results, asked)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, results, progress))
@@ -147,7 +147,7 @@ class ResearchService:
         discarded = Counter(lead.reason for lead in progress.leads if lead.code in _DISCARDED)
         return Metrics(
             duration_s=round(self._clock.monotonic_s() - started_s, 3),
-            searches=len(progress.asked),
+            searches=spent.searches,
             pages_fetched=len(progress.pages),
             pages_failed=len(progress.leads),
             dead_links=codes["DEAD_LINK"],

@@ -17,14 +17,17 @@ class Limits:
     `per_domain_cap` counts results over the whole run; sources on this machine and URLs given by the user are
     exempt unless the task itself sets a cap. `keep_undated` decides about pages without a date when a period is set.
     `independent_share` of the printed claims should rest on two independent sources; None sets no target.
+    `max_domain_share` of the claims of a sub-question may be of one domain where others have as much to say.
     """
 
     budget: Budget = Budget(searches=30, pages=20, rounds=3, deadline_s=300.0)
     results_per_query: int = 5
     pages_per_round: int = 12
+    queries_per_round: int = 24
     per_domain_cap: int = 3
     keep_undated: bool = True
     independent_share: float | None = None
+    max_domain_share: float = 0.7
     concurrency: int = 4
     follow_ups_per_sub_question: int = 3
     search_deadline_s: float = 15.0
@@ -51,6 +54,35 @@ def query_key(query: Query) -> str:
     """What makes a query new: its words and the sites it is limited to."""
     sites = query.constraints.include_domains
     return f"{query.text} site:{','.join(sites)}" if sites else query.text
+
+
+def sendable(progress: Progress, limits: Limits) -> tuple[Query, ...]:
+    """The queries of the plan to send now: new ones, spread over the sub-questions, within the caps of round and run.
+
+    Counted from the plan and not from the ledger, so that a resumed run asks the same again.
+    """
+    asked = set(progress.asked)
+    fresh: dict[str, Query] = {}
+    parts = progress.plan.sub_questions
+    for turn in range(max((len(part.queries) for part in parts), default=0)):
+        for part in parts:
+            if turn < len(part.queries) and query_key(part.queries[turn]) not in asked:
+                fresh.setdefault(query_key(part.queries[turn]), part.queries[turn])
+    room = limits.queries_per_round
+    if limits.budget.searches is not None:
+        room = min(room, max(limits.budget.searches - len(progress.asked), 0))
+    return tuple(fresh.values())[:room]
+
+
+def open_sub_questions(progress: Progress) -> frozenset[str]:
+    """The texts of sub-questions that have a gap, or whose best claim is of low confidence."""
+    best: dict[str, float] = {}
+    for item in progress.claims:
+        if item.printable:
+            part = item.claim.sub_question
+            best[part] = max(best.get(part, 0.0), item.claim.confidence)
+    weak = {part for part, confidence in best.items() if confidence < LOW_CONFIDENCE}
+    return frozenset(weak | {gap.sub_question for gap in progress.gaps})
 
 
 def with_results(progress: Progress, results: Sequence[SearchResult], asked: Iterable[str]) -> Progress:

@@ -222,20 +222,34 @@ class Parts:
             results_per_query=settings.results_per_query,
             pages_per_round=settings.pages_per_round,
             per_domain_cap=settings.per_domain_cap,
+            queries_per_round=settings.queries_per_round,
+            follow_ups_per_sub_question=settings.follow_ups_per_sub_question,
             keep_undated=settings.keep_undated,
+            independent_share=settings.independent_share,
+            max_domain_share=settings.max_domain_share,
             fetch_deadline_s=settings.fetch_deadline_s,
         )
         shelf = Shelf()
         return ResearchService(
             Roles(
                 planner=ExtractivePlanner(
-                    shelf, survey=LibrarySurvey(known, ledger), results_per_query=settings.results_per_query
+                    shelf,
+                    survey=LibrarySurvey(known, ledger),
+                    results_per_query=settings.results_per_query,
+                    follow_ups=limits.follow_ups_per_sub_question,
                 ),
                 searcher=QuerySearcher(search, ledger, events, limits=limits),
                 reader=PageReader(
-                    fetch, storage.snapshots, storage.documents, ledger, events, limits=limits, chunked=False
+                    fetch,
+                    storage.snapshots,
+                    storage.documents,
+                    ledger,
+                    events,
+                    limits=limits,
+                    domain_quality=settings.domain_quality,
+                    chunked=False,
                 ),
-                analyst=ExtractiveAnalyst(shelf),
+                analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share),
                 verifier=ExtractiveVerifier(MechanicalChecker()),
                 writer=ExtractiveWriter(),
             ),

@@ -18,7 +18,12 @@ FROZEN: Final = (
     "results_per_query",
     "pages_per_round",
     "per_domain_cap",
+    "queries_per_round",
+    "follow_ups_per_sub_question",
     "keep_undated",
+    "domain_quality",
+    "independent_share",
+    "max_domain_share",
     "llm",
 )
 

@@ -16,6 +16,7 @@ from pincite.research.extractive.premises import premise_of
 from pincite.research.extractive.questions import Ask, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.scoring import Scored
+from pincite.research.extractive.shares import DomainShares
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.versions import Versions, versions_of
 from pincite.text.tokens import words
@@ -38,8 +39,9 @@ _COVERAGE_ELSEWHERE = 0.3
 class ExtractiveAnalyst:
     """Whole sentences as claims, chosen by score with a penalty for repeating what is already chosen."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, *, max_domain_share: float = 1.0) -> None:
         self._shelf = shelf
+        self._max_domain_share = max_domain_share
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         """Claims best first; a gap when nothing read covers the sub-question."""
@@ -88,13 +90,14 @@ class ExtractiveAnalyst:
         furniture = repeated_furniture([item.passage for item in scored], copies, terms)
         floor = max(item.score for item in scored) * _KEEP_OF_BEST
         least = max(item.coverage for item in scored) * _COVERAGE_OF_BEST
+        shares = DomainShares(scored, limit, self._max_domain_share)
         chosen: list[tuple[Scored, Claim]] = []
         per_passage: Counter[int] = Counter()
         used: set[tuple[str, int]] = set()
         for item in scored:
             if len(chosen) >= limit:
                 break
-            if item.score < floor or item.coverage < least:
+            if item.score < floor or item.coverage < least or shares.full(item.passage.url):
                 continue
             if item.passage.text(item.statement.span) in furniture or per_passage[id(item.passage)] >= _PER_PASSAGE:
                 continue
@@ -105,6 +108,7 @@ class ExtractiveAnalyst:
                 continue
             used |= told
             per_passage[id(item.passage)] += 1
+            shares.take(item.passage.url)
             chosen.append((item, corroborated(claim, progress.pages, scored)))
         cited = {item.passage.url for item, _ in chosen}
         for item in _best_of_other_pages(scored, cited)[: max(_PAGES - len(cited), 0)]:

@@ -14,8 +14,9 @@ from pincite.research.extractive.parts import item_of, split_question
 from pincite.research.extractive.questions import Ask, frame_terms, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.variants import variants
 from pincite.research.extractive.words import key_terms
-from pincite.research.state import query_key
+from pincite.research.state import open_sub_questions, query_key
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, stem, words
 
@@ -55,7 +56,7 @@ class ExtractivePlanner:
             worded[0] = (part, _fill(part, texts))
         return Plan(
             tuple(
-                _sub_question(str(number), part, self._queries(texts, task.constraints))
+                _sub_question(str(number), part, self._first_queries(texts, task.constraints))
                 for number, (part, texts) in enumerate(worded, start=1)
             ),
             survey,
@@ -66,7 +67,7 @@ class ExtractivePlanner:
         """What to ask next: the site that the question names, then words of the best passages; later only gaps."""
         index = self._shelf.index(progress.pages)
         asked = set(progress.asked)
-        missing = {gap.sub_question for gap in progress.gaps}
+        missing = open_sub_questions(progress)
         parts = []
         for part in progress.plan.sub_questions:
             ask = read_question(part.text)
@@ -90,6 +91,11 @@ class ExtractivePlanner:
         content = _content_words(ask.text)
         texts = [" ".join(dict.fromkeys(words_)) for words_ in (content, _without_names(content, ask)) if words_]
         return list(self._queries(texts[-1:], limited))
+
+    def _first_queries(self, texts: list[str], constraints: Constraints) -> tuple[Query, ...]:
+        """The wordings of a part, and the best of them again for single sites and the years of the period."""
+        first, *rest = self._queries(texts, constraints)
+        return (first, *variants((first,), constraints), *rest)
 
     def _queries(self, texts: list[str], constraints: Constraints) -> tuple[Query, ...]:
         return tuple(Query(text, self._results_per_query, constraints, include_answer=False) for text in texts)

@@ -1,0 +1,126 @@
+"""Rules that hold for every run: distinct queries, caps per step, follow-ups, stable claim ids, shares of domains."""
+
+from datetime import date
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pincite.domain.budget import Budget
+from pincite.domain.evidence import Claim, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.ids import claim_id
+from pincite.domain.plan import Gap, Plan, Progress, SubQuestion, Task
+from pincite.domain.search import Constraints, Query
+from pincite.research.extractive.planner import ExtractivePlanner
+from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.variants import variants
+from pincite.research.state import LOW_CONFIDENCE, Limits, open_sub_questions, query_key, sendable
+
+WORDS = st.lists(
+    st.sampled_from("lock vacuum how why what is the queue, and: ? deadlock http://x.test/a é 12 --all".split()),
+    min_size=1,
+    max_size=30,
+).map(" ".join)
+
+
+def plan_for(question: str, constraints: Constraints | None = None) -> Plan:
+    async def make() -> Plan:
+        return await ExtractivePlanner(Shelf()).plan(
+            Task(question, constraints or Constraints()), Progress(round_number=1)
+        )
+
+    return anyio.run(make)
+
+
+@given(WORDS)
+def test_three_distinct_queries_are_asked_whatever_the_question(question: str) -> None:
+    keys = [query_key(query) for part in plan_for(question).sub_questions for query in part.queries]
+    assert len(set(keys)) >= min(3, len(question.split()) + 2)
+    assert all(key.strip() == key and key for key in keys)
+
+
+def test_constraints_add_sites_and_years() -> None:
+    limits = Constraints(prefer_domains=("a.test", "b.test"), since=date(2023, 5, 1), until=date(2024, 2, 1))
+    queries = plan_for("How long does a lock wait?", limits).sub_questions[0].queries
+    assert [q.constraints.include_domains for q in queries[1:3]] == [("a.test",), ("b.test",)]
+    assert queries[3].text.endswith("2023 2024")
+    assert variants((), limits) == ()
+    only_one = Constraints(include_domains=("a.test",))
+    assert variants((Query("lock", 5, only_one),), only_one) == ()
+
+
+def test_a_round_and_a_run_have_their_caps() -> None:
+    parts = tuple(SubQuestion(str(n), f"q{n}", tuple(Query(f"{n} {m}") for m in range(4))) for n in range(3))
+    progress = Progress(round_number=1, plan=Plan(parts))
+    assert [q.text for q in sendable(progress, Limits(queries_per_round=4))] == ["0 0", "1 0", "2 0", "0 1"]
+    tight = Limits(Budget(searches=2))
+    assert len(sendable(progress, tight)) == 2
+
+
+def verified(text: str, part: str, confidence: float) -> VerifiedClaim:
+    return VerifiedClaim(
+        Claim(claim_id(text, part), text, part, confidence=confidence), Verdict(VerdictStatus.SUPPORTED)
+    )
+
+
+def test_gaps_and_weak_answers_keep_a_sub_question_open() -> None:
+    claims = (verified("a", "weak", LOW_CONFIDENCE - 0.1), verified("b", "sure", 0.9), verified("c", "sure", 0.1))
+    progress = Progress(claims=claims, gaps=(Gap("missing", "nothing read is about this"),))
+    assert open_sub_questions(progress) == {"weak", "missing"}
+
+
+@pytest.mark.parametrize("follow_ups", [0, 1, 3])
+async def test_an_open_sub_question_gets_no_more_than_its_follow_ups(bench: Any, follow_ups: int) -> None:
+    made = bench()
+    shelf = Shelf()
+    planner = ExtractivePlanner(shelf, follow_ups=follow_ups)
+    question = "How does the mail queue retry, and what about quantum entanglement of letters?"
+    first = await planner.plan(Task(question), Progress(round_number=1))
+    gaps = tuple(Gap(part.text, "nothing read is about this") for part in first.sub_questions)
+    later = await planner.plan(Task(question), Progress(round_number=3, plan=first, gaps=gaps))
+    assert all(len(part.queries) <= follow_ups for part in later.sub_questions)
+    assert made.limits.follow_ups_per_sub_question == 3
+
+
+QUESTIONS = (
+    "How long does the database wait on a lock?",
+    "What does VACUUM do, and which rows does a transaction see?",
+    "When is mail returned to its sender?",
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12, deadline=None)
+@given(question=st.sampled_from(QUESTIONS), rounds=st.integers(1, 4), again=st.booleans())
+def test_claim_ids_are_stable_over_rounds_resume_and_replay(
+    bench: Any, question: str, rounds: int, again: bool
+) -> None:
+    async def ids(limits: Limits, made: Any) -> dict[str, str]:
+        report = await made.service().run(Task(question))
+        return {claim.text: claim.id for claim in report.claims}
+
+    limits = Limits(Budget(searches=30, pages=20, rounds=rounds))
+    made = bench(limits=limits)
+    one = anyio.run(ids, limits, made)
+    # Executed again: from its own record (resume, replay), or anew with another number of rounds.
+    other = anyio.run(ids, limits, made if again else bench(limits=Limits(Budget(rounds=1))))
+    assert one
+    assert all(one[text] == other[text] for text in one.keys() & other.keys())
+    parts = {part.text for part in plan_for(question).sub_questions}
+    assert all(any(name == claim_id(text, part) for part in parts) for text, name in one.items())
+
+
+async def test_no_domain_fills_the_report_where_others_have_as_much_to_say(bench: Any) -> None:
+    sites = {
+        f"https://{name}.test/pump": f"# {name}\n\n"
+        + "\n\n".join(f"The {name} pump moves {colour} water upwards." for colour in colours.split())
+        for name, colours in {
+            "big": "red blue green pink white grey black brown cyan lime",
+            "small": "sea rain",
+        }.items()
+    }
+    report = await bench(sites).service().run(Task("Which water does the pump move upwards?"))
+    hosts = [claim.evidence[0].url for claim in report.claims]
+    assert any("small.test" in url for url in hosts)
+    assert report.metrics.domain_diversity == 1.0
