@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request
 
 from pincite.domain.version import VERSION
+from pincite.surfaces.desk import OpenEngine, open_desk
 from pincite.surfaces.http import firecrawl, openai, openapi_document, problems, research, snapshots, tavily, tools
+from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.json_response import PlainJson
-from pincite.surfaces.http.service import OpenEngine, open_service
+from pincite.surfaces.http.service import Service
 
 
 def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] = ()) -> FastAPI:
@@ -24,9 +26,10 @@ def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] =
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_service(open_engine, keys) as service:
+        async with open_desk(lambda hosts, jobs: Service(open_engine, keys, hosts, jobs)) as service:
             app.state.service = service
-            yield
+            async with assistants.open(service):
+                yield
 
     app = FastAPI(
         title="Pincite",
@@ -54,6 +57,7 @@ def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] =
         await engine.runs(1)
         return {"status": "ready"}
 
+    assistants = Assistants(app)
     openapi_document.install(app)
     app.add_middleware(Gate, hosts=hosts)
     return app

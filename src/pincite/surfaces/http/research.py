@@ -125,7 +125,7 @@ async def show(
     engine = await service.engine(scope)
     await engine.run(run_id)
     with anyio.move_on_after(wait):
-        await ended(service, run_id)
+        await service.ended(run_id)
     return run_json(await engine.run(run_id))
 
 
@@ -199,12 +199,7 @@ async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Stop the run; what was paid for is kept."""
     service = service_of(request)
     engine = await service.engine(scope)
-    await engine.run(run_id)
-    if service.stop(run_id):
-        with anyio.move_on_after(5):
-            await ended(service, run_id)
-    else:
-        await engine.cancel(run_id)
+    await service.cancel(engine, run_id)
     return run_json(await engine.run(run_id))
 
 
@@ -238,16 +233,6 @@ def run_json(record: RunRecord) -> dict[str, Any]:
         "reason": record.reason,
         "usage": to_json(record.usage, outside=True),
     }
-
-
-async def ended(service: Service, run_id: str) -> None:
-    """Return when nobody here works on the run (any more)."""
-    while True:
-        news = service.news(run_id)
-        if not service.busy_with(run_id):
-            return
-        with anyio.move_on_after(HEARTBEAT_S):
-            await news.wait()
 
 
 async def _stream(service: Service, engine: Engine, run_id: str, after: int) -> AsyncIterator[str]:

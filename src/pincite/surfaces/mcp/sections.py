@@ -1,0 +1,78 @@
+"""Parts of runs and audits as windows of text that fit into a model's context."""
+
+from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
+from pincite.audit.judge import reference_name
+from pincite.domain.codec import short_utc_text
+from pincite.domain.report import Report
+from pincite.engine import Engine
+from pincite.surfaces.mcp.shapes import Audited, Finding, Progress
+
+WINDOW_CHARS = 20_000
+MAX_FINDINGS = 40
+_PASSAGE_CHARS = 300
+_PLAIN = (AuditVerdict.SUPPORTED, AuditVerdict.NOT_A_CLAIM)
+
+
+async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Progress:
+    """Where a run stands, with a window of a part of its report once there is one. Errors: RunNotFound."""
+    view = await engine.view(run_id)
+    status = str(view.record.status)
+    if view.report is None:
+        going = status in ("queued", "running")
+        why = f" ({view.record.reason})" if view.record.reason else ""
+        after = f"Call research_result with run_id {run_id}." if going else f"The run is {status}{why}."
+        return Progress(run_id=run_id, status=status, next=after)
+    text = section_text(view.report, section)
+    end = min(offset + WINDOW_CHARS, len(text))
+    more = end < len(text)
+    return Progress(
+        run_id=run_id,
+        status=status,
+        content=text[offset:end],
+        truncated=more,
+        next_offset=end if more else None,
+        next=f"Call research_result with offset {end} for the rest." if more else "",
+    )
+
+
+def section_text(report: Report, section: str) -> str:
+    """The report, its claims with their quotes, or its sources, as text."""
+    if section == "claims":
+        return "\n".join(
+            f"- {claim.text} ({claim.verdict})\n"
+            + "".join(f"  > {evidence.quote}\n  {evidence.url}\n" for evidence in claim.evidence)
+            for claim in report.claims
+        )
+    if section == "sources":
+        return "\n".join(
+            f"[{r.n}] {r.title} {r.url} (accessed {short_utc_text(r.accessed_at)})" for r in report.references
+        )
+    return report.markdown
+
+
+def audited(audit: Audit, offset: int) -> Audited:
+    """The counts of an audit, and a window of what is not plainly supported."""
+    doubtful = [sentence for sentence in audit.sentences if sentence.outcome not in _PLAIN]
+    end = offset + MAX_FINDINGS
+    return Audited(
+        clean=audit.clean,
+        claims=len(audit.claims),
+        checked=audit.checked,
+        counts={outcome.value: count for outcome, count in audit.counts().items()},
+        findings=[
+            Finding(
+                text=sentence.text,
+                outcome=sentence.outcome.value,
+                detail=sentence.detail,
+                passage=sentence.passage[:_PASSAGE_CHARS],
+            )
+            for sentence in doubtful[offset:end]
+        ],
+        unread_pages=[
+            f"{reference_name(reference)}: {reference.reason}"
+            for reference in audit.references
+            if reference.state is not ReferenceState.READ
+        ],
+        truncated=end < len(doubtful),
+        next_offset=end if end < len(doubtful) else None,
+    )

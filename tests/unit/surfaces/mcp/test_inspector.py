@@ -1,0 +1,44 @@
+"""The inspector's command line, a client of the older revision, as npm gives it out."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+INSPECTOR = "@modelcontextprotocol/inspector@0.15.0"
+"""The newest that runs on Node 20."""
+
+
+def inspect(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        ["npx", "--yes", INSPECTOR, "--cli", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode and ("ENOTFOUND" in done.stderr or "ECONNREFUSED" in done.stderr or "E404" in done.stderr):
+        pytest.skip(f"npm can't fetch the inspector here: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("npx") is None, reason="no npx here: the inspector was not run")
+def test_the_inspector_lists_and_calls_tools(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "a.md").write_text("# Halden\n\nThe lighthouse of Halden is 41 metres tall.\n", encoding="utf-8")
+    server = [sys.executable, "-m", "pincite", "mcp", "--home", str(tmp_path / "home"), "--source", f"local:{library}"]
+    tools = inspect(tmp_path, *server, "--method", "tools/list")
+    assert [tool["name"] for tool in tools["tools"]][-1] == "audit_report"
+    called = ("--method", "tools/call", "--tool-name", "web_search", "--tool-arg", "query=Halden lighthouse")
+    found = inspect(tmp_path, *server, *called)
+    assert found["structuredContent"]["results"]
