@@ -4,10 +4,10 @@ Open it with `async with Engine.from_settings() as engine:`. One engine serves m
 opened is closed when the block ends. Blocking twins are in `pincite.sync`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,39 +15,43 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, PinciteError, RunNotFound
-from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.ids import new_run_id, topic_hash
+from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
+from pincite.domain.events import Event, Json, RunStatus
+from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
 from pincite.domain.page import Document, FetchRequest, FetchResult, Snapshot
 from pincite.domain.plan import Task
-from pincite.domain.report import Report, ReportStatus
+from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
-from pincite.ports import CallRecord, EventSink, RunRecord
+from pincite.execution import Execution, OnEvent, Unheard, teller
+from pincite.ports import CallRecord, RunRecord
 from pincite.research.service import vet_question
-from pincite.runtime.lease import LEASE_S, with_lease
-from pincite.runtime.worker import this_worker
 from pincite.settings import Settings, load_settings
-from pincite.urls.masking import mask_all
-from pincite.wiring import CacheCleared, CacheStats, Parts, frozen_settings, open_parts, thawed_settings
+from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, frozen_settings, open_parts, thawed_settings
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
 
-OnEvent = Callable[[Event], None]
-Tell = Callable[[Event], Awaitable[None]]
 ANYWHERE = Constraints()
 """No limits on where and when evidence may come from."""
 
 EVENT_BUFFER = 256
 """Events a slow reader of `research_events` may lag behind before the run waits for it."""
 
-FINAL_STATUS = {
-    ReportStatus.COMPLETE: RunStatus.COMPLETED,
-    ReportStatus.PARTIAL: RunStatus.PARTIAL,
-    ReportStatus.INSUFFICIENT_EVIDENCE: RunStatus.INSUFFICIENT_EVIDENCE,
-}
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """How a run is filed: its own id if the caller has one, what it belongs to, and whether workers shall do it."""
+
+    run_id: str | None = None
+    project: str = ""
+    priority: int = 0
+    for_workers: bool = False
+    request_id: str = ""
+
+
+UNFILED = Filing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,9 @@ class RunView:
 class Engine:
     """One Pincite with its settings, database and connections."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, shared: Shared | None = None) -> None:
         self.settings = settings
+        self._shared = shared
         self._stack = AsyncExitStack()
         self._opened: Parts | None = None
 
@@ -79,7 +84,7 @@ class Engine:
         return cls(settings or load_settings(overrides))
 
     async def __aenter__(self) -> "Engine":
-        self._opened = await self._stack.enter_async_context(open_parts(self.settings))
+        self._opened = await self._stack.enter_async_context(open_parts(self.settings, self._shared))
         return self
 
     async def __aexit__(
@@ -93,6 +98,10 @@ class Engine:
         if self._opened is None:
             raise InvalidInput("the engine is not open", hint="Use it as: async with Engine.from_settings() as engine:")
         return self._opened
+
+    @property
+    def _execution(self) -> Execution:
+        return Execution(self._parts, self.settings)
 
     # ---- the three front doors ----
 
@@ -170,7 +179,7 @@ class Engine:
             A cap that is reached is no error: the report is smaller and says so.
         """
         run_id = await self.start(question, urls=urls, constraints=constraints)
-        return await self._execute(run_id, _teller(on_event))
+        return await self._execution.resume(run_id, teller(on_event))
 
     async def research_events(
         self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE
@@ -184,7 +193,7 @@ class Engine:
 
         async def run() -> None:
             async with send:
-                await self._execute(run_id, send.send)
+                await self._execution.resume(run_id, send.send)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
@@ -215,15 +224,22 @@ class Engine:
 
     # ---- runs ----
 
-    async def start(self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE) -> str:
-        """The id of a new run that is stored but not yet worked on (`resume` does that)."""
+    async def start(
+        self,
+        question: str,
+        *,
+        urls: Sequence[str] = (),
+        constraints: Constraints = ANYWHERE,
+        filing: Filing = UNFILED,
+    ) -> str:
+        """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker)."""
         task = Task(
             question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=self.settings.profile
         )
         await self._parts.vet_task(task)
         now = self._parts.clock.now()
         record = RunRecord(
-            run_id=new_run_id(),
+            run_id=filing.run_id or new_run_id(),
             scope=self.settings.scope,
             question=task.question,
             status=RunStatus.QUEUED,
@@ -231,8 +247,14 @@ class Engine:
             updated_at=now,
             inputs={"task": to_json(task), "settings": frozen_settings(self.settings)},
             budget=self.settings.budget,
+            project=filing.project,
+            priority=filing.priority,
+            for_workers=filing.for_workers,
+            request_id=filing.request_id or new_request_id(),
         )
         await (await self._parts.runs()).create(record)
+        if filing.for_workers:
+            await self._parts.offer_runs()
         return record.run_id
 
     async def resume(self, run_id: str, *, on_event: OnEvent | None = None) -> Report:
@@ -241,11 +263,23 @@ class Engine:
         Errors:
             RunNotFound, Locked (another worker has it), and those of `research`.
         """
-        return await self._execute(await self._resolve(run_id), _teller(on_event))
+        return await self._execution.resume(await self._resolve(run_id), teller(on_event))
 
-    async def runs(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
-        """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
-        return await (await self._parts.runs()).list(limit, before=before)
+    async def work_on(self, run_id: str, *, at_most: int, on_event: OnEvent | None = None) -> RunStatus | None:
+        """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).
+
+        A cancelled task hands the run back to other workers. A run over which several owners died is given up.
+
+        Errors:
+            Those of `research`; the run's own record says them too.
+        """
+        return await self._execution.work_on(run_id, at_most, teller(on_event))
+
+    async def runs(
+        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+    ) -> Sequence[RunRecord]:
+        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
+        return await (await self._parts.runs()).list(limit, before=before, project=project)
 
     async def run(self, run_id: str) -> RunRecord:
         """Where a run stands. Errors: RunNotFound."""
@@ -298,7 +332,7 @@ class Engine:
         record = await (await self._parts.runs()).get(await self._resolve(run_id))
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
-        research = await self._parts.research(record, task, settings, _Unheard(record.run_id), from_record=True)
+        research = await self._parts.research(record, task, settings, Unheard(record.run_id), from_record=True)
         return await research.run(task)
 
     async def cancel(self, run_id: str) -> RunStatus:
@@ -329,83 +363,8 @@ class Engine:
             raise RunNotFound("there are no runs yet")
         return newest[0].run_id
 
-    async def _execute(self, run_id: str, tell: Tell) -> Report:
-        parts = self._parts
-        runs = await parts.runs()
-        record = await runs.take(run_id, this_worker(), LEASE_S)
-        task = from_json(Task, record.inputs["task"])
-        settings = thawed_settings(self.settings, record.inputs.get("settings"))
-
-        async def work() -> Report:
-            sink = _Told(await parts.events(record, topic_hash(task.question)), tell)
-            if record.epoch > 1:
-                await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
-            research = await parts.research(record, task, settings, sink)
-            report = await research.run(task)
-            await runs.put_report(report)
-            return report
-
-        try:
-            report = await with_lease(runs, record, parts.clock, work)
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await runs.finish(run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
-            raise
-        except PinciteError as error:
-            await self._fail(record, error)
-            raise
-        await runs.finish(run_id, record.epoch, FINAL_STATUS[report.status])
-        await parts.settle_run(run_id)
-        return report
-
-    async def _fail(self, record: RunRecord, error: PinciteError) -> None:
-        from pincite.domain.errors import RunCancelled, RunFenced, StateError
-
-        if isinstance(error, RunFenced):
-            return
-        status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
-        with anyio.CancelScope(shield=True):
-            try:
-                await (await self._parts.runs()).finish(record.run_id, record.epoch, status, error.reason)
-            except StateError:
-                # The store that failed can't take its own failure down; the lease ends by itself.
-                return
-
     async def _documents_of(self, report: Report) -> Mapping[str, Document]:
         wanted = {evidence.document_id for claim in report.claims for evidence in claim.evidence}
         stored = await self._parts.documents()
         found = {document_id: await stored.get(document_id) for document_id in sorted(wanted)}
         return {document_id: document for document_id, document in found.items() if document is not None}
-
-
-def _teller(on_event: OnEvent | None) -> Tell:
-    async def tell(event: Event) -> None:
-        if on_event is not None:
-            on_event(event)
-
-    return tell
-
-
-class _Unheard:
-    """An event sink that keeps nothing."""
-
-    def __init__(self, run_id: str) -> None:
-        self._run_id = run_id
-        self._last = 0
-
-    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
-        self._last += 1
-        return Event(self._last, type_, self._run_id, datetime.now(UTC), data)
-
-
-class _Told:
-    """An event sink that also tells the caller. What looks like a credential in a URL is masked first."""
-
-    def __init__(self, sink: EventSink, tell: Tell) -> None:
-        self._sink = sink
-        self._tell = tell
-
-    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
-        event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
-        await self._tell(event)
-        return event

@@ -9,6 +9,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
+import anyio
+
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
@@ -188,6 +190,10 @@ class CallStore(Protocol):
         """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
         ...
 
+    async def confirm(self) -> None:
+        """Return when the run is still owned at the ledger's epoch. Errors: RunFenced."""
+        ...
+
     async def spent(self) -> Usage:
         """What the run has settled so far."""
         ...
@@ -271,7 +277,11 @@ class EvidenceSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The row of a run. `inputs` is all that is needed to execute it again; frozen at the start."""
+    """The row of a run. `inputs` is all that is needed to execute it again; frozen at the start.
+
+    `for_workers` says that it waits for a worker, highest `priority` first; `deaths` counts the owners that died over
+    it since somebody last asked for it by name.
+    """
 
     run_id: str
     scope: str
@@ -284,6 +294,11 @@ class RunRecord:
     usage: Usage = Usage()
     epoch: int = 0
     reason: str = ""
+    project: str = ""
+    priority: int = 0
+    for_workers: bool = False
+    deaths: int = 0
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,12 +329,22 @@ class RunStore(Protocol):
         """The run. Errors: RunNotFound."""
         ...
 
-    async def list(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
-        """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
+    async def list(
+        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+    ) -> Sequence[RunRecord]:
+        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
         ...
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher. Errors: RunNotFound, Locked (a live worker has it)."""
+        ...
+
+    async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
+        """As `take`, for a worker that was offered the run.
+
+        None when there is nothing to do: it has ended or is gone, a live worker has it, or the scope has `at_most`
+        runs in work already. An owner that died is counted.
+        """
         ...
 
     async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
@@ -336,6 +361,10 @@ class RunStore(Protocol):
 
     async def finish(self, run_id: str, epoch: int, status: RunStatus, reason: str = "") -> None:
         """Give the run its final status and release it. Errors: RunFenced."""
+        ...
+
+    async def hand_back(self, run_id: str, epoch: int) -> None:
+        """Let another worker go on with the run, at once. Errors: RunFenced."""
         ...
 
     async def put_report(self, report: Report) -> None:
@@ -452,15 +481,47 @@ class EntailmentBackend(Protocol):
         ...
 
 
-class Dispatcher(Protocol):
-    """Brings runs to workers."""
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A run that waits for a worker, of any scope. Higher `priority` goes first."""
 
-    async def enqueue(self, run_id: str, priority: int) -> None:
-        """Have a worker execute the run."""
+    scope: str
+    run_id: str
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """Runs of all scopes: how many wait, how many are in work."""
+
+    queued: int
+    running: int
+
+
+class RunQueue(Protocol):
+    """What the runs' own rows say about who waits. Sees all scopes, but of a run only its id and state."""
+
+    async def due(self, limit: int, *, per_scope: int, scope: str | None = None) -> Sequence[Offer]:
+        """Runs that nobody works on and somebody should, marked as offered; each again only after a while.
+
+        Those are queued for workers, or their owner died. Of each scope no more come than `per_scope` allows.
+        """
         ...
 
-    async def cancel(self, run_id: str) -> None:
-        """Ask the worker that has it to stop and keep what was paid for."""
+    async def counts(self) -> QueueCounts:
+        """How much there is to do."""
+        ...
+
+
+class Dispatcher(Protocol):
+    """Wakes workers for runs, at least once each. Who may work on a run is decided by the run's own row."""
+
+    async def enqueue(self, offer: Offer) -> None:
+        """Have a worker look at the run; a second call while the first waits changes nothing."""
+        ...
+
+    async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
+        """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done."""
         ...
 
 

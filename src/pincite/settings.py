@@ -53,6 +53,10 @@ class Settings(BaseModel):
     database_url: SecretStr | None = Field(None, description="Another database than the SQLite file in `home`.")
     redis_url: SecretStr | None = Field(None, description="Shared limits and cache for many workers.")
     scope: str = Field("local", description="Owner of what this process stores; nothing crosses scopes.")
+    runs_per_scope: int = Field(4, ge=1, le=1000, description="Runs of one user that workers do at a time.")
+    transaction_pooler: bool = Field(
+        False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."
+    )
 
     llm: str = Field("none", description="Language model, or `none` for extractive mode.")
     source: Names = Field(

@@ -13,7 +13,7 @@ from pincite.domain.errors import Conflict, Locked, RunCancelled, RunFenced, Run
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.search import ProviderAttempt
 from pincite.ports import PlannedCall, RunRecord, SettledCall
-from pincite.runtime.lease import with_lease
+from pincite.runtime.lease import Lease, with_lease
 from pincite.testing.clock import FrozenClock
 
 
@@ -117,6 +117,54 @@ async def test_one_owner_at_a_time_until_the_lease_ends(stores: Any, clock: Froz
     assert (await stores.runs.take("run_1", "w3", 30)).epoch == 3
 
 
+async def test_a_claim_takes_only_what_waits(stores: Any, clock: FrozenClock) -> None:
+    assert await stores.runs.claim("run_1", "w1", 30, 4) is None
+    await stores.runs.create(record(clock))
+    first = await stores.runs.claim("run_1", "w1", 30, 4)
+    assert (first.epoch, first.deaths) == (1, 0)
+    assert await stores.runs.claim("run_1", "w2", 30, 4) is None
+    await stores.runs.finish("run_1", 1, RunStatus.COMPLETED)
+    assert await stores.runs.claim("run_1", "w2", 30, 4) is None
+
+
+async def test_claims_count_the_owners_that_died(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    for deaths in range(3):
+        assert (await stores.runs.claim("run_1", "w1", 30, 4)).deaths == deaths
+        clock.advance(31)
+    assert (await stores.runs.take("run_1", "me", 30)).deaths == 0, "who asks by name starts anew"
+    await stores.runs.hand_back("run_1", 4)
+    handed = await stores.runs.claim("run_1", "w2", 30, 4)
+    assert (handed.epoch, handed.deaths, handed.for_workers) == (5, 0, True)
+    with pytest.raises(RunFenced):
+        await stores.runs.hand_back("run_1", 4)
+
+
+async def test_a_scope_has_no_more_runs_in_work_than_it_may(stores: Any, clock: FrozenClock) -> None:
+    for n in range(3):
+        await stores.runs.create(record(clock, f"run_{n}"))
+    claimed = [await stores.runs.claim(f"run_{n}", "w", 30, 2) for n in range(3)]
+    assert [run is not None for run in claimed] == [True, True, False]
+    await stores.runs.finish("run_0", 1, RunStatus.FAILED)
+    assert await stores.runs.claim("run_2", "w", 30, 2) is not None
+
+
+async def test_a_run_to_be_cancelled_whose_owner_died_is_cancelled(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    await stores.runs.take("run_1", "w1", 30)
+    assert await stores.runs.cancel("run_1") is RunStatus.RUNNING
+    clock.advance(31)
+    assert await stores.runs.claim("run_1", "w2", 30, 4) is None
+    assert (await stores.runs.get("run_1")).status is RunStatus.CANCELLED
+
+
+async def test_runs_are_listed_by_project(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(replace(record(clock, "run_a"), project="atlas"))
+    await stores.runs.create(record(clock, "run_b"))
+    assert [run.run_id for run in await stores.runs.list(project="atlas")] == ["run_a"]
+    assert len(await stores.runs.list()) == 2
+
+
 async def test_many_takers_one_owner(stores: Any, clock: FrozenClock) -> None:
     await stores.runs.create(record(clock))
     owners = []
@@ -152,7 +200,7 @@ async def test_work_under_a_lease_goes_on_as_long_as_it_takes(stores: Any, clock
             await clock.sleep(5)
         return "done"
 
-    assert await with_lease(stores.runs, taken, clock, work, lease_s=20) == "done"
+    assert await with_lease(stores.runs, taken, clock, work, lease=Lease(clock, 20)) == "done"
 
 
 async def test_a_lost_lease_ends_the_work(stores: Any, clock: FrozenClock) -> None:
@@ -164,7 +212,7 @@ async def test_a_lost_lease_ends_the_work(stores: Any, clock: FrozenClock) -> No
         await anyio.sleep_forever()
 
     with pytest.raises(RunFenced):
-        await with_lease(stores.runs, taken, clock, work, lease_s=20)
+        await with_lease(stores.runs, taken, clock, work, lease=Lease(clock, 20))
 
 
 async def test_a_cancelled_run_stops_within_two_seconds(stores: Any, clock: FrozenClock) -> None:
@@ -180,7 +228,7 @@ async def test_a_cancelled_run_stops_within_two_seconds(stores: Any, clock: Froz
         await anyio.sleep_forever()
 
     with pytest.raises(RunCancelled):
-        await with_lease(stores.runs, taken, clock, work, lease_s=20)
+        await with_lease(stores.runs, taken, clock, work, lease=Lease(clock, 20))
     assert clock.monotonic_s() - before <= 2.0
 
 

@@ -18,7 +18,7 @@ from pincite.domain.errors import Locked, RunFenced
 from pincite.domain.events import EventType, Json, RunStatus
 from pincite.ports import Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.runtime.clock import SystemClock
-from pincite.runtime.lease import with_lease
+from pincite.runtime.lease import Lease, with_lease
 from pincite.runtime.ledger import RunLedger, call_key
 from pincite.runtime.worker import this_worker
 from pincite.storage.ledger import SqlCallStore
@@ -48,9 +48,9 @@ async def call(ledger: RunLedger, run: RunRecord, kind: str, **request: Json) ->
     return await ledger.call(kind, request, ESTIMATE, do)
 
 
-async def pipeline(storage: ScopedStorage, run: RunRecord) -> None:
+async def pipeline(storage: ScopedStorage, run: RunRecord, lease: Lease) -> None:
     """Two searches, four fetches at once, two analyses at once, one text: nine paid calls."""
-    ledger, events = await storage.ledger(run), await storage.events(run)
+    ledger, events = await storage.ledger(run, lease), await storage.events(run)
     if run.epoch > 1:
         await events.emit(EventType.RUN_RESUMED, {})
     await events.emit(EventType.RUN_STARTED, {"question": run.question})
@@ -79,9 +79,9 @@ async def pipeline(storage: ScopedStorage, run: RunRecord) -> None:
     await events.emit(EventType.RUN_COMPLETED, {"notes": [*sorted(notes)]})
 
 
-async def many_calls(storage: ScopedStorage, run: RunRecord) -> None:
+async def many_calls(storage: ScopedStorage, run: RunRecord, lease: Lease) -> None:
     """Two calls in flight at any time, for a long time: what a frozen worker is caught in."""
-    ledger = await storage.ledger(run)
+    ledger = await storage.ledger(run, lease)
 
     async def one(url: str) -> None:
         await call(ledger, run, "fetch", url=url)
@@ -98,6 +98,7 @@ async def work(run_id: str, job: str) -> None:
     async with open_storage(os.environ["STORE"], clock) as store:
         storage = store.scope(SCOPE)
         while True:
+            lease = Lease(clock, lease_s)
             try:
                 run = await storage.runs.take(run_id, this_worker(), lease_s)
                 break
@@ -105,7 +106,7 @@ async def work(run_id: str, job: str) -> None:
                 await anyio.sleep(0.02)
         body = pipeline if job == "run" else many_calls
         try:
-            await with_lease(storage.runs, run, clock, lambda: body(storage, run), lease_s=lease_s)
+            await with_lease(storage.runs, run, clock, lambda: body(storage, run, lease), lease=lease)
             await storage.runs.finish(run_id, run.epoch, RunStatus.COMPLETED)
         except RunFenced:
             return
@@ -133,11 +134,15 @@ def take_away() -> None:
             with suppress(RunFenced):
                 await settle(self, call, settled)
 
+        async def confirm(self: SqlCallStore) -> None:
+            return
+
         async def renew(self: SqlRunStore, run_id: str, epoch: int, lease_s: float) -> bool:
             return False
 
         SqlCallStore.reserve = reserve_anyhow  # type: ignore[method-assign]
         SqlCallStore.settle = settle_anyhow  # type: ignore[method-assign]
+        SqlCallStore.confirm = confirm  # type: ignore[method-assign]
         SqlRunStore.renew = renew  # type: ignore[method-assign]
 
 

@@ -46,5 +46,10 @@ def new_run_id() -> str:
     return f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{secrets.token_hex(6)}"
 
 
+def new_request_id() -> str:
+    """A fresh `req_` id: ties what one request of a caller led to together."""
+    return f"req_{secrets.token_hex(8)}"
+
+
 def _normal(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

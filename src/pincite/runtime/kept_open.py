@@ -18,13 +18,13 @@ class KeptOpen:
     """
 
     def __init__(self, tasks: TaskGroup) -> None:
-        self._tasks = tasks
+        self.tasks = tasks
         self._closing = anyio.Event()
         self._callbacks: list[Callable[[], None]] = []
 
     async def open(self, service: AbstractAsyncContextManager[T]) -> T:
         """What entering `service` gave; errors of entering it are raised here."""
-        opened: T | Exception = await self._tasks.start(self._keep, service)
+        opened: T | Exception = await self.tasks.start(self._keep, service)
         if isinstance(opened, Exception):
             raise opened
         return opened

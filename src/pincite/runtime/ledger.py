@@ -27,6 +27,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.events import Json
 from pincite.ports import CallStore, Clock, Outcome, PlannedCall, SettledCall
+from pincite.runtime.lease import Lease
 from pincite.runtime.single_flight import SingleFlight
 
 KEY_VERSION: Final = 1
@@ -45,10 +46,20 @@ class RunLedger:
         clock: the time, for latencies.
         recorded: final outcomes by key.
         strict: replay only: a call that is not on record is an error, nothing is made or written.
+        lease: until when the run is surely ours; asked again just before anything is sent.
     """
 
-    def __init__(self, store: CallStore, clock: Clock, recorded: Mapping[str, str], *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        store: CallStore,
+        clock: Clock,
+        recorded: Mapping[str, str],
+        *,
+        strict: bool = False,
+        lease: Lease | None = None,
+    ) -> None:
         self._store = store
+        self._lease = lease
         self._clock = clock
         self._recorded = dict(recorded)
         self._strict = strict
@@ -88,6 +99,8 @@ class RunLedger:
         except BudgetExhausted as error:
             await self._store.refuse(planned, _dumps({"error": _error_json(error)}))
             raise
+        if self._lease is not None and not self._lease.is_sure:  # stopped for a while since the reservation
+            await self._store.confirm()
         started = self._clock.monotonic_s()
         failure: PinciteError | None = None
         try:
@@ -112,9 +125,9 @@ class RunLedger:
         return replace(settled, latency_ms=(self._clock.monotonic_s() - started) * 1000)
 
 
-async def open_ledger(store: CallStore, clock: Clock, *, strict: bool = False) -> RunLedger:
+async def open_ledger(store: CallStore, clock: Clock, *, strict: bool = False, lease: Lease | None = None) -> RunLedger:
     """The ledger of a run with its record loaded. Errors: RunFenced, StorageUnavailable."""
-    return RunLedger(store, clock, await store.load(), strict=strict)
+    return RunLedger(store, clock, await store.load(), strict=strict, lease=lease)
 
 
 def call_key(kind: str, request: Mapping[str, Json]) -> tuple[str, str]:

@@ -75,6 +75,21 @@ class Statements:
         return delete(table).where(table.c.scope == self.scope_value)
 
 
+class AcrossScopes:
+    """Makers of statements over the rows of all scopes: for the operator's view of the queue alone (`storage.queue`).
+
+    A test holds that no other module uses them.
+    """
+
+    def select(self, table: Table, *columns: ColumnElement[Any] | Column[Any]) -> Select[Any]:
+        """A SELECT of these columns of every scope's rows."""
+        return select(*columns).select_from(table)
+
+    def update(self, table: Table) -> Update:
+        """An UPDATE of every scope's rows."""
+        return update(table)
+
+
 PREPARED = Statements()
 """For statements made once and run many times: their scope is filled in by the transaction."""
 
@@ -115,6 +130,15 @@ class Transaction(Statements):
     def first(self, statement: Select[Any] | Update | Delete, **values: object) -> Row[Any] | None:
         """The first row, or None."""
         return self._connection.execute(statement, {"in_scope": self.scope, **values}).first()
+
+    def one_at_a_time(self, what: str) -> None:
+        """Wait until no other transaction of the scope is between here and its end with the same `what`.
+
+        SQLite has one writer anyway.
+        """
+        if self._connection.dialect.name == "postgresql":
+            key = func.hashtextextended(f"{what}/{self.scope}", 0)
+            self._connection.execute(select(func.pg_advisory_xact_lock(key)))
 
     def now_s(self) -> float:
         """The time that leases go by: the database's own where workers on several machines share it."""

@@ -204,7 +204,17 @@ def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
             usage=Usage(**spent, cost_usd=cost_usd),
             epoch=row["epoch"],
             reason=row["reason"],
+            project=row["project"],
+            priority=row["priority"],
+            **_newer(row),
         )
+
+
+def _newer(row: Any) -> dict[str, Any]:
+    """Columns that a home of an older release does not have."""
+    if "deaths" not in row.keys():  # noqa: SIM118  # `in row` looks at the values
+        return {}
+    return {"for_workers": bool(row["for_workers"]), "deaths": row["deaths"], "request_id": row["request_id"]}
 
 
 def _event(row: Any) -> Event:  # a sqlite3.Row of `events`

@@ -119,6 +119,10 @@ class SqlCallStore:
         """Exchange the estimate for what was used and note the outcome. Errors: RunFenced."""
         await self._database.write(self._scope, lambda tx: self._settle(tx, call, settled))
 
+    async def confirm(self) -> None:
+        """Return when the run is still owned at this epoch. Errors: RunFenced."""
+        await self._database.read(self._scope, self._confirm)
+
     async def spent(self) -> Usage:
         """What the run has settled so far."""
         return await self._database.read(self._scope, self._spent)
@@ -126,6 +130,13 @@ class SqlCallStore:
     async def forget_errors(self) -> int:
         """Have a resumed run make again the calls that ended in a final error; how many there are."""
         return await self._database.write(self._scope, self._forget_errors)
+
+    def _confirm(self, tx: Transaction) -> None:
+        if tx.first(_RUN, in_run=self._run_id, at_epoch=self._epoch) is None:
+            raise self._fenced()
+
+    def _fenced(self) -> RunFenced:
+        return RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")
 
     def _load(self, tx: Transaction) -> Mapping[str, str]:
         self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
@@ -220,7 +231,7 @@ class SqlCallStore:
             return
         row = tx.first(_RUN, **mine)
         if row is None:
-            raise RunFenced(f"run {self._run_id} is no longer ours: another worker took it, or it has ended")
+            raise self._fenced()
         raise _over(row, amounts)
 
     def _spent(self, tx: Transaction) -> Usage:

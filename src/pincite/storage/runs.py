@@ -1,16 +1,15 @@
 """Runs and their reports in the database: who owns a run, until when, and what came of it."""
 
 import json
-import zlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import and_, or_
 
 from pincite.domain.budget import Budget
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import Conflict, Locked, PinciteError, RunFenced, RunNotFound, StorageUnavailable
+from pincite.domain.errors import Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
@@ -19,21 +18,10 @@ from pincite.runtime.worker import is_gone
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction
 from pincite.storage.events import read_events
-from pincite.storage.schema import (
-    DIMENSIONS,
-    calls,
-    citations,
-    claims,
-    evidence,
-    nano_usd,
-    provider_attempts,
-    reports,
-    runs,
-    usage_of,
-    usd,
-)
+from pincite.storage.reports import get_report, put_report
+from pincite.storage.schema import DIMENSIONS, calls, nano_usd, provider_attempts, runs, usage_of, usd
 
-ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
 class SqlRunStore:
@@ -53,9 +41,11 @@ class SqlRunStore:
         """The run. Errors: RunNotFound."""
         return await self._database.read(self._scope, lambda tx: _record(_row(tx, run_id)))
 
-    async def list(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
-        """The newest runs first; with `before` (time and id of a run) those that come after it in that order."""
-        return await self._database.read(self._scope, lambda tx: _newest(tx, limit, before))
+    async def list(
+        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+    ) -> Sequence[RunRecord]:
+        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
+        return await self._database.read(self._scope, lambda tx: _newest(tx, limit, before, project))
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher, until `lease_s` from now. A finished run is opened again.
@@ -65,6 +55,14 @@ class SqlRunStore:
         Errors: RunNotFound, Locked (a live worker has it).
         """
         return await self._database.write(self._scope, lambda tx: self._take(tx, run_id, worker, lease_s))
+
+    async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
+        """As `take`, for a worker that was offered the run; None when there is nothing to do.
+
+        It has ended or is gone, a live worker has it, or the scope has `at_most` runs in work already. An owner that
+        died is counted in `deaths`; what somebody asked to cancel before its owner died is cancelled.
+        """
+        return await self._database.write(self._scope, lambda tx: self._claim(tx, run_id, worker, lease_s, at_most))
 
     async def renew(self, run_id: str, epoch: int, lease_s: float) -> bool:
         """Keep owning the run; whether somebody asked to cancel it. Errors: RunFenced."""
@@ -87,13 +85,24 @@ class SqlRunStore:
             ),
         )
 
+    async def hand_back(self, run_id: str, epoch: int) -> None:
+        """Let another worker go on with the run, at once. Errors: RunFenced."""
+        back: dict[str, object] = {
+            "status": RunStatus.QUEUED,
+            "for_workers": True,
+            "offered_at_s": 0.0,
+            "lease_until_s": 0.0,
+            "worker": "",
+        }
+        await self._database.write(self._scope, lambda tx: self._own(tx, run_id, epoch, **back))
+
     async def put_report(self, report: Report) -> None:
         """Store a version of the run's report with its claims and citations; the same version replaces itself."""
-        await self._database.write(self._scope, lambda tx: _put_report(tx, report))
+        await self._database.write(self._scope, lambda tx: put_report(tx, report))
 
     async def get_report(self, run_id: str, version: int | None = None) -> Report | None:
         """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
-        return await self._database.read(self._scope, lambda tx: _get_report(tx, run_id, version))
+        return await self._database.read(self._scope, lambda tx: get_report(tx, run_id, version))
 
     async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
         """The events of the run numbered above `after`, in order."""
@@ -114,26 +123,47 @@ class SqlRunStore:
         row = _row(tx, run_id)
         now_s = tx.now_s()
         self._free_or_locked(row, now_s)
+        taken = self._own_anew(tx, row, worker, now_s + lease_s, deaths=0)
+        if taken is None:
+            raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
+        return taken
+
+    def _claim(self, tx: Transaction, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
+        tx.one_at_a_time("claim")  # two workers must not both take the last place of the scope
+        row = tx.first(tx.select(runs).where(runs.c.run_id == run_id))
+        now_s = tx.now_s()
+        if row is None or row.status not in ACTIVE or _is_live(row, now_s):
+            return None
+        died = row.status == RunStatus.RUNNING
+        if died and row.cancel_requested:
+            self._cancel(tx, run_id)
+            return None
+        owned = tx.run(tx.select(runs).where(runs.c.status == RunStatus.RUNNING, runs.c.lease_until_s > now_s))
+        if sum(_is_live(other, now_s) for other in owned) >= at_most:
+            tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(offered_at_s=0.0))
+            return None
+        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths + died)
+
+    def _own_anew(self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int) -> RunRecord | None:
         taken = tx.first(
             tx.update(runs)
-            .where(runs.c.run_id == run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
+            .where(runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
             .values(
                 status=RunStatus.RUNNING,
                 reason="",
                 epoch=row.epoch + 1,
+                deaths=deaths,
                 worker=worker,
-                lease_until_s=now_s + lease_s,
+                lease_until_s=until_s,
                 cancel_requested=False,
                 updated_at=self._clock.now(),
             )
             .returning(runs)
         )
-        if taken is None:
-            raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
-        return _record(taken)
+        return None if taken is None else _record(taken)
 
     def _free_or_locked(self, row: Any, now_s: float) -> None:  # a row of `runs`
-        if row.status == RunStatus.RUNNING and row.lease_until_s > now_s and not is_gone(row.worker):
+        if _is_live(row, now_s):
             raise Locked(
                 f"run {row.run_id} is being worked on by {row.worker}",
                 reason="run_owned",
@@ -156,7 +186,7 @@ class SqlRunStore:
         row = _row(tx, run_id)
         if row.status not in ACTIVE:
             return RunStatus(row.status)
-        owned = row.status == RunStatus.RUNNING and row.lease_until_s > tx.now_s() and not is_gone(row.worker)
+        owned = _is_live(row, tx.now_s())
         values: dict[str, object] = {"cancel_requested": True}
         if not owned:
             values = {"status": RunStatus.CANCELLED, "lease_until_s": 0.0, "worker": "", "epoch": row.epoch + 1}
@@ -180,9 +210,18 @@ def _create(tx: Transaction, record: RunRecord) -> bool:
         created_at=record.created_at,
         updated_at=record.updated_at,
         epoch=record.epoch,
+        project=record.project,
+        priority=record.priority,
+        for_workers=record.for_workers,
+        request_id=record.request_id,
         cancel_requested=False,
         **_caps(record.budget),
     )
+
+
+def _is_live(row: Any, now_s: float) -> bool:  # a row of `runs`
+    """Whether a worker that may still be alive works on the run."""
+    return bool(row.status == RunStatus.RUNNING and row.lease_until_s > now_s and not is_gone(row.worker))
 
 
 def _caps(budget: Budget) -> dict[str, int | None]:
@@ -200,8 +239,12 @@ def _row(tx: Transaction, run_id: str) -> Any:  # a row of `runs`
     return row
 
 
-def _newest(tx: Transaction, limit: int, before: tuple[datetime, str] | None) -> Sequence[RunRecord]:
+def _newest(
+    tx: Transaction, limit: int, before: tuple[datetime, str] | None, project: str | None
+) -> Sequence[RunRecord]:
     query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
+    if project is not None:
+        query = query.where(runs.c.project == project)
     if before is not None:
         at, run_id = before
         same_moment = and_(runs.c.created_at == at, runs.c.run_id < run_id)
@@ -247,86 +290,9 @@ def _record(row: Any) -> RunRecord:  # a row of `runs`
         usage=usage_of("spent", row),
         epoch=row.epoch,
         reason=row.reason,
+        project=row.project,
+        priority=row.priority,
+        for_workers=row.for_workers,
+        deaths=row.deaths,
+        request_id=row.request_id,
     )
-
-
-def _put_report(tx: Transaction, report: Report) -> None:
-    removal.delete_report(tx, report.run_id, report.version)
-    tx.insert(
-        reports,
-        run_id=report.run_id,
-        version=report.version,
-        report_id=report.report_id,
-        status=report.status,
-        title=report.title,
-        created_at=report.created_at,
-        content=zlib.compress(json.dumps(to_json(report), ensure_ascii=False).encode()),
-    )
-    place = {"run_id": report.run_id, "report_version": report.version}
-    tx.insert_many(
-        claims,
-        [
-            {
-                **place,
-                "claim_id": claim.id,
-                "text": claim.text,
-                "type": claim.type,
-                "confidence": claim.confidence,
-                "verdict": claim.verdict,
-                "independent_sources": claim.independent_sources,
-            }
-            for claim in report.claims
-        ],
-    )
-    tx.insert_many(
-        evidence,
-        [
-            {
-                **place,
-                "claim_id": claim.id,
-                "n": n,
-                "document_id": item.document_id,
-                "snapshot_id": item.snapshot_id,
-                "url": item.url,
-                "start_offset": item.start,
-                "end_offset": item.end,
-                "quote": item.quote,
-                "relation": item.relation,
-                "reference_n": item.reference_n,
-            }
-            for claim in report.claims
-            for n, item in enumerate(claim.evidence, 1)
-        ],
-    )
-    tx.insert_many(
-        citations,
-        [
-            {
-                **place,
-                "n": entry.n,
-                "url": entry.url,
-                "title": entry.title,
-                "snapshot_id": entry.snapshot_id,
-                "accessed_at": entry.accessed_at,
-                "published_at": entry.published_at,
-                "excerpt": entry.excerpt,
-            }
-            for entry in report.references
-        ],
-    )
-
-
-def _get_report(tx: Transaction, run_id: str, version: int | None) -> Report | None:
-    query = tx.select(reports, reports.c.content).where(reports.c.run_id == run_id)
-    if version is not None:
-        query = query.where(reports.c.version == version)
-    row = tx.first(query.order_by(reports.c.version.desc()).limit(1))
-    return None if row is None else report_of(row.content)
-
-
-def report_of(content: bytes) -> Report:
-    """The report in a row of `reports`. Errors: StorageUnavailable (it is damaged)."""
-    try:
-        return from_json(Report, json.loads(zlib.decompress(content)))
-    except (zlib.error, ValueError, PinciteError) as error:
-        raise StorageUnavailable(f"the stored report can't be read: {error}", reason="corrupt") from error

@@ -141,6 +141,11 @@ runs = Table(
     *_usage_columns("cap", nullable=True),
     *_usage_columns("spent"),
     *_usage_columns("reserved"),
+    Column("for_workers", Boolean, nullable=False, server_default="FALSE"),
+    Column("deaths", Integer, nullable=False, server_default="0"),
+    Column("offered_at_s", Double, nullable=False, server_default="0"),
+    _text("request_id"),
+    Index("ix_runs_project", "scope", "project", "created_at"),
     Index("ix_runs_scope_created", "scope", "created_at"),
     Index("ix_runs_status_lease", "status", "lease_until_s"),
 )
@@ -357,4 +362,21 @@ cache_leases = Table(
     _key("namespace"),
     _key("entry_key"),
     Column("until_s", Double, nullable=False),
+)
+
+tool_log = Table(
+    "tool_log",
+    metadata,
+    _scope(),
+    _key("entry_id"),
+    Column("at", Moment, nullable=False),
+    _text("surface", None),
+    _text("tool", None),
+    Column("request", JsonText, nullable=False),
+    _text("outcome", None),
+    Column("latency_ms", Double, nullable=False),
+    Column("cost_nanousd", BigInteger, nullable=False),
+    _text("run_id"),
+    _text("request_id"),
+    Index("ix_tool_log_at", "scope", "at"),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pincite.ports import Breaker, Clock, RunRecord
+from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate
 from pincite.runtime.shared_limiter import SharedLimiter
@@ -18,6 +19,7 @@ from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
+from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.shared_cache import SqlCache
 from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
@@ -49,9 +51,9 @@ class ScopedStorage:
         """The calls of a run that was taken at `record.epoch`."""
         return SqlCallStore(self._database, self._scope, record.run_id, record.epoch, self._clock)
 
-    async def ledger(self, record: RunRecord) -> RunLedger:
+    async def ledger(self, record: RunRecord, lease: Lease | None = None) -> RunLedger:
         """The ledger of a run that was taken. Errors: RunFenced."""
-        return await open_ledger(self.calls(record), self._clock)
+        return await open_ledger(self.calls(record), self._clock, lease=lease)
 
     async def replay(self, run_id: str) -> RunLedger:
         """A ledger that answers from the record of a run alone and writes nothing."""
@@ -132,11 +134,12 @@ class Storage:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.database = database
-        self._clock = clock
+        self.clock = clock
+        self.queue = SqlRunQueue(database)
 
     def scope(self, name: str) -> ScopedStorage:
         """What belongs to `name` (a user, or `public`)."""
-        return ScopedStorage(self.database, name, self._clock)
+        return ScopedStorage(self.database, name, self.clock)
 
 
 @asynccontextmanager

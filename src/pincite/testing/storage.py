@@ -66,9 +66,11 @@ class MemoryRunStore:
         """The run. Errors: RunNotFound."""
         return self._run(run_id).record
 
-    async def list(self, limit: int = 50, *, before: tuple[datetime, str] | None = None) -> Sequence[RunRecord]:
-        """The newest runs first, or those after `before` in that order."""
-        records = [run.record for run in self._runs.values()]
+    async def list(
+        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+    ) -> Sequence[RunRecord]:
+        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
+        records = [run.record for run in self._runs.values() if project in {None, run.record.project}]
         asked = [r for r in records if before is None or (r.created_at, r.run_id) < before]
         return tuple(sorted(asked, key=lambda r: (r.created_at, r.run_id), reverse=True)[:limit])
 
@@ -77,9 +79,30 @@ class MemoryRunStore:
         run = self._run(run_id)
         if self._is_owned(run):
             raise Locked(f"run {run_id} is being worked on by {run.worker}", reason="run_owned")
+        return self._own_anew(run, worker, lease_s, deaths=0)
+
+    async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
+        """As `take`, for a worker; None when there is nothing to do."""
+        run = self._runs.get(run_id)
+        if run is None or run.record.status not in (RunStatus.QUEUED, RunStatus.RUNNING) or self._is_owned(run):
+            return None
+        died = run.record.status is RunStatus.RUNNING
+        if died and run.cancel_requested:
+            await self.cancel(run_id)
+            return None
+        if sum(self._is_owned(other) for other in self._runs.values()) >= at_most:
+            return None
+        return self._own_anew(run, worker, lease_s, deaths=run.record.deaths + died)
+
+    def _own_anew(self, run: _Run, worker: str, lease_s: float, *, deaths: int) -> RunRecord:
         run.lease_until, run.worker, run.cancel_requested = self._now_s() + lease_s, worker, False
         run.record = replace(
-            run.record, status=RunStatus.RUNNING, reason="", epoch=run.record.epoch + 1, updated_at=self._clock.now()
+            run.record,
+            status=RunStatus.RUNNING,
+            reason="",
+            epoch=run.record.epoch + 1,
+            deaths=deaths,
+            updated_at=self._clock.now(),
         )
         return run.record
 
@@ -104,6 +127,12 @@ class MemoryRunStore:
         run = _owned(self._runs.get(run_id), epoch)
         run.lease_until, run.worker = 0.0, ""
         run.record = replace(run.record, status=status, reason=reason, updated_at=self._clock.now())
+
+    async def hand_back(self, run_id: str, epoch: int) -> None:
+        """Let another worker go on with the run. Errors: RunFenced."""
+        run = _owned(self._runs.get(run_id), epoch)
+        run.lease_until, run.worker = 0.0, ""
+        run.record = replace(run.record, status=RunStatus.QUEUED, for_workers=True)
 
     async def put_report(self, report: Report) -> None:
         """Store a version of the run's report."""
@@ -188,6 +217,10 @@ class MemoryCallStore:
             raise RunFenced("the reservation is gone")
         self._count(call, settled.usage)
         run.calls[call.key] = (call, settled)
+
+    async def confirm(self) -> None:
+        """Return when the run is still owned. Errors: RunFenced."""
+        _owned(self._run, self._epoch)
 
     async def spent(self) -> Usage:
         """What the run has settled so far."""

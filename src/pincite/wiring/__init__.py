@@ -7,14 +7,17 @@
 from pincite.wiring.checking import bundle_of_run, check_stored_report
 from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
 from pincite.wiring.run_settings import frozen_settings, thawed_settings
+from pincite.wiring.shared import Shared, open_shared
 
 __all__ = [
     "CacheCleared",
     "CacheStats",
     "Parts",
+    "Shared",
     "bundle_of_run",
     "check_stored_report",
     "frozen_settings",
     "open_parts",
+    "open_shared",
     "thawed_settings",
 ]

@@ -1,7 +1,7 @@
 """What an engine works with: stores, front doors, roles. Services are built on first use and closed with the engine."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from pincite.domain.library import IndexReport
 from pincite.domain.page import Kept, Snapshot
 from pincite.domain.plan import Task
 from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search, SnapshotStore
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.runtime.lease import Lease
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetch_door import build_fetch, retention, url_policy
@@ -30,15 +30,16 @@ from pincite.wiring.search_door import (
     common_in_home,
     within_budget,
 )
+from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import Sources, remember_library, resolve_libraries, resolve_sources
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
     from pincite.domain.report import Report
-    from pincite.fetch.worker import ExtractorPool
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
+    from pincite.research.state import Limits
     from pincite.search.service import SearchService
     from pincite.search.spending import Purse
     from pincite.storage.cache import SqliteCache
@@ -68,14 +69,15 @@ class Parts:
 
     Args:
         settings: of this engine.
-        clock: the time.
+        shared: the database and what else all engines of the process use.
         stores: keeps what the services write to; closes after them.
         kept: keeps the services.
     """
 
-    def __init__(self, settings: Settings, clock: SystemClock, stores: KeptOpen, kept: KeptOpen) -> None:
+    def __init__(self, settings: Settings, shared: Shared, stores: KeptOpen, kept: KeptOpen) -> None:
         self.settings = settings
-        self.clock = clock
+        self.clock = shared.clock
+        self._shared = shared
         self._stores = stores
         self._kept = kept
         self._opened_storage: ScopedStorage | None = None
@@ -86,7 +88,6 @@ class Parts:
         self._searches: dict[Sources, SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._purse: Purse | None = None
-        self._readers: ExtractorPool | None = None
         self._building = anyio.Lock()
         self._opening = anyio.Lock()
 
@@ -108,12 +109,7 @@ class Parts:
         """The database, opened when it is first needed: a search of what is cached never loads its library."""
         async with self._opening:
             if self._opened_storage is None:
-                from pincite.storage.service import open_storage
-
-                settings = self.settings
-                place = settings.home if settings.database_url is None else settings.database_url.get_secret_value()
-                storage = await self._stores.open(open_storage(place, self.clock))
-                self._opened_storage = storage.scope(settings.scope)
+                self._opened_storage = (await self._shared.storage()).scope(self.settings.scope)
             return self._opened_storage
 
     async def _common_storage(self) -> "ScopedStorage | None":
@@ -187,7 +183,14 @@ class Parts:
         return await recheck(report, await self.fetch(), MechanicalChecker())
 
     async def research(
-        self, record: RunRecord, task: Task, settings: Settings, events: EventSink, *, from_record: bool = False
+        self,
+        record: RunRecord,
+        task: Task,
+        settings: Settings,
+        events: EventSink,
+        *,
+        from_record: bool = False,
+        lease: Lease | None = None,
     ) -> "ResearchService":
         """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
         from pincite.research.extractive.analyst import ExtractiveAnalyst
@@ -198,7 +201,6 @@ class Parts:
         from pincite.research.reader import PageReader
         from pincite.research.searcher import QuerySearcher
         from pincite.research.service import ResearchService, Roles
-        from pincite.research.state import Limits
         from pincite.research.survey import LibrarySurvey
         from pincite.verification.checker import MechanicalChecker
 
@@ -215,20 +217,9 @@ class Parts:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
             found, fetch = await self._search(sources), await self._fetch(sources.libraries)
             known = () if task.urls else self._vocabularies(sources)
-            ledger = await storage.ledger(record)
+            ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget)
-        limits = Limits(
-            budget=record.budget,
-            results_per_query=settings.results_per_query,
-            pages_per_round=settings.pages_per_round,
-            per_domain_cap=settings.per_domain_cap,
-            queries_per_round=settings.queries_per_round,
-            follow_ups_per_sub_question=settings.follow_ups_per_sub_question,
-            keep_undated=settings.keep_undated,
-            independent_share=settings.independent_share,
-            max_domain_share=settings.max_domain_share,
-            fetch_deadline_s=settings.fetch_deadline_s,
-        )
+        limits = _limits(record, settings)
         shelf = Shelf()
         return ResearchService(
             Roles(
@@ -276,6 +267,10 @@ class Parts:
         rules = retention(self.settings)
         if rules.of(snapshot) is not Kept.FULL:
             await (await self._storage()).settle_page(snapshot.snapshot_id, rules)
+
+    async def offer_runs(self) -> int:
+        """Have workers look at the runs of this scope that wait. Errors: ExtraNotInstalled, StorageUnavailable."""
+        return await self._shared.offer_runs(self.settings.scope)
 
     async def cache_stats(self) -> CacheStats:
         """What is kept for a while."""
@@ -341,16 +336,6 @@ class Parts:
             self._refreshed.add(path)
         return self._libraries[path]
 
-    def _reading_pool(self) -> "ExtractorPool":
-        """Pages from outside are read in processes that can be killed; the operator's own folders are not."""
-        if self._readers is None:
-            from pincite.fetch.extractors import BytesExtractor
-            from pincite.fetch.worker import ExtractorPool
-
-            self._readers = ExtractorPool(revision=BytesExtractor.revision)
-            self._kept.on_close(self._readers.close)
-        return self._readers
-
     async def _search(self, sources: Sources) -> "SearchService | None":
         async with self._building:
             if sources not in self._searches:
@@ -376,18 +361,38 @@ class Parts:
                     self._kept,
                     libraries=[await self._ready_library(path) for path in libraries],
                     storage=await self._storage(),
-                    extractor=self._reading_pool(),
+                    extractor=self._shared.readers,
                     library_extractor=BytesExtractor(),
                     cache=await self._cache(),
                 )
             return self._fetches[libraries]
 
 
+def _limits(record: RunRecord, settings: Settings) -> "Limits":
+    from pincite.research.state import Limits
+
+    return Limits(
+        budget=record.budget,
+        results_per_query=settings.results_per_query,
+        pages_per_round=settings.pages_per_round,
+        per_domain_cap=settings.per_domain_cap,
+        queries_per_round=settings.queries_per_round,
+        follow_ups_per_sub_question=settings.follow_ups_per_sub_question,
+        keep_undated=settings.keep_undated,
+        independent_share=settings.independent_share,
+        max_domain_share=settings.max_domain_share,
+        fetch_deadline_s=settings.fetch_deadline_s,
+    )
+
+
 @asynccontextmanager
-async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
-    """The parts of an engine; all that was opened is closed at the end, stores last.
+async def open_parts(settings: Settings, shared: Shared | None = None) -> AsyncIterator[Parts]:
+    """The parts of an engine; all that was opened is closed at the end, stores last. A `shared` given stays open.
 
     Errors: those of the stores and services come when they are first used.
     """
-    async with keep_open() as stores, keep_open() as kept:
-        yield Parts(settings, SystemClock(), stores, kept)
+    async with AsyncExitStack() as stack:
+        base = await stack.enter_async_context(open_shared(settings)) if shared is None else shared
+        stores = await stack.enter_async_context(keep_open())
+        kept = await stack.enter_async_context(keep_open())
+        yield Parts(settings, base, stores, kept)

@@ -25,3 +25,9 @@ def test_no_other_module_makes_statements() -> None:
 
 def _uses_sqlalchemy(path: Path) -> bool:
     return "sqlalchemy" in path.read_text(encoding="utf-8")
+
+
+def test_only_the_queue_looks_across_scopes() -> None:
+    root = Path(pincite.storage.__file__).parent
+    users = {path.name for path in root.rglob("*.py") if "AcrossScopes" in path.read_text(encoding="utf-8")}
+    assert users == {"database.py", "queue.py"}

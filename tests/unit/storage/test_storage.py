@@ -120,7 +120,7 @@ async def researched(
 async def test_the_migrations_make_the_schema_of_the_code(alice: ScopedStorage, tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///{tmp_path}/pincite.sqlite")
     found = inspect(engine)
-    assert set(found.get_table_names()) == set(metadata.tables)
+    assert set(found.get_table_names()) == set(metadata.tables) | {"alembic_version"}
     for name, table in metadata.tables.items():
         columns = {column["name"]: column for column in found.get_columns(name)}
         assert list(columns) == [column.name for column in table.columns]
@@ -249,9 +249,8 @@ async def test_an_interrupted_migration_leaves_the_old_schema(
     tmp_path: Path, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = migrations.known()
-    monkeypatch.setattr(
-        migrations, "known", lambda: (*good, (900, "broken", "CREATE TABLE half (a TEXT);\nNONSENSE;\n"))
-    )
+    broken = (*good[:-1], (*good[-1][:2], "CREATE TABLE half (a TEXT);\nNONSENSE;\n"))
+    monkeypatch.setattr(migrations, "known", lambda: broken)
     with pytest.raises(SchemaMismatch):
         async with open_storage(tmp_path, clock):
             pass
@@ -261,6 +260,41 @@ async def test_an_interrupted_migration_leaves_the_old_schema(
     raw.close()
     async with open_storage(tmp_path, clock) as storage:
         assert await storage.scope("alice").runs.list() == ()
+
+
+def before_alembic(home: Path, versions: int) -> None:
+    """A home as a release from before Alembic left it."""
+    home.mkdir(exist_ok=True)
+    with sqlite3.connect(home / "pincite.sqlite") as raw:
+        for number, name, script in migrations.known()[:versions]:
+            for statement in migrations.statements(script, "sqlite"):
+                raw.execute(statement)
+            raw.execute("INSERT INTO schema_versions VALUES ('public', ?, ?, '2026')", (number, name))
+        raw.execute(
+            "INSERT INTO runs (scope, run_id, question, status, inputs, budget, created_at, updated_at,"
+            " cancel_requested) VALUES ('alice', 'run_old', 'Why?', 'completed', '{}', '{}',"
+            " '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z', 0)"
+        )
+    raw.close()
+
+
+@pytest.mark.parametrize("versions", [1, 2])
+async def test_alembic_takes_over_what_older_releases_made(tmp_path: Path, clock: FrozenClock, versions: int) -> None:
+    before_alembic(tmp_path, versions)
+    async with open_storage(tmp_path, clock) as storage:
+        assert [run.run_id for run in await storage.scope("alice").runs.list()] == ["run_old"]
+    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+        found = raw.execute("SELECT version FROM schema_versions ORDER BY version").fetchall()
+        assert found == [(number,) for number, _, _ in migrations.known()]
+        newest = f"{migrations.newest():04d}"
+        assert raw.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest,)]
+    raw.close()
+
+
+def test_every_migration_has_its_revision() -> None:
+    folder = Path(migrations.__file__).parent / "versions"
+    revisions = sorted(path.stem[1:] for path in folder.glob("r*.py"))
+    assert revisions == [f"{number:04d}_{name}" for number, name, _ in migrations.known()]
 
 
 @pytest.mark.parametrize("url", ["mysql://h/db", "://", "sqlite://", "sqlite:///:memory:", "nonsense://x"])

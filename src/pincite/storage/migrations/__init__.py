@@ -1,11 +1,14 @@
-"""Numbered changes of the schema, each a file of SQL that is frozen once released.
+"""Numbered changes of the schema, applied by Alembic in one transaction; each is frozen once released.
 
-A file is named `NNNN_what.sql`; statements end with `;` at the end of a line; `{bytes}` stands for the type of raw
-bytes. All missing ones are applied in one transaction, so that an interrupted upgrade leaves the old schema.
+A change is a revision under `versions` and its SQL beside it (`NNNN_what.sql`): statements end with `;` at the end of
+a line, `{bytes}` stands for the type of raw bytes. Every change also leaves a row in `schema_versions`: releases from
+before Alembic read their schema there, and a look at it tells without Alembic that nothing is to be done.
 """
 
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 
@@ -45,18 +48,26 @@ def migrate(connection: Connection, clock: Clock) -> int:
         raise SchemaMismatch(
             f"the database has schema {before}, this Pincite knows schemas up to {newest()}",
             reason="newer_schema",
+            hint="Install a Pincite as new as the one that made it, or use another home or database.",
             context={"schema": before, "known": newest()},
         )
-    for number, name, script in known():
-        if number <= before:
-            continue
-        for statement in statements(script, connection.dialect.name):
-            connection.exec_driver_sql(statement)
-        connection.execute(
-            text("INSERT INTO schema_versions (scope, version, name, applied_at) VALUES ('public', :v, :n, :at)"),
-            {"v": number, "n": name, "at": utc_text(clock.now())},
-        )
+    if before < newest():
+        _upgrade(connection, before, utc_text(clock.now()))
     return before
+
+
+def run_script(number: int) -> None:
+    """Run the SQL of one migration; called by its revision."""
+    from alembic import op
+
+    name, script = next((name, script) for of, name, script in known() if of == number)
+    connection = op.get_bind()
+    for statement in statements(script, connection.dialect.name):
+        connection.exec_driver_sql(statement)
+    connection.execute(
+        text("INSERT INTO schema_versions (scope, version, name, applied_at) VALUES ('public', :v, :n, :at)"),
+        {"v": number, "n": name, "at": op.get_context().opts["applied_at"]},
+    )
 
 
 def statements(script: str, dialect: str) -> list[str]:
@@ -70,3 +81,22 @@ def version_of(connection: Connection) -> int:
     if not inspect(connection).has_table("schema_versions"):
         return 0
     return int(connection.execute(text("SELECT coalesce(max(version), 0) FROM schema_versions")).scalar_one())
+
+
+def _upgrade(connection: Connection, before: int, applied_at: str) -> None:
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    script = ScriptDirectory(str(Path(__file__).parent))
+    found = MigrationContext.configure(connection)
+    if before and not found.get_current_heads():  # made by a release from before Alembic: taken over as it is
+        found.stamp(script, f"{before:04d}")
+
+    def upgrade(revision: Any, _: Any) -> Any:  # what Alembic calls with the revision found
+        return script._upgrade_revs("head", revision)  # noqa: SLF001  # as alembic.command.upgrade does
+
+    with EnvironmentContext(Config(), script, fn=upgrade) as environment:
+        environment.configure(connection=connection, transactional_ddl=True, applied_at=applied_at)
+        environment.run_migrations()

@@ -13,6 +13,7 @@ from pincite.surfaces.cli import audit, bundle, cache, check, doctor, fetch, ind
 from pincite.surfaces.cli.mcp import mcp
 from pincite.surfaces.cli.run import print_json
 from pincite.surfaces.cli.serve import keys_app, serve
+from pincite.surfaces.cli.worker import worker
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.command("audit")(audit.audit)
 app.command("recheck")(recheck.recheck)
 app.add_typer(runs.app, name="runs")
 app.command("serve")(serve)
+app.command("worker")(worker)
 app.command("mcp")(mcp)
 app.add_typer(keys_app, name="keys")
 app.add_typer(cache.app, name="cache")

@@ -11,6 +11,7 @@ EXTRAS = {
     "office": ("mammoth", "Word, PowerPoint and Excel files"),
     "browser": ("playwright", "pages that need JavaScript"),
     "postgres": ("psycopg", "PostgreSQL"),
+    "worker": ("procrastinate", "workers on PostgreSQL"),
     "docx": ("docx", "reports as Word files"),
     "pdf": ("weasyprint", "reports as PDF"),
     "server": ("fastapi", "HTTP API"),

@@ -1,20 +1,33 @@
 """`pincite research`: question in, report out, progress on stderr."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.bundle import write_bundle
-from pincite.surfaces.cli.run import format_of, guarded, note, print_bytes, run_async, write_file
+from pincite.surfaces.cli.run import (
+    format_of,
+    guarded,
+    note,
+    print_bytes,
+    print_json,
+    print_text,
+    run_async,
+    write_file,
+)
 from pincite.surfaces.outcomes import EXIT_CODES
 
 if TYPE_CHECKING:
     from pincite.domain.report import Report
 
 BUNDLE = "wacz"
+INTERACTIVE = 10
+"""Somebody waits for a queued run: before every batch."""
 
 Answer: TypeAlias = "tuple[Report, bytes]"
 """A report, and the bytes to print."""
@@ -44,13 +57,15 @@ def research(
     bundle: Annotated[
         Path | None, typer.Option(help="Also write report and pages as one file that checks itself (WACZ).")
     ] = None,
+    queue: Annotated[bool, typer.Option("--queue", help="Leave it to `pincite worker`; print the run's id.")] = False,
+    project: Annotated[str, typer.Option(help="File the run under this project.")] = "",
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Answer a question with a report in which every sentence leads to its passage."""
-    overrides = {
+    overrides: dict[str, object] = {
         "profile": profile,
         "source": options.joined(source),
         "per_domain_cap": per_domain_cap,
@@ -69,13 +84,7 @@ def research(
     bundles = [path for path in output or [] if format_of(path) == BUNDLE] + ([bundle] if bundle else [])
     started: list[str] = []
 
-    async def job() -> Answer:
-        import sys
-
-        from pincite.engine import Engine
-        from pincite.surfaces.cli.progress import live_progress
-
-        text = sys.stdin.read() if question == "-" else question
+    async def job() -> "Answer | str":
         constraints = options.constraints(
             include=include_domain,
             prefer=prefer_domain,
@@ -85,21 +94,61 @@ def research(
             until=until,
             language=language,
         )
-        async with Engine.from_settings(**overrides) as engine:
-            for wanted in (printed, *map(format_of, exports)):
-                engine.vet_format(wanted)
-            with live_progress() as show:
-                run_id = await engine.start(text, urls=tuple(url or ()), constraints=constraints)
-                started.append(run_id)
-                report = await engine.resume(run_id, on_event=show)
-            for path in exports:
-                write_file(path, await engine.export(report, format_of(path)))
-            return report, await engine.export(report, printed)
+        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, tuple(exports))
+        return await _ask(overrides, wish, started)
 
     answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume(started))
+    if isinstance(answer, str):
+        tell_queued(answer, as_json=as_json)
+        return
     for path in bundles:
         guarded(partial(write_bundle, answer[0].run_id, path, home), as_json=as_json)
     present(answer, hint=printed == "md" and not output and not bundle)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to find out, where to file it, and what to print and write of it."""
+
+    question: str
+    urls: tuple[str, ...]
+    constraints: Constraints
+    project: str
+    queue: bool
+    printed: str
+    exports: tuple[Path, ...]
+
+
+async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> "Answer | str":
+    """The report, or the id of the run that was left to workers; `started` gets the id of one that can be resumed."""
+    import sys
+
+    from pincite.engine import Engine, Filing
+    from pincite.surfaces.cli.progress import live_progress
+
+    text = sys.stdin.read() if wish.question == "-" else wish.question
+    filing = Filing(project=wish.project, priority=INTERACTIVE if wish.queue else 0, for_workers=wish.queue)
+    async with Engine.from_settings(**overrides) as engine:
+        for wanted in (wish.printed, *map(format_of, wish.exports)):
+            engine.vet_format(wanted)
+        with live_progress() as show:
+            run_id = await engine.start(text, urls=wish.urls, constraints=wish.constraints, filing=filing)
+            if wish.queue:
+                return run_id
+            started.append(run_id)
+            report = await engine.resume(run_id, on_event=show)
+        for path in wish.exports:
+            write_file(path, await engine.export(report, format_of(path)))
+        return report, await engine.export(report, wish.printed)
+
+
+def tell_queued(run_id: str, *, as_json: bool) -> None:
+    """Print the id of a run that was left to workers."""
+    if as_json:
+        print_json({"run_id": run_id, "status": "queued"})
+        return
+    print_text(run_id)
+    note(f"Queued. `pincite worker` executes it; see: pincite runs show {run_id}")
 
 
 def tell_how_to_resume(started: list[str]) -> None:

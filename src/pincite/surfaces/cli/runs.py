@@ -96,7 +96,7 @@ def replay(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         async with Engine.from_settings(home=home) as engine:
             stored = await engine.report(run_id)
             again = await engine.replay(stored.run_id)
-            same = replace(again, metrics=stored.metrics, version=stored.version) == stored
+            same = replace(again, metrics=stored.metrics, version=stored.version, report_id=stored.report_id) == stored
             return stored.run_id, same
 
     replayed, same = run_async(job, as_json=as_json)

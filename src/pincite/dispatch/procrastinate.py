@@ -1,0 +1,156 @@
+"""Wake-ups by Procrastinate on PostgreSQL: priorities, spreading over workers, LISTEN and NOTIFY.
+
+Its jobs are hints. What it says about a job (done, doing, failed) is not believed: a frozen worker that wakes writes
+`succeeded` over another's work (ADR 0010). So no job is retried, and what dead workers left is only cleared away.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import anyio
+
+from pincite.domain.errors import ExtraNotInstalled, StorageUnavailable
+from pincite.ports import Offer
+
+QUEUE: Final = "pincite"
+_TASK: Final = "pincite.run"
+_POOL: Final = 4
+_POLL_S: Final = 1.0
+_HEARTBEAT_S: Final = 10.0
+_SILENT_S: Final = 30.0
+_CLEAR_EVERY_S: Final = 60.0
+_LEFT_OVER_S: Final = 120.0
+_AGAIN_AFTER_S: Final = 1.0
+_SCHEMA_LOCK: Final = 7_046_252
+"""Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever)."""
+_INSTALL: Final = "Install it with: pip install 'pincite[worker]'"
+
+log = logging.getLogger(__name__)
+
+
+class ProcrastinateDispatcher:
+    """Implements `ports.Dispatcher` for all workers on one PostgreSQL. Made by `open_procrastinate`."""
+
+    def __init__(self, app: Any, *, listen: bool) -> None:  # a procrastinate.App, imported late
+        self._app = app
+        self._listen = listen
+        self._work: Callable[[Offer], Awaitable[None]] | None = None
+        self._task = app.task(name=_TASK, queue=QUEUE)(self._run)
+
+    async def enqueue(self, offer: Offer) -> None:
+        """Have a worker look at the run. Errors: StorageUnavailable."""
+        from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+
+        job = self._task.configure(queueing_lock=f"{offer.scope}/{offer.run_id}", priority=offer.priority)
+        try:
+            await job.defer_async(scope=offer.scope, run_id=offer.run_id, priority=offer.priority)
+        except AlreadyEnqueued:
+            return
+        except ConnectorException as error:
+            raise StorageUnavailable("the queue can't be reached", reason="connection_lost", retryable=True) from error
+
+    async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
+        """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done.
+
+        A worker that the database forgot (frozen for long, or the database was away) starts anew.
+        """
+        self._work = work
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._clear_left_overs, stopping)
+            while not stopping.is_set():
+                await self._serve_once(slots, stopping)
+            tasks.cancel_scope.cancel()
+
+    async def _serve_once(self, slots: int, stopping: anyio.Event) -> None:
+        from procrastinate.worker import Worker
+
+        worker: Any = Worker(
+            self._app,
+            queues=[QUEUE],
+            concurrency=slots,
+            listen_notify=self._listen,
+            delete_jobs="always",
+            install_signal_handlers=False,
+            fetch_job_polling_interval=_POLL_S,
+            update_heartbeat_interval=_HEARTBEAT_S,
+            stalled_worker_timeout=_SILENT_S,
+        )
+
+        async def stop() -> None:
+            await stopping.wait()
+            worker.stop()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop)
+            try:
+                await worker.run()
+            except Exception as error:  # the border to the queue: whatever broke there, begin anew
+                log.warning("the queue broke off and is begun anew: %s", type(error).__name__)
+                with anyio.move_on_after(_AGAIN_AFTER_S):
+                    await stopping.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _run(self, scope: str, run_id: str, priority: int = 0) -> None:
+        if self._work is not None:
+            await self._work(Offer(scope, run_id, priority))
+
+    async def _clear_left_overs(self, stopping: anyio.Event) -> None:
+        """Remove the jobs of workers that are gone; their runs are offered anew by the runs' own rows."""
+        from procrastinate.exceptions import ProcrastinateException
+        from procrastinate.jobs import Status
+
+        while not stopping.is_set():
+            await anyio.sleep(_CLEAR_EVERY_S)
+            try:
+                for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=_LEFT_OVER_S):
+                    await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
+            except ProcrastinateException as error:
+                log.warning("left-over jobs could not be cleared: %s", type(error).__name__)
+
+
+@asynccontextmanager
+async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[ProcrastinateDispatcher]:
+    """The dispatcher on this database, its tables made where they are missing; closed at the end.
+
+    Args:
+        url: `postgresql://...`
+        listen: whether workers are woken by LISTEN; off behind a transaction pooler, where they poll each second.
+
+    Errors:
+        ExtraNotInstalled. StorageUnavailable.
+    """
+    try:
+        from procrastinate import App, PsycopgConnector
+        from procrastinate.exceptions import ConnectorException
+    except ModuleNotFoundError as error:
+        raise ExtraNotInstalled("workers need Procrastinate", hint=_INSTALL) from error
+    logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it warns of every job that a stopping worker leaves
+    await _make_tables(url)
+    # No server-side prepared statements: they break behind a transaction pooler.
+    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs={"prepare_threshold": None})
+    app = App(connector=connector)
+    try:
+        await app.open_async()
+    except ConnectorException as error:
+        raise StorageUnavailable("the queue can't be reached", reason="connection_lost", retryable=True) from error
+    try:
+        yield ProcrastinateDispatcher(app, listen=listen)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await app.close_async()
+
+
+async def _make_tables(url: str) -> None:
+    import psycopg
+    from procrastinate.schema import SchemaManager
+
+    try:
+        async with await psycopg.AsyncConnection.connect(url, prepare_threshold=None) as connection:
+            await connection.execute(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})".encode())
+            found = await (await connection.execute("SELECT to_regclass('procrastinate_jobs')")).fetchone()
+            if found is None or found[0] is None:
+                await connection.execute(SchemaManager.get_schema())
+    except psycopg.Error as error:
+        raise StorageUnavailable("the queue's tables can't be made", reason="connection_lost") from error

@@ -1,0 +1,183 @@
+"""A run from its row to its report: owned by a lease, executed, its end written down whatever comes.
+
+`Engine` starts runs and hands them here; so do workers, who are offered runs and hand back what they can't finish.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+import anyio
+
+from pincite.domain.codec import from_json
+from pincite.domain.errors import PinciteError, RunCancelled, RunFenced, StateError
+from pincite.domain.events import Event, EventType, Json, RunStatus
+from pincite.domain.ids import report_id, topic_hash
+from pincite.domain.plan import Task
+from pincite.domain.report import Report, ReportStatus
+from pincite.ports import EventSink, RunRecord
+from pincite.runtime.failures import first_failure
+from pincite.runtime.lease import LEASE_S, Lease, with_lease
+from pincite.runtime.worker import this_worker
+from pincite.settings import Settings
+from pincite.urls.masking import mask_all
+from pincite.wiring import Parts, thawed_settings
+
+OnEvent = Callable[[Event], None]
+Tell = Callable[[Event], Awaitable[None]]
+
+MAX_DEATHS: Final = 3
+"""A run over which more owners than this died in a row is given up: it may be what kills them."""
+KILLS_WORKERS: Final = "kills_workers"
+DEFECT: Final = "defect"
+
+log = logging.getLogger(__name__)
+
+FINAL_STATUS: Final = {
+    ReportStatus.COMPLETE: RunStatus.COMPLETED,
+    ReportStatus.PARTIAL: RunStatus.PARTIAL,
+    ReportStatus.INSUFFICIENT_EVIDENCE: RunStatus.INSUFFICIENT_EVIDENCE,
+}
+
+
+class Execution:
+    """Executes runs with the parts of one engine."""
+
+    def __init__(self, parts: Parts, settings: Settings) -> None:
+        self._parts = parts
+        self._settings = settings
+
+    async def work_on(self, run_id: str, at_most: int, tell: Tell) -> RunStatus | None:
+        """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).
+
+        Errors: those of research.
+        """
+        lease = Lease(self._parts.clock)
+        record = await (await self._parts.runs()).claim(run_id, this_worker(), LEASE_S, at_most)
+        if record is None:
+            return None
+        if record.deaths > MAX_DEATHS:
+            return await self._give_up(record)
+        try:
+            with first_failure():
+                report = await self._execute(record, lease, tell, hand_back=True)
+        except PinciteError:
+            raise
+        except Exception:  # the border of a worker's job: a defect ends this run, not the worker
+            log.exception("run %s met a defect", run_id)
+            await self._finish(record, RunStatus.FAILED, DEFECT)
+            return RunStatus.FAILED
+        return FINAL_STATUS[report.status]
+
+    async def resume(self, run_id: str, tell: Tell) -> Report:
+        """The report of a run that is taken here. Errors: Locked, RunNotFound, and those of research."""
+        lease = Lease(self._parts.clock)
+        record = await (await self._parts.runs()).take(run_id, this_worker(), LEASE_S)
+        return await self._execute(record, lease, tell)
+
+    async def _execute(self, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool = False) -> Report:
+        parts, runs = self._parts, await self._parts.runs()
+        task = from_json(Task, record.inputs["task"])
+        settings = thawed_settings(self._settings, record.inputs.get("settings"))
+
+        async def work() -> Report:
+            sink = Told(await parts.events(record, topic_hash(task.question)), tell, lease if hand_back else None)
+            if record.epoch > 1:
+                await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
+            research = await parts.research(record, task, settings, sink, lease=lease)
+            report = next_version(await research.run(task), await runs.get_report(record.run_id))
+            await runs.put_report(report)
+            return report
+
+        try:
+            report = await with_lease(runs, record, parts.clock, work, lease=lease)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                if hand_back:
+                    await runs.hand_back(record.run_id, record.epoch)
+                else:
+                    await runs.finish(record.run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
+            raise
+        except PinciteError as error:
+            await self._fail(record, error)
+            raise
+        await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
+        await parts.settle_run(record.run_id)
+        return report
+
+    async def _give_up(self, record: RunRecord) -> RunStatus:
+        sink = await self._parts.events(record, topic_hash(record.question))
+        await sink.emit(EventType.RUN_FAILED, {"code": "INTERNAL", "reason": KILLS_WORKERS, "deaths": record.deaths})
+        await (await self._parts.runs()).finish(record.run_id, record.epoch, RunStatus.FAILED, KILLS_WORKERS)
+        return RunStatus.FAILED
+
+    async def _fail(self, record: RunRecord, error: PinciteError) -> None:
+        if isinstance(error, RunFenced):
+            return
+        status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
+        await self._finish(record, status, error.reason)
+
+    async def _finish(self, record: RunRecord, status: RunStatus, reason: str) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                await (await self._parts.runs()).finish(record.run_id, record.epoch, status, reason)
+            except StateError:
+                # The store that failed can't take its own failure down; the lease ends by itself.
+                return
+
+
+def next_version(report: Report, newest: Report | None) -> Report:
+    """The report with its version and id: one above the newest stored one, or that one's when it says the same."""
+    if newest is None:
+        return report
+    same = replace(report, report_id=newest.report_id, version=newest.version)
+    if replace(same, metrics=newest.metrics, created_at=newest.created_at) == newest:
+        return same
+    version = newest.version + 1
+    return replace(report, report_id=report_id(report.run_id, version), version=version)
+
+
+def teller(on_event: OnEvent | None) -> Tell:
+    """A plain callback, or none, as something to await."""
+
+    async def tell(event: Event) -> None:
+        if on_event is not None:
+            on_event(event)
+
+    return tell
+
+
+class Unheard:
+    """An event sink that keeps nothing."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._last = 0
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The numbered event."""
+        self._last += 1
+        return Event(self._last, type_, self._run_id, datetime.now(UTC), data)
+
+
+class Told:
+    """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
+
+    With the `lease` of a worker that stops, its run is not cancelled but handed on: then nobody says so.
+    """
+
+    def __init__(self, sink: EventSink, tell: Tell, handing_on: Lease | None = None) -> None:
+        self._sink = sink
+        self._tell = tell
+        self._handing_on = handing_on
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The stored event, told. Errors: RunFenced."""
+        lease = self._handing_on
+        if lease is not None and lease.lost is None and type_ is EventType.RUN_CANCELLED:
+            return Event(0, type_, "", datetime.now(UTC), data)
+        event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
+        await self._tell(event)
+        return event

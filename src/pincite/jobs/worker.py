@@ -1,0 +1,129 @@
+"""A worker: takes the runs that wait, of every scope, and lets go of them in good order when it is told to stop.
+
+On PostgreSQL any number of them share the work; on SQLite one process does it. Runs whose owner died are found by
+their leases, also those that nobody queued: what a killed `pincite research` left goes on here.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.events import RunStatus
+from pincite.jobs.engines import Engines, open_engines
+from pincite.ports import Offer
+from pincite.settings import Settings
+from pincite.wiring import Shared, open_shared
+
+SWEEP_S: Final = 3.0
+"""How often a worker looks for runs that wait: with the lease, a dead worker's run is taken over within 30 s."""
+LOCAL_SWEEP_S: Final = 0.5
+"""The same on SQLite, where nothing else tells of a new run."""
+
+_LOOK_S: Final = 0.5
+
+log = logging.getLogger(__name__)
+
+OnRun = Callable[[str, RunStatus | None], None]
+"""Told the id of a run that ended here and how; None for one that was handed on."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """How much a worker does at a time (`slots`), and how long it lets runs end before it hands them on."""
+
+    slots: int = 4
+    drain_s: float = 20.0
+
+
+class Worker:
+    """One worker process, or the worker inside a server. Made by `open_worker`."""
+
+    def __init__(
+        self, settings: Settings, shared: Shared, engines: Engines, limits: WorkerLimits, on_run: OnRun | None = None
+    ) -> None:
+        self._settings = settings
+        self._shared = shared
+        self._engines = engines
+        self._limits = limits
+        self._on_run = on_run
+        self._working: dict[str, anyio.CancelScope] = {}
+
+    async def run(self, stopping: anyio.Event) -> None:
+        """Work until `stopping`; then let runs end for a while, and hand on what has not ended.
+
+        Errors: ExtraNotInstalled, StorageUnavailable (at the start; later ones are waited out).
+        """
+        dispatcher = await self._shared.dispatcher()
+        self._shared.has_worker = True
+        await self._shared.offer_runs()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._sweep, stopping)
+            tasks.start_soon(self._drain, stopping)
+            await dispatcher.serve(self._work, self._limits.slots, stopping)
+            tasks.cancel_scope.cancel()
+        self._shared.has_worker = False
+        await self._offer()  # what is handed on wakes the other workers now
+
+    @property
+    def working_on(self) -> tuple[str, ...]:
+        """The runs in work here."""
+        return tuple(self._working)
+
+    async def stop_when_idle(self, stopping: anyio.Event) -> None:
+        """Set `stopping` when no run waits and none is in work, here or elsewhere."""
+        while not stopping.is_set():
+            await anyio.sleep(_LOOK_S)
+            counts = await self._shared.queue_counts()
+            if not (self._working or counts.queued or counts.running):
+                stopping.set()
+
+    async def _work(self, offer: Offer) -> None:
+        if offer.run_id in self._working:
+            return
+        status: RunStatus | None = None
+        with anyio.CancelScope() as scope:
+            self._working[offer.run_id] = scope
+            try:
+                async with self._engines.of(offer.scope) as engine:
+                    status = await engine.work_on(offer.run_id, at_most=self._settings.runs_per_scope)
+            except PinciteError as error:
+                status = RunStatus.FAILED
+                log.warning("run %s ended with %s (%s)", offer.run_id, error.code, error.reason)
+            finally:
+                self._working.pop(offer.run_id, None)
+        if self._on_run is not None and (status is not None or scope.cancelled_caught):
+            self._on_run(offer.run_id, status)
+        if status is not None:
+            await self._offer(offer.scope)
+
+    async def _sweep(self, stopping: anyio.Event) -> None:
+        while not stopping.is_set():
+            with anyio.move_on_after(SWEEP_S if self._shared.is_on_server else LOCAL_SWEEP_S):
+                await stopping.wait()
+            await self._offer()
+
+    async def _drain(self, stopping: anyio.Event) -> None:
+        await stopping.wait()
+        await anyio.sleep(self._limits.drain_s)
+        for scope in self._working.values():
+            scope.cancel()
+
+    async def _offer(self, scope: str | None = None) -> None:
+        try:
+            await self._shared.offer_runs(scope)
+        except PinciteError as error:  # the database may come back; the next turn tries again
+            log.warning("waiting runs could not be looked for: %s (%s)", error.code, error.reason)
+
+
+@asynccontextmanager
+async def open_worker(
+    settings: Settings, limits: WorkerLimits | None = None, *, on_run: OnRun | None = None
+) -> AsyncIterator[Worker]:
+    """A worker with its database and engines; closed at the end. Errors: those of `open_shared`."""
+    async with open_shared(settings) as shared, open_engines(settings, shared) as engines:
+        yield Worker(settings, shared, engines, limits or WorkerLimits(), on_run)

@@ -1,0 +1,1 @@
+"""The revisions that Alembic goes by, oldest first; each runs the SQL of its number."""

@@ -1,0 +1,91 @@
+"""The operator's view of all scopes: which runs wait for a worker, by id and state alone, never what was asked.
+
+The runs' own rows are the truth. Whatever wakes workers (a queue, a poll) is a hint that may be lost or come twice.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import and_, case, func, or_
+
+from pincite.domain.events import RunStatus
+from pincite.ports import Offer, QueueCounts
+from pincite.runtime.worker import is_gone
+from pincite.storage.database import AcrossScopes, Database, Transaction
+from pincite.storage.schema import runs
+
+OFFERED_AGAIN_S: Final = 10.0
+"""A run that was offered and not taken is offered again after this: the hint may have been lost."""
+ABANDONED_S: Final = 60.0
+"""A run that was stored but never taken by the process that wanted it is for anybody after this."""
+_ALL: Final = AcrossScopes()
+_SCOPE: Final = "public"
+"""The scope of the transaction itself; the statements here look at every scope."""
+
+
+class SqlRunQueue:
+    """Implements `ports.RunQueue`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def due(self, limit: int, *, per_scope: int, scope: str | None = None) -> Sequence[Offer]:
+        """Runs that nobody works on and somebody should, marked as offered; each again only after a while."""
+        found = await self._database.read(_SCOPE, lambda tx: _waiting(tx, limit, per_scope, scope))
+        if not found:
+            return ()
+        return await self._database.write(_SCOPE, lambda tx: _offer(tx, found), durable=False)
+
+    async def counts(self) -> QueueCounts:
+        """How much there is to do."""
+        return await self._database.read(_SCOPE, _counts)
+
+
+def _waiting(tx: Transaction, limit: int, per_scope: int, scope: str | None) -> Sequence[Any]:  # rows of `runs`
+    """Runs without a live owner within the places of their scope: live ones come first, then by priority and age."""
+    now_s = tx.now_s()
+    running = runs.c.status == RunStatus.RUNNING.value
+    live = and_(running, runs.c.lease_until_s > now_s)
+    abandoned = and_(runs.c.epoch == 0, runs.c.created_at < datetime.fromtimestamp(now_s - ABANDONED_S, UTC))
+    wanted = or_(running, and_(runs.c.status == RunStatus.QUEUED.value, or_(runs.c.for_workers, abandoned)))
+    place = func.row_number().over(
+        partition_by=runs.c.scope,
+        order_by=(case((live, 0), else_=1), runs.c.priority.desc(), runs.c.created_at, runs.c.run_id),
+    )
+    ranked = _ALL.select(runs, *runs.c, live.label("live"), place.label("place")).where(wanted)
+    if scope is not None:
+        ranked = ranked.where(runs.c.scope == scope)
+    of = ranked.subquery()
+    columns = (of.c.scope, of.c.run_id, of.c.priority, of.c.worker, of.c.live, of.c.offered_at_s)
+    query = _ALL.select(of, *columns).where(  # type: ignore[arg-type]  # a subquery stands where a table does
+        of.c.place <= per_scope, or_(of.c.live, of.c.offered_at_s <= now_s - OFFERED_AGAIN_S)
+    )
+    query = query.order_by(of.c.priority.desc(), of.c.created_at)
+    rows = [row for row in tx.run(query) if not row.live or _may_be_taken(row, now_s)]
+    return rows[:limit]
+
+
+def _may_be_taken(row: Any, now_s: float) -> bool:
+    return bool(row.offered_at_s <= now_s - OFFERED_AGAIN_S and is_gone(row.worker))
+
+
+def _offer(tx: Transaction, found: Sequence[Any]) -> tuple[Offer, ...]:
+    now_s = tx.now_s()
+    offers = []
+    for row in found:
+        this = (runs.c.scope == row.scope, runs.c.run_id == row.run_id, runs.c.offered_at_s == row.offered_at_s)
+        if tx.change(_ALL.update(runs).where(*this).values(offered_at_s=now_s)):
+            offers.append(Offer(row.scope, row.run_id, row.priority))
+    return tuple(offers)
+
+
+def _counts(tx: Transaction) -> QueueCounts:
+    query = _ALL.select(runs, runs.c.status, func.count().label("runs")).where(
+        or_(
+            runs.c.status == RunStatus.RUNNING.value,
+            and_(runs.c.status == RunStatus.QUEUED.value, runs.c.for_workers),
+        )
+    )
+    found = {row.status: int(row.runs) for row in tx.run(query.group_by(runs.c.status))}
+    return QueueCounts(found.get(RunStatus.QUEUED, 0), found.get(RunStatus.RUNNING, 0))

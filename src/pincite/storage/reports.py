@@ -1,0 +1,95 @@
+"""Versions of reports in the database, with their claims, evidence and citations as rows of their own."""
+
+import json
+import zlib
+
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import PinciteError, StorageUnavailable
+from pincite.domain.report import Report
+from pincite.storage import removal
+from pincite.storage.database import Transaction
+from pincite.storage.schema import citations, claims, evidence, reports
+
+
+def put_report(tx: Transaction, report: Report) -> None:
+    """Store this version; the same version replaces itself."""
+    removal.delete_report(tx, report.run_id, report.version)
+    tx.insert(
+        reports,
+        run_id=report.run_id,
+        version=report.version,
+        report_id=report.report_id,
+        status=report.status,
+        title=report.title,
+        created_at=report.created_at,
+        content=zlib.compress(json.dumps(to_json(report), ensure_ascii=False).encode()),
+    )
+    place = {"run_id": report.run_id, "report_version": report.version}
+    tx.insert_many(
+        claims,
+        [
+            {
+                **place,
+                "claim_id": claim.id,
+                "text": claim.text,
+                "type": claim.type,
+                "confidence": claim.confidence,
+                "verdict": claim.verdict,
+                "independent_sources": claim.independent_sources,
+            }
+            for claim in report.claims
+        ],
+    )
+    tx.insert_many(
+        evidence,
+        [
+            {
+                **place,
+                "claim_id": claim.id,
+                "n": n,
+                "document_id": item.document_id,
+                "snapshot_id": item.snapshot_id,
+                "url": item.url,
+                "start_offset": item.start,
+                "end_offset": item.end,
+                "quote": item.quote,
+                "relation": item.relation,
+                "reference_n": item.reference_n,
+            }
+            for claim in report.claims
+            for n, item in enumerate(claim.evidence, 1)
+        ],
+    )
+    tx.insert_many(
+        citations,
+        [
+            {
+                **place,
+                "n": entry.n,
+                "url": entry.url,
+                "title": entry.title,
+                "snapshot_id": entry.snapshot_id,
+                "accessed_at": entry.accessed_at,
+                "published_at": entry.published_at,
+                "excerpt": entry.excerpt,
+            }
+            for entry in report.references
+        ],
+    )
+
+
+def get_report(tx: Transaction, run_id: str, version: int | None) -> Report | None:
+    """The newest version (or this one), or None. Errors: StorageUnavailable (damaged)."""
+    query = tx.select(reports, reports.c.content).where(reports.c.run_id == run_id)
+    if version is not None:
+        query = query.where(reports.c.version == version)
+    row = tx.first(query.order_by(reports.c.version.desc()).limit(1))
+    return None if row is None else report_of(row.content)
+
+
+def report_of(content: bytes) -> Report:
+    """The report in a row of `reports`. Errors: StorageUnavailable (it is damaged)."""
+    try:
+        return from_json(Report, json.loads(zlib.decompress(content)))
+    except (zlib.error, ValueError, PinciteError) as error:
+        raise StorageUnavailable(f"the stored report can't be read: {error}", reason="corrupt") from error
