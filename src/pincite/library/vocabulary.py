@@ -1,8 +1,10 @@
 """What an index knows of the words of a question: how often they occur, names, acronyms, likely slips."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 from pincite.domain.library import Name, Survey
 from pincite.library.analysis import index_terms, is_identifier
@@ -13,6 +15,7 @@ from pincite.text.tokens import is_stop, words
 _LONGEST_NAME_WORDS = 6
 _TEXT_CHARS = 4_000
 _WORDS = 120
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def survey(connection: sqlite3.Connection, text: str) -> Survey:
@@ -20,7 +23,9 @@ def survey(connection: sqlite3.Connection, text: str) -> Survey:
     folded = fold(text[:_TEXT_CHARS]).text
     spellings = misspelt(connection, folded)
     corrected = Survey(spellings=tuple(spellings.items())).corrected(folded)
-    content = list(dict.fromkeys(word for word in words(corrected) if not is_stop(word)))[:_WORDS]
+    written = [word for word in words(corrected) if not is_stop(word)]
+    parts = [part for word in written if is_identifier(word) for part in _PART.findall(word) if not is_stop(part)]
+    content = list(dict.fromkeys([*written, *parts]))[:_WORDS]
     row = connection.execute("SELECT value FROM meta WHERE key = 'totals'").fetchone()
     names = (*names_in(connection, corrected), *_acronyms_of(connection, corrected))
     return Survey(
@@ -28,6 +33,7 @@ def survey(connection: sqlite3.Connection, text: str) -> Survey:
         frequencies=tuple((word, _frequency(connection, word)) for word in content),
         spellings=tuple(spellings.items()),
         names=tuple(dict.fromkeys(names)),
+        sites=_sites_named(connection, corrected),
     )
 
 
@@ -78,6 +84,16 @@ def _acronyms_of(connection: sqlite3.Connection, text: str) -> Iterator[Name]:
         (json.dumps(sorted(phrases)),),
     )
     yield from (Name(text, pages, expansion) for text, pages, expansion in rows.fetchall())
+
+
+def _sites_named(connection: sqlite3.Connection, text: str) -> tuple[str, ...]:
+    """Hosts with a label that is a word of the text: `git.example.org` of "How does Git ...?"."""
+    asked = {word.lower().removesuffix("'s") for word in words(text)}
+    rows = connection.execute(
+        "SELECT DISTINCT substr(url, 1, instr(substr(url, 9), '/') + 7) FROM pages WHERE is_current = 1"
+    )
+    hosts = {(urlsplit(f"{origin}/").hostname or "") for (origin,) in rows.fetchall() if origin.startswith("http")}
+    return tuple(sorted(host for host in hosts if not asked.isdisjoint(host.split(".")[:-1])))
 
 
 def _frequency(connection: sqlite3.Connection, word: str) -> int:

@@ -4,6 +4,7 @@ A passage is a run of neighbouring blocks under one heading or one term, short e
 statement is a sentence, list item, table row or signature inside it, with the spans that say what it is about.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -179,6 +180,8 @@ HEADING_NUMBER = re.compile(
     r"\s*(?:(?:Appendix|Chapter|Part|Section)\s+[\dA-Z]+\.?|(?:\d+|[A-Z])(?:\.\d+)*\.)\s+(?=\S)"
 )
 """The number of a heading, as in 13.3.4. or Appendix K."""
+_NAMED = re.compile(r"(?<![\w.])-{0,2}[A-Za-z_][\w.]*(?:-\w+)*")
+_NAMES_KEPT = 6
 _SUBJECT = re.compile(r"^\W*(?:[\d.]+\s+)?(?P<name>\S+(?:\s\S+)?)\s*(?:\s[—–-]\s|:\s|\(|\s\|\s)")
 
 
@@ -186,6 +189,25 @@ def subject_terms(passage: Passage) -> tuple[str, ...]:
     """Stems of what title and nearest heading name first: `tomllib` of "tomllib — Parse TOML files"."""
     found = (_SUBJECT.match(text) for text in (passage.title, heading_text(passage)))
     return tuple(term for match in found if match for term in key_terms(match.group("name")))
+
+
+def names_defined(passage: Passage) -> frozenset[str]:
+    """The names that the term of a passage, or the heading right above it, introduces, in lower case.
+
+    `work_mem` of "work_mem (integer)", `-m` and `--message` of "-m <msg>, --message=<msg>", `asyncio.shield` and
+    `shield` of "awaitable asyncio.shield(aw)".
+    """
+    span = passage.head or (passage.section[-1] if passage.section else None)
+    if span is None:
+        return frozenset()
+    terms = itertools.takewhile(lambda statement: statement.kind is BlockKind.TERM, passage.statements)
+    spans = dict.fromkeys([span, *(term.span for term in terms)])
+    found: list[str] = []
+    for each in spans:
+        # What is in brackets or after "=" is a type, a default or an argument, not the name.
+        line = re.sub(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|=\S*", " ", passage.text(each)[:MAX_HEAD_CHARS].lower())
+        found += _NAMED.findall(line)[:_NAMES_KEPT]
+    return frozenset(found) | {name.rsplit(".", 1)[-1] for name in found if not name.startswith("-")}
 
 
 def section_terms(passage: Passage) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Question to sub-questions and queries. Later rounds ask for what the best passages so far talk about."""
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import anyio.to_thread
@@ -45,7 +46,9 @@ class ExtractivePlanner:
         """All sub-questions; the first round words at least three distinct queries, later rounds only what is open."""
         if progress.round_number > 1:
             return await anyio.to_thread.run_sync(self._follow_up, task, progress)
-        return self._first(task, await self._survey(task.question) if self._survey else Survey())
+        survey = await self._survey(task.question) if self._survey else Survey()
+        self._shelf.know(survey)
+        return self._first(task, survey)
 
     def _first(self, task: Task, survey: Survey) -> Plan:
         parts = split_question(survey.corrected(task.question))
@@ -56,7 +59,7 @@ class ExtractivePlanner:
             worded[0] = (part, _fill(part, texts))
         return Plan(
             tuple(
-                _sub_question(str(number), part, self._first_queries(texts, task.constraints))
+                _sub_question(str(number), part, self._first_queries(part, texts, survey, task.constraints))
                 for number, (part, texts) in enumerate(worded, start=1)
             ),
             survey,
@@ -85,17 +88,25 @@ class ExtractivePlanner:
     def _on_site(self, index: PassageIndex, ask: Ask, constraints: Constraints) -> list[Query]:
         """The question put to the site that carries a name of it, when the first pages showed that there is one."""
         sites = sorted(site for site in index.sites_about(ask.names)[0] if "." in site)
-        if not sites or constraints.include_domains:
-            return []
-        limited = replace(constraints, include_domains=tuple(sites))
+        return list(self._within(sites, ask.text, constraints))
+
+    def _within(self, sites: Sequence[str], part: str, constraints: Constraints) -> tuple[Query, ...]:
+        """One query limited to the sites that carry a name of this part, without that name; none when none does."""
+        ask = read_question(part)
+        named = {word.lower() for name in ask.names for word in words(name)}
+        limited = tuple(site for site in sites if not named.isdisjoint(re.split(r"[^a-z0-9]+", site)))
+        if not limited or constraints.include_domains:
+            return ()
         content = _content_words(ask.text)
         texts = [" ".join(dict.fromkeys(words_)) for words_ in (content, _without_names(content, ask)) if words_]
-        return list(self._queries(texts[-1:], limited))
+        return self._queries(texts[-1:], replace(constraints, include_domains=limited))
 
-    def _first_queries(self, texts: list[str], constraints: Constraints) -> tuple[Query, ...]:
+    def _first_queries(
+        self, part: str, texts: list[str], survey: Survey, constraints: Constraints
+    ) -> tuple[Query, ...]:
         """The wordings of a part, and the best of them again for single sites and the years of the period."""
         first, *rest = self._queries(texts, constraints)
-        return (first, *variants((first,), constraints), *rest)
+        return (first, *variants((first,), constraints), *self._within(survey.sites, part, constraints), *rest)
 
     def _queries(self, texts: list[str], constraints: Constraints) -> tuple[Query, ...]:
         return tuple(Query(text, self._results_per_query, constraints, include_answer=False) for text in texts)

@@ -33,7 +33,10 @@ _CLAUSES = (
     # "Why does X ...?"
     re.compile(r"^why\s+(?:do|does|did|is|are|was|were|has|have|can|must|should)\s+(?P<premise>[^?]+)\??$", re.I),
     # "Which X of Y are ... when it runs on Z?", "How do I ... that X does?": all of it is taken for granted
-    re.compile(r"^(?:which|what)\s+(?P<premise>\S+\s[^?]+\s(?:when|if|while|now\s+that)\s[^?]+)\??$", re.I),
+    re.compile(
+        r"^(?:which|what)\s+(?P<premise>\S+\s[^?]+\s(?:when|if|while|now\s+that)\s(?!(?:you|one|none|nothing|nobody|no|not)\b)[^?]+)\??$",
+        re.I,
+    ),
 )
 _MIN_WORDS = 4
 

@@ -44,7 +44,11 @@ _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     (
         "definition",
-        re.compile(rf"{_WHICH}(?:is|was)\s+(?:an?\s+)?\S+(?:\s+\S+)?\s*\?*$|\bwhat\s+does\b.*\bmean\b", re.I),
+        re.compile(
+            rf"{_WHICH}(?:is|was)\s+(?:an?\s+)?\S+(?:\s+\S+)?\s*\?*$|\bwhat\s+(?:does|do)\b.*\b(?:mean|do|stand\s+for)\b"
+            rf"|^\W*\S+\W*$",
+            re.I,
+        ),
     ),
 )
 _DEFAULT = re.compile(

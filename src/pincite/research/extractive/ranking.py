@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
-from pincite.research.extractive.passages import Passage, section_terms, subject_terms
+from pincite.domain.library import Survey
+from pincite.research.extractive.passages import Passage, names_defined, section_terms, subject_terms
 from pincite.research.extractive.questions import Ask
 from pincite.research.extractive.scoring import VARIANT, Indexed, Scored, Weighing, score_passage
 from pincite.research.extractive.words import key_terms
@@ -37,6 +38,9 @@ class PassageIndex:
         self._postings: defaultdict[str, list[int]] = defaultdict(list)
         self._page_terms: dict[str, set[str]] = {}
         self._total_length = 0
+        self._names: set[str] = set()
+        self._frequencies: dict[str, int] = {}
+        self._library_passages = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -57,8 +61,10 @@ class PassageIndex:
                 frozenset(key_terms(passage.title)),
                 frozenset(subject_terms(passage)),
                 sum(body.values()),
+                names_defined(passage),
             )
             number = len(self._entries)
+            self._names |= entry.names
             self._entries.append(entry)
             self._total_length += entry.length
             for term in set(body) | head | entry.section | entry.title:
@@ -66,10 +72,22 @@ class PassageIndex:
             page_terms.update(body, head, entry.section, entry.title)
         self._page_terms[url] = page_terms
 
+    def know(self, survey: Survey) -> None:
+        """Weigh the words of a question by how rare they are in the libraries it is asked of."""
+        self._library_passages = survey.passages
+        for word, passages in survey.frequencies:
+            for term in key_terms(word)[:1]:
+                self._frequencies[term] = max(passages, self._frequencies.get(term, 0))
+
     def idf(self, term: str) -> float:
-        """Rarity of a term among the passages read; a term that is nowhere is as rare as one that is in one."""
+        """Rarity of a term in the libraries, else among the passages read; one that is nowhere is as one in one."""
         found = max(len(self._postings.get(term, ())), 1)
-        return math.log(1 + (len(self._entries) + 0.5) / (found + 0.5))
+        count = len(self._entries)
+        if self._library_passages > count:
+            # Of a word that no library was asked about, the share among the passages read stands for that in all.
+            found = max(self._frequencies.get(term, found * self._library_passages // max(count, 1)), 1)
+            count = self._library_passages
+        return math.log(1 + (count + 0.5) / (found + 0.5))
 
     def knows(self, term: str) -> bool:
         """Whether any page read has the term."""
@@ -108,7 +126,8 @@ class PassageIndex:
         variants = {term: self._variants(term) for term in weights}
         learned = self.learned(self._best(self._spelled(weights, variants), about, _FEEDBACK_PASSAGES), weights)
         total = sum(weights.values()) or 1.0
-        weighing = Weighing(ask, weights, variants, learned, total)
+        named = frozenset(word.lower().removesuffix("()") for word in ask.identifiers) & self._names
+        weighing = Weighing(ask, weights, variants, learned, total, named)
         wide = self._spelled(weights, variants)
         for term, weight in learned.items():
             wide[term] = wide.get(term, 0.0) + weight * total

@@ -36,6 +36,9 @@ _SAYING = ("=", "default", "→", "->")
 _OTHER_TERM = 0.8
 """A definition of something the question does not name, when the question asks how or why."""
 _FRAGMENT = 0.85
+_ITS_ENTRY = 1.4
+_OTHER_ENTRY = 0.8
+"""The entry of an identifier that the question names, and the entry of something else that only mentions it."""
 VARIANT = 0.7
 """What another form of a word is worth."""
 _FEEDBACK_WEIGHT = 0.2
@@ -43,7 +46,10 @@ _FEEDBACK_WEIGHT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A passage with its terms by field; `subject` is what title and heading name before a dash, colon or bracket."""
+    """A passage with its terms by field; `subject` is what title and heading name before a dash, colon or bracket.
+
+    `names` are what the term or heading of the passage introduces, in lower case as written.
+    """
 
     passage: Passage
     body: Counter[str] = field(repr=False)
@@ -52,6 +58,7 @@ class Indexed:
     title: frozenset[str] = field(repr=False)
     subject: frozenset[str] = field(repr=False)
     length: int
+    names: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +79,17 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """What the terms of one question are worth: weights, other forms of the words, terms learned from passages."""
+    """What the terms of one question are worth: weights, other forms of the words, terms learned from passages.
+
+    `named` are the identifiers of the question that some passage read introduces.
+    """
 
     ask: Ask
     weights: dict[str, float]
     variants: dict[str, frozenset[str]]
     learned: dict[str, float]
     total: float
+    named: frozenset[str] = frozenset()
 
     def found(self, term: str, place: Container[str]) -> float:
         """1 when the term is in the place, less when only another form of it is, else 0."""
@@ -94,6 +105,8 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
     typed = is_typed(ask)
     learned = _FEEDBACK_WEIGHT * _learned(entry, weighing)
     prose = 1.0 if passage.head is None or not entry.head.isdisjoint(weighing.weights) else _OTHER_TERM
+    entry_worth = _entry_worth(entry, weighing)
+    opening = _opening(entry, weighing)
     own = [frozenset(statement.terms) for statement in passage.statements]
     for index, statement in enumerate(passage.statements):
         text = passage.text(statement.span)
@@ -106,11 +119,28 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
             coverage += weight * max(here, base[term], _NEAR * weighing.found(term, near))
             direct += weight * max(here, _IN_HEAD * (term in entry.head))
         coverage *= elsewhere / weighing.total
-        fit = answer_fit(ask, text, passage)
+        fit = 1.0 if index == opening else answer_fit(ask, text, passage)
         score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
         score *= 1 + _ORDER_WEIGHT * _order(ask.terms, statement.terms)
-        score *= _TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose
+        score *= (_TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose) * entry_worth
         yield Scored(passage, index, score * _shape(statement, text), coverage, fit)
+
+
+def _entry_worth(entry: Indexed, weighing: Weighing) -> float:
+    """More for the entry of an identifier that the question names, less for entries of other things."""
+    if not weighing.named:
+        return 1.0
+    if not weighing.named.isdisjoint(entry.names):
+        return _ITS_ENTRY
+    return _OTHER_ENTRY if entry.passage.head is not None else 1.0
+
+
+def _opening(entry: Indexed, weighing: Weighing) -> int:
+    """The place of the sentence that says what a named thing is, when the question asks just that; -1 for none."""
+    if weighing.ask.answer_type != "definition" or weighing.named.isdisjoint(entry.names):
+        return -1
+    kinds = (statement.kind for statement in entry.passage.statements)
+    return next((place for place, kind in enumerate(kinds) if kind not in (BlockKind.TERM, BlockKind.CODE)), -1)
 
 
 def _shape(statement: Statement, text: str) -> float:

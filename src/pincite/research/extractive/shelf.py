@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pincite.domain.library import Survey
 from pincite.domain.plan import ReadPage
 from pincite.research.extractive.passages import Passage, cut
 from pincite.research.extractive.ranking import PassageIndex
@@ -14,6 +15,10 @@ class Shelf:
         self._index = PassageIndex()
         self._passages: dict[str, tuple[Passage, ...]] = {}
         self._pages: dict[str, ReadPage] = {}
+
+    def know(self, survey: Survey) -> None:
+        """Weigh words by how rare they are in all pages of the libraries, not in those that were read."""
+        self._index.know(survey)
 
     def index(self, pages: Sequence[ReadPage]) -> PassageIndex:
         """The index over these pages; only pages it has not seen are cut."""

@@ -9,6 +9,7 @@ from pincite.text.tokens import is_stop, stem, words
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 """Addresses inside a question: never words to search for."""
 _INNER_CAPITAL = re.compile(r"^[a-z][\w.]*[a-z][A-Z]|^[a-z]+\.[a-z]+[A-Z.]")
+_DOTTED = re.compile(r"[a-z_]{2,}\w*(?:\.[a-z_]{2,}\w*)+(?:\(\))?")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NUMBER_WORDS = {
     word: str(value)
@@ -42,8 +43,10 @@ def _word_terms(word: str) -> tuple[str, ...]:
 
 
 def is_identifier(word: str) -> bool:
-    """Whether a word is a name of the machine's world: `io_method`, `--all`, `HTTP/2`, `keepAlive`, `UUID`, `zstd`."""
+    """Whether a word is a name of the machine's world: `io_method`, `--all`, `HTTP/2`, `UUID`, `os.path`."""
     bare = bare_word(word)
+    if _DOTTED.fullmatch(bare):
+        return True
     letters = [character for character in bare if character.isalpha()]
     return len(letters) >= 2 and (is_exact(word) or sum(character.isupper() for character in letters) >= 2)
 

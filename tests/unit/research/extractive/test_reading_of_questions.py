@@ -60,3 +60,10 @@ def test_nothing_is_said_about_a_question_that_was_read_as_written(question: str
     made = plan(question, Survey())
     assert made.notes == ()
     assert made.sub_questions
+
+
+def test_a_site_that_a_question_names_is_asked_at_once() -> None:
+    made = plan("How does Owls count its pages?", Survey(sites=("owls.test", "count.test")))
+    limited = [query for part in made.sub_questions for query in part.queries if query.constraints.include_domains]
+    assert [query.constraints.include_domains for query in limited] == [("owls.test",)]
+    assert "Owls" not in limited[0].text

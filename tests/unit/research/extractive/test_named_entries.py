@@ -1,0 +1,52 @@
+"""The entry of an identifier that a question names comes before entries that only mention it."""
+
+import pytest
+
+from pincite.domain.library import Survey
+from pincite.research.extractive.passages import cut, names_defined
+from pincite.research.extractive.questions import read_question
+from pincite.research.extractive.ranking import PassageIndex
+from pincite.testing.small_web import document_of
+
+PAGE = """# Memory
+
+nest_mem (integer) :: Sets the memory of a nest. If it is too small, eggs go to disk. The default is four megabytes.
+
+egg_mem_factor (float) :: The default is 2.0, which is twice nest_mem. Raise it, then the default of nest_mem.
+
+-q, --quiet=<level> :: Says nothing. The default level of --quiet is 3.
+"""
+
+
+def index(*, survey: Survey | None = None) -> PassageIndex:
+    made = PassageIndex()
+    made.know(survey or Survey())
+    made.add("https://a.test/", cut("https://a.test/", document_of(PAGE)))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What is nest_mem by default?", "The default is four megabytes."),
+        ("What does nest_mem do?", "Sets the memory of a nest."),
+        ("nest_mem", "Sets the memory of a nest."),
+        ("What does --quiet do?", "Says nothing."),
+    ],
+)
+def test_the_named_entry_wins(question: str, first: str) -> None:
+    best = index().statements(read_question(question))[0]
+    assert best.passage.text(best.statement.span) == first
+
+
+def test_a_heading_or_term_defines_the_names_it_opens_with() -> None:
+    found = [names_defined(passage) for passage in cut("https://a.test/", document_of(PAGE))]
+    assert {"nest_mem"} <= found[0]
+    assert {"-q", "--quiet"} <= found[2]
+    assert not any("integer" in names for names in found)
+
+
+def test_words_are_as_rare_as_in_the_whole_library() -> None:
+    survey = Survey(1_000, (("eggs", 900), ("disk", 3)))
+    assert index(survey=survey).idf("disk") > index(survey=survey).idf("egg")
+    assert index().idf("disk") == index().idf("level")
