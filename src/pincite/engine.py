@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 
@@ -32,7 +32,9 @@ from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, frozen_setti
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
+    from pincite.search.gate import RetrievalContext
 
+Lane = Literal["critical", "interactive", "batch"]
 ANYWHERE = Constraints()
 """No limits on where and when evidence may come from."""
 
@@ -105,24 +107,35 @@ class Engine:
 
     # ---- the three front doors ----
 
-    async def search(self, query: str | Query, *, confidence: float | None = None) -> SearchResponse:
+    async def search(
+        self, query: str | Query, *, context: "RetrievalContext | float | None" = None, lane: Lane | None = None
+    ) -> SearchResponse:
         """Results of the sources in the settings. Within their cap on dollars.
 
         Args:
             query: what to look for.
-            confidence: how sure the caller's own retrieval is, 0 to 1. The gate may then find that no web is needed:
-                cached results come back, perhaps none, with the reason in `info`.
+            context: what the caller's own retrieval came to, or only how sure it is, 0 to 1. The gate may then find
+                that no web is needed: cached results come back, perhaps none, with the reason in `info`.
+            lane: who goes first at the engines' limits; the setting `lane` when None.
 
         Errors:
             InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
         """
+        from pincite.runtime.limiter import LANES
         from pincite.search.gate import RetrievalContext
 
+        if lane is not None and lane not in LANES:
+            raise InvalidInput(f"there is no lane {lane!r}", hint=f"Known: {', '.join(LANES)}.")
+        if isinstance(context, int | float):
+            context = RetrievalContext(context)
+        if context is not None and not 0 <= context.confidence <= 1:
+            raise InvalidInput(f"a confidence is 0 to 1, not {context.confidence}", reason="confidence")
         search = await self._parts.search()
         return await search.search(
             Query(query) if isinstance(query, str) else query,
+            priority=self._parts.lane if lane is None else LANES[lane],
             spending=self._parts.purse,
-            context=None if confidence is None else RetrievalContext(confidence),
+            context=context,
         )
 
     async def explain_search(self, query: str | Query) -> tuple[str, ...]:

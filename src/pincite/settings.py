@@ -153,6 +153,11 @@ class Settings(BaseModel):
     search_limits: dict[str, str] = Field(
         {}, description='Rate limits of your plans as CALLS/SECONDS, several by comma: tavily = "1000/60".'
     )
+    lane: Literal["critical", "interactive", "batch"] | None = Field(
+        None,
+        description="Who goes first when an engine's limit is short: critical may use the reserve, batch waits for the"
+        " others. By default interactive; batch for the runs of a server.",
+    )
     search_weights: dict[str, float] = Field(
         {}, description="How often engines of equal fit and price get their turn: brave = 2.0, or a key: exa#2 = 0.5."
     )

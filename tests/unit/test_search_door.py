@@ -9,13 +9,13 @@ import pytest
 from pincite.domain.errors import InvalidInput, InvalidSetting, ProviderAuth
 from pincite.domain.search import Query
 from pincite.runtime.kept_open import keep_open
-from pincite.runtime.limiter import MemoryLimiter
+from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter
 from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.intent import Intent
 from pincite.settings import Settings
 from pincite.testing.clock import FrozenClock
 from pincite.testing.engines import EngineServer, FakeEngines
-from pincite.wiring.search_door import accounts, build_search, search_contracts, search_options
+from pincite.wiring.search_door import accounts, build_search, lane_of, search_contracts, search_options
 
 
 def engines_of(name: str, **settings: object) -> list[object]:
@@ -70,6 +70,24 @@ def test_what_is_missing_is_named() -> None:
         engines_of("altavista")
     with pytest.raises(InvalidSetting, match="retired"):
         engines_of("bing")
+
+
+def test_the_runs_of_a_server_let_others_go_first() -> None:
+    serving = Settings.model_validate({"serving": True})
+    assert (lane_of(serving), lane_of(serving, run=True)) == (INTERACTIVE, BATCH)
+    assert lane_of(Settings.model_validate({}), run=True) == INTERACTIVE
+    assert lane_of(Settings.model_validate({"lane": "critical", "serving": True}), run=True) == CRITICAL
+
+
+def test_weights_of_engines_and_keys() -> None:
+    clock = FrozenClock()
+    given = {"exa_api_key": "one,two,three", "search_weights": {"exa": 3.0, "exa#2": 0.5}}
+    engines = accounts("exa", Settings.model_validate(given), clock, MemoryCache(clock), MemoryLimiter(clock))
+    assert [engine.weight for engine in engines] == [3.0, 0.5, 3.0]
+    assert len({engine.mark for engine in engines}) == 3
+    bad = Settings.model_validate({"exa_api_key": "k", "search_weights": {"exa": 0.0}})
+    with pytest.raises(InvalidSetting, match="search_weights"):
+        accounts("exa", bad, clock, MemoryCache(clock), MemoryLimiter(clock))
 
 
 def test_contracts_are_read_and_checked() -> None:

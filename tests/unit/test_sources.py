@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.domain.errors import InvalidSetting, LibraryNotFound
+from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
+from pincite.engine import Engine
 from pincite.settings import Settings
 from pincite.surfaces.http.serving import engine_opener
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
@@ -54,6 +55,17 @@ def test_named_libraries_are_found_and_missing_ones_said(tmp_path: Path) -> None
     assert resolve_sources(given) == Sources((tmp_path.resolve(),), ("exa",))
     with pytest.raises(LibraryNotFound):
         resolve_sources(settings(tmp_path, source="local"))
+
+
+async def test_the_gate_and_the_lane_are_asked_for_by_the_engine(tmp_path: Path) -> None:
+    async with Engine.from_settings(home=tmp_path, exa_api_key="k", exa_base_url="http://127.0.0.1:9") as engine:
+        spared = await engine.search("history of the bicycle", context=0.9)
+        assert spared.results == ()
+        assert spared.info.reason.startswith("no web needed")
+        with pytest.raises(InvalidInput, match="confidence"):
+            await engine.search("history of the bicycle", context=1.5)
+        with pytest.raises(InvalidInput, match="lane"):
+            await engine.search("history of the bicycle", lane="fast")  # type: ignore[arg-type]
 
 
 async def test_the_engines_of_a_server_know_that_they_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

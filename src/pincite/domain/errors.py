@@ -8,6 +8,8 @@ Exit codes and HTTP statuses are derived in `surfaces/outcomes.py`, not here. Ca
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+from pincite.domain.budget import Usage
+
 
 class PinciteError(Exception):
     """Root of all errors. `str(error)` is one sentence for a person."""
@@ -34,6 +36,8 @@ class PinciteError(Exception):
         self.retryable = self.default_retryable if retryable is None else retryable
         self.retry_after_s = retry_after_s
         self.context = dict(context or {})
+        self.spent: Usage | None = None
+        """What was used before it failed, where somebody counted; the ledger charges this instead of its estimate."""
 
     def as_dict(self) -> dict[str, str | bool]:
         """`{code, reason, message, hint, retryable}`, the shape every front door prints."""

@@ -34,6 +34,7 @@ from pincite.fetch.network_errors import mapped
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.sniffing import body_kind
 from pincite.ports import Clock
+from pincite.runtime.metering import count_request
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy
 
@@ -126,8 +127,9 @@ class GuardedClient:
 
         Errors:
             BlockedAddress, DnsError, DeadLink (no such name), TlsError, NetworkError, Timeout, TooLarge,
-            UnsupportedContentType.
+            UnsupportedContentType, BudgetExhausted (`web_requests` of the run).
         """
+        count_request()
         target = URL(url.sent, encoded=True)
         try:
             async with self._opened().get(target, headers=headers, allow_redirects=False) as response:

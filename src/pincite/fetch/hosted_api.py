@@ -21,6 +21,7 @@ from pincite.domain.errors import (
     TooLarge,
 )
 from pincite.fetch.limits import USER_AGENT
+from pincite.runtime.metering import count_request
 
 _MAX_BYTES = 52_000_000
 _CONNECT_S = 5.0
@@ -93,6 +94,7 @@ class HostedApi:
         return await self._call("GET", path, {"params": dict(params)})
 
     async def _call(self, method: str, path: str, options: dict[str, Any]) -> HostedAnswer:
+        count_request()
         try:
             with anyio.fail_after(self._deadline_s):
                 async with self._opened().request(

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from pincite.domain.errors import (
     BlockedAddress,
+    BudgetExhausted,
     DomainDenied,
     InvalidUrl,
     PinciteError,
@@ -198,6 +199,8 @@ class RobotsGate:
             if not redirects:
                 raise
             return self._unreachable(known, _RETRY_S)
+        except BudgetExhausted:  # nothing was asked, so nothing is known
+            raise
         except PinciteError:  # unreachable: RFC 9309 §2.3.1.4
             return self._unreachable(known, _RETRY_S)
 

@@ -11,6 +11,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from pincite.domain.errors import (
+    BudgetExhausted,
     DeadLink,
     EmptyContent,
     ExtraNotInstalled,
@@ -200,7 +201,7 @@ class FetchService:
 
     def _another_may_help(self, error: PinciteError) -> bool:
         """Policy and truth are the same for every backend; a refusal or a failure may be this one's own."""
-        return bool(self._hosted) and not isinstance(error, PolicyRefusal | InvalidInput | DeadLink)
+        return bool(self._hosted) and not isinstance(error, PolicyRefusal | InvalidInput | DeadLink | BudgetExhausted)
 
     async def _kept(self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float]) -> _Page:
         fetch_ms, started = fetched

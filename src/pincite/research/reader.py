@@ -16,6 +16,7 @@ from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, Outcome, SnapshotStore
 from pincite.research.records import ids_from_record, page_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key
+from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.text.chunks import chunks
 from pincite.text.near_duplicates import cluster
 from pincite.urls import mask_url, registrable_domain
@@ -101,12 +102,14 @@ class PageReader:
                 deadline_s=self._limits.fetch_deadline_s,
                 user_triggered=result.provider == GIVEN,
             )
-            page = await self._fetch.fetch(request)
+            with metered(RequestMeter(outer=current_meter())) as sent:
+                try:
+                    page = await self._fetch.fetch(request)
+                except PinciteError as error:
+                    error.spent = Usage(pages=int(sent.used > 0), web_requests=sent.used)
+                    raise
             fresh.append(_Fetched(page.snapshot, page.document))
-            on_wire = page.info.via != "archive"
-            return Outcome(
-                page_record(page), Usage(pages=1, web_requests=int(on_wire), size_bytes=page.info.size_bytes)
-            )
+            return Outcome(page_record(page), Usage(pages=1, web_requests=sent.used, size_bytes=page.info.size_bytes))
 
         record = await self._ledger.call("fetch", {"url": url}, Usage(pages=1, web_requests=1), do)
         if fresh:

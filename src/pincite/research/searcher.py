@@ -14,6 +14,7 @@ from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Outcome, Search
 from pincite.research.records import query_record, results_from_record, results_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
+from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})
@@ -74,15 +75,15 @@ class QuerySearcher:
 
     async def _call(self, query: Query) -> Outcome:
         assert self._search is not None
-        try:
-            with anyio.fail_after(self._limits.search_deadline_s):
-                response = await self._search.search(query)
-        except TimeoutError as error:
-            raise SearchProviderUnavailable("the search took too long", reason="timeout") from error
-        sent = [
-            attempt for attempt in response.info.providers_tried if attempt.sent and attempt.provider not in _UNCAPPED
-        ]
-        usage = Usage(searches=1, web_requests=len(sent), cost_usd=response.info.cost_usd)
+        with metered(RequestMeter(outer=current_meter())) as sent:
+            try:
+                with anyio.fail_after(self._limits.search_deadline_s):
+                    response = await self._search.search(query)
+            except TimeoutError as error:
+                raise _spent(SearchProviderUnavailable("the search took too long", reason="timeout"), sent) from error
+            except PinciteError as error:
+                raise _spent(error, sent) from None
+        usage = Usage(searches=1, web_requests=sent.used, cost_usd=response.info.cost_usd)
         return Outcome(results_record(response), usage)
 
     async def _report(
@@ -99,6 +100,12 @@ class QuerySearcher:
                 code, reason = ("TIMEOUT", "deadline") if answer is None else (answer.code, answer.reason)
                 await self._events.emit(EventType.SEARCH_FAILED, {**data, "code": code, "reason": reason})
         return found
+
+
+def _spent(error: PinciteError, sent: RequestMeter) -> PinciteError:
+    """The error with what went out before it; it may be billed though no answer came."""
+    error.spent = Usage(searches=int(sent.used > 0), web_requests=sent.used)
+    return error
 
 
 def _is_page(url: str) -> bool:

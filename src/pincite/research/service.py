@@ -17,6 +17,7 @@ from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
 from pincite.research.state import Limits, query_key, sendable, with_reading, with_results, with_verification
 from pincite.runtime.failures import first_failure
+from pincite.runtime.metering import RequestMeter, metered
 
 MAX_QUESTION_CHARS = 20_000
 _DISCARDED = frozenset({"", "EMPTY_CONTENT"})
@@ -69,7 +70,8 @@ class ResearchService:
         started_s = self._clock.monotonic_s()
         await self._emit(EventType.RUN_STARTED, question=task.question, profile=task.profile, mode="extractive")
         try:
-            with first_failure():
+            sent = (await self._ledger.spent()).web_requests
+            with first_failure(), metered(RequestMeter(self._limits.budget.web_requests, used=sent)):
                 report = await self._report(task, started_s)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
@@ -107,6 +109,8 @@ class ResearchService:
             progress = await self._round(task, progress, started_s)
             if number > 1 and len(progress.pages) == before:
                 break
+        if any(lead.reason == "web_requests" for lead in progress.leads):
+            return await self._capped(progress, "web requests")
         cap = self._cap_met(progress)
         return await self._capped(progress, cap) if cap and progress.gaps else progress
 

@@ -70,8 +70,9 @@ class RunLedger:
     ) -> Json:
         """The outcome of this logical call, from the record where it is final; equal calls in flight are one call.
 
-        What `do` used is charged as it says. An error that left this machine is charged the estimate, because
-        nobody knows whether it was billed; one raised before (refused, bad input) is free.
+        What `do` used is charged as it says, and so is an error that says what it used. Any other error that left
+        this machine is charged the estimate, because nobody knows whether it was billed; one raised before (refused,
+        bad input) is free.
 
         Errors: BudgetExhausted (nothing was called), RunFenced, StorageUnavailable, StorageFull, Conflict (strict
             replay met a call that is not on record), and what `do` raises.
@@ -153,7 +154,8 @@ def _succeeded(outcome: Outcome) -> SettledCall:
 
 
 def _failed(planned: PlannedCall, error: PinciteError) -> SettledCall:
-    charged = Usage() if isinstance(error, _FREE) else planned.estimate
+    estimate = Usage() if isinstance(error, _FREE) else planned.estimate
+    charged = estimate if error.spent is None else error.spent
     text = _dumps({"error": _error_json(error)})
     return SettledCall(text, charged, not error.retryable, True, 0.0)
 

@@ -16,6 +16,7 @@ import anyio
 from pincite.ports import Clock, Reservation
 
 CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
+LANES = {"critical": CRITICAL, "interactive": INTERACTIVE, "batch": BATCH}
 """Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back."""
 
 _MAX_KEYS = 20_000

@@ -17,6 +17,7 @@ import anyio
 
 from pincite.domain.errors import InvalidSetting, NetworkError, PinciteError, ProviderBadReply, Timeout, TlsError
 from pincite.domain.version import VERSION
+from pincite.runtime.metering import count_request
 
 if TYPE_CHECKING:
     import ssl
@@ -154,6 +155,7 @@ class ApiClient:
         data: Mapping[str, str] | None = None,
     ) -> Answer:
         headers = {"Content-Type": "application/json"} if content is not None else {}
+        count_request()
         async with _mapped(self._provider, self._deadline_s):
             client = self._client or self._open()
             async with client.stream(

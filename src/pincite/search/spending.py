@@ -8,6 +8,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Ledger
+from pincite.runtime.limiter import INTERACTIVE
 
 
 class Spending(Protocol):
@@ -77,19 +78,22 @@ class RunSpending:
 
 
 class _SpendingSearch(Protocol):
-    async def search(self, query: Query, *, spending: Spending | None = None) -> SearchResponse: ...
+    async def search(
+        self, query: Query, *, priority: int = INTERACTIVE, spending: Spending | None = None
+    ) -> SearchResponse: ...
 
 
 class BudgetedSearch:
-    """Implements `ports.Search` for a run: every call of the front door stays within the run's caps."""
+    """Implements `ports.Search` for a run: every call stays within the run's caps, in the run's lane."""
 
-    def __init__(self, search: _SpendingSearch, spending: Spending) -> None:
+    def __init__(self, search: _SpendingSearch, spending: Spending, *, priority: int = INTERACTIVE) -> None:
         self._search = search
         self._spending = spending
+        self._priority = priority
 
     async def search(self, query: Query) -> SearchResponse:
         """As the front door's. Errors: also BudgetExhausted."""
-        return await self._search.search(query, spending=self._spending)
+        return await self._search.search(query, priority=self._priority, spending=self._spending)
 
 
 def call_estimate(cost_usd: Decimal | None, spending: Spending | None, provider: str) -> Usage:

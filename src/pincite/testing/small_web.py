@@ -14,6 +14,7 @@ from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, FetchInfo, FetchRequest, FetchResult, Snapshot
 from pincite.domain.search import Query, SearchResponse, SearchResult
 from pincite.ports import Outcome
+from pincite.runtime.metering import count_request
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 _WORD = re.compile(r"\w+")
@@ -59,6 +60,7 @@ class SmallWeb:
 
     async def search(self, query: Query) -> SearchResponse:
         """Pages that share a word with the query, most words first."""
+        count_request()
         self.searched.append(query.text)
         if self.failing is not None:
             raise self.failing
@@ -76,6 +78,7 @@ class SmallWeb:
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The page, or a dead link."""
+        count_request()
         self.fetched.append(request.url)
         if request.url not in self.documents:
             raise DeadLink(f"nothing at {request.url}", reason="dead_link")

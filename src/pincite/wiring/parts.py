@@ -28,6 +28,7 @@ from pincite.wiring.search_door import (
     build_search,
     common_in_database,
     common_in_home,
+    lane_of,
     within_budget,
 )
 from pincite.wiring.shared import Shared, open_shared
@@ -156,6 +157,11 @@ class Parts:
         return self._vocabularies(sources)
 
     @property
+    def lane(self) -> int:
+        """The lane of searches outside of runs."""
+        return lane_of(self.settings)
+
+    @property
     def purse(self) -> "Purse":
         """What the searches of this engine outside of runs have spent, against the cap of the settings."""
         if self._purse is None:
@@ -218,7 +224,7 @@ class Parts:
             found, fetch = await self._search(sources), await self._fetch(sources.libraries)
             known = () if task.urls else self._vocabularies(sources)
             ledger = await storage.ledger(record, lease)
-            search = within_budget(found, ledger, record.budget)
+            search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = _limits(record, settings)
         shelf = Shelf()
         return ResearchService(

@@ -14,7 +14,7 @@ from pincite.domain.errors import InvalidSetting
 from pincite.domain.ids import sha256_hex
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.kept_open import KeptOpen
-from pincite.runtime.limiter import MemoryLimiter, Rate, within
+from pincite.runtime.limiter import BATCH, INTERACTIVE, LANES, MemoryLimiter, Rate, within
 from pincite.settings import Settings
 from pincite.wiring.fetch_door import url_policy
 from pincite.wiring.registry import PROVIDERS, load
@@ -215,11 +215,20 @@ def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
     }
 
 
-def within_budget(search: "SearchService | None", ledger: Ledger, budget: Budget) -> Search | None:
+def within_budget(
+    search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int = INTERACTIVE
+) -> Search | None:
     """The front door for a run: what a search will cost is held back before each call."""
     from pincite.search.spending import BudgetedSearch, RunSpending
 
-    return None if search is None else BudgetedSearch(search, RunSpending(ledger, budget))
+    return None if search is None else BudgetedSearch(search, RunSpending(ledger, budget), priority=priority)
+
+
+def lane_of(settings: Settings, *, run: bool = False) -> int:
+    """The lane of this process at the limits; the runs of a server let the calls go first that somebody waits for."""
+    if settings.lane is None:
+        return BATCH if run and settings.serving else INTERACTIVE
+    return LANES[settings.lane]
 
 
 def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions":

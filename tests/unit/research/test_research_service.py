@@ -112,6 +112,18 @@ async def test_a_ledger_that_refuses_ends_the_reading_and_not_the_run(bench: Any
     assert report.status in set(ReportStatus)
 
 
+@pytest.mark.parametrize("cap", [0, 1, 2, 3, 5, 8])
+async def test_no_request_goes_out_above_the_cap(bench: Any, cap: int) -> None:
+    made = bench(limits=Limits(budget=Budget(searches=30, web_requests=cap, rounds=2)))
+    report = await made.service().run(Task(QUESTION))
+    sent = len(made.web.searched) + len(made.web.fetched)
+    assert sent <= cap
+    assert made.ledger.usage.web_requests == sent
+    if any(lead.reason == "web_requests" for lead in report.leads):
+        assert report.status is not ReportStatus.COMPLETE
+        assert any("cap on web requests" in gap.reason for gap in report.gaps)
+
+
 async def test_an_outage_of_search_is_not_an_empty_answer(bench: Any) -> None:
     made = bench(failing=SearchProviderUnavailable("down"))
     with pytest.raises(SearchProviderUnavailable):

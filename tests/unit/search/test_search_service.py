@@ -20,6 +20,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.search import Constraints, Depth, Query, SearchInfo, SearchResponse, SearchResult, Topic
 from pincite.ports import SearchProvider
+from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, Rate
 from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.catalogue import Price, ProviderCard, Terms, card_of
 from pincite.search.gate import RetrievalContext
@@ -541,6 +542,37 @@ async def test_equal_engines_take_turns_by_weight() -> None:
     for n in range(30):
         await search.search(Query(f"connection pool {n}"))
     assert (len(first.queries), len(second.queries)) == (20, 10)
+
+
+async def test_lanes_share_a_short_limit() -> None:
+    card = ProviderCard("one", "One", "", "", (), 10, (Rate(1, 3600, burst=8, kept_back=4),), None)
+    clock = FrozenClock(NOW)
+    engine = Engine(Scripted("one"), card)
+    search = SearchService([engine], clock=clock, options=SearchOptions(hedge_after_s=None, deadline_s=5))
+
+    async def answered(lane: int) -> int:
+        count = 0
+        for n in range(10):
+            try:
+                await search.search(Query(f"connection pool {lane} {n}"), priority=lane)
+            except SearchProviderUnavailable:
+                return count
+            count += 1
+        return count
+
+    assert [await answered(lane) for lane in (BATCH, INTERACTIVE, CRITICAL)] == [4, 2, 2]
+
+
+async def test_the_searches_of_a_run_go_in_its_lane() -> None:
+    seen: list[int] = []
+
+    class Door:
+        async def search(self, query: Query, *, priority: int = 1, spending: object = None) -> SearchResponse:
+            seen.append(priority)
+            return SearchResponse(query.text)
+
+    await BudgetedSearch(Door(), Purse(Budget()), priority=BATCH).search(POOL)
+    assert seen == [BATCH]
 
 
 async def test_several_keys_of_one_engine_fail_over() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from pincite.domain.errors import ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
+from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
 from pincite.domain.page import FetchRequest, Snapshot
 from pincite.fetch.browser_memory import end_above
 from pincite.fetch.captures import capture
@@ -21,6 +21,7 @@ from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
+from pincite.runtime.metering import current_meter
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route
@@ -215,6 +216,7 @@ class _BrowserVisit:
         self._request = request
         self._requests_left = REQUESTS_MAX
         self._refusal: PinciteError | None = None
+        self._meter = current_meter()
 
     async def run(self, browser: "Browser", url: str) -> "tuple[Response, Page, str]":
         """The response of the main document, the page, and its HTML when it came to rest. Errors: as `go`."""
@@ -284,6 +286,13 @@ class _BrowserVisit:
             if frame is None or (frame.parent_frame is None and not await self._navigable(request.url)):
                 await route.abort()
                 return
+        try:
+            if self._meter is not None:
+                self._meter.count()
+        except BudgetExhausted as error:
+            self._refusal = self._refusal or error
+            await route.abort()
+            return
         await route.continue_()
 
     async def _navigable(self, url: str) -> bool:

@@ -30,6 +30,9 @@ def search(
     topic: Annotated[str, typer.Option(help="general, news, research or code.")] = "general",
     depth: Annotated[str | None, typer.Option(help="basic or advanced; by default what the money allows.")] = None,
     no_answer: Annotated[bool, typer.Option("--no-answer", help="Do not ask for the engine's own answer.")] = False,
+    lane: Annotated[
+        str | None, typer.Option(help="Who goes first at a short limit: critical, interactive or batch.")
+    ] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="US dollars at most.")] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which engines were asked, why, and the cost.")
@@ -60,7 +63,8 @@ def search(
             depth=None if depth is None else _one_of(Depth, "--depth", depth),
             include_answer=not no_answer,
         )
-        async with Engine.from_settings(source=options.joined(source), home=home, max_cost_usd=max_cost) as engine:
+        overrides = {"source": options.joined(source), "home": home, "max_cost_usd": max_cost, "lane": lane}
+        async with Engine.from_settings(**overrides) as engine:
             plan = await engine.explain_search(wanted) if explain else ()
             return await engine.search(wanted), plan
 
