@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from pincite.audit.findings import ListedReference, ReferenceState
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import (
     DeadLink,
     DnsError,
@@ -21,7 +22,7 @@ from pincite.ports import Fetch
 from pincite.urls.keys import page_key
 
 _AT_ONCE = 6
-_DEADLINE_S = 30.0
+_DEADLINE_S = DEADLINES_S["audit_page"]
 # RFC 2606 and RFC 6761: names that belong to nobody, a model's favourite stand-ins.
 _RESERVED = ("example.com", "example.org", "example.net", "example.edu", "localhost")
 _RESERVED_ENDINGS = (".example", ".invalid", ".test", ".localhost", ".local")

@@ -12,6 +12,7 @@ from enum import StrEnum
 import anyio
 
 from pincite.domain.codec import from_json
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import DeadLink, InputError, InvalidInput, ParseError, PinciteError, PolicyRefusal
 from pincite.domain.events import Json
 from pincite.domain.evidence import VerdictStatus
@@ -23,7 +24,7 @@ from pincite.urls.keys import page_key
 from pincite.verification.quotes import locate_folded, locate_near
 
 _AT_ONCE = 6
-_DEADLINE_S = 30.0
+_DEADLINE_S = DEADLINES_S["audit_page"]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pincite.domain.budget import Budget
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, Verification
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
@@ -30,7 +31,7 @@ class Limits:
     max_domain_share: float = 0.7
     concurrency: int = 4
     follow_ups_per_sub_question: int = 3
-    search_deadline_s: float = 15.0
+    search_deadline_s: float = DEADLINES_S["search"] + 5.0  # the front door ends first and says why
     fetch_deadline_s: float = 12.0
 
     @property

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import InvalidSetting, NetworkError, PinciteError, ProviderBadReply, Timeout, TlsError
 from pincite.domain.version import VERSION
 from pincite.runtime.metering import count_request
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES = 4 * 2**20
-CALL_DEADLINE_S = 10.0
 USER_AGENT = f"Pincite/{VERSION} (+https://pincite.example/docs)"
 
 
@@ -35,7 +35,7 @@ class ProviderSettings:
 
     base_url: str
     api_key: str | None = field(default=None, repr=False)
-    deadline_s: float = CALL_DEADLINE_S
+    deadline_s: float = DEADLINES_S["search_call"]
     user_agent: str = USER_AGENT
 
 

@@ -287,6 +287,29 @@ class Caller:
             raise all_failed(trail)
         return [answers[index] for index in sorted(answers)]
 
+    async def wider(
+        self,
+        routes: Sequence[Route],
+        answers: Sequence[SearchResponse],
+        query: Query,
+        conditions: Conditions,
+        trail: Trail,
+    ) -> list[SearchResponse]:
+        """One more answer, with more results, of the first engine that may have some; none when it fails.
+
+        For misses with nobody left to ask. An engine that had fewer results than asked for has no more of them.
+        """
+        full = {answer.results[0].provider for answer in answers if len(answer.results) >= query.max_results}
+        more = replace(query, max_results=_SECOND_TRY_RESULTS)
+        for route in routes:
+            name = route.engine.provider.name
+            if name in full and name != "local" and query.max_results < _SECOND_TRY_RESULTS:
+                try:
+                    return [await self.ask(route, more, conditions, trail, _SHORT_WAIT_S)]
+                except PinciteError:
+                    return []
+        return []
+
 
 def _cost_of(response: SearchResponse) -> tuple[Decimal, str]:
     return response.info.cost_usd, "ok" if response.results else "empty"

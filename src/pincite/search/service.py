@@ -11,6 +11,7 @@ from types import TracebackType
 import anyio
 from anyio.abc import TaskGroup
 
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import InvalidInput, PinciteError, SearchProviderUnavailable, Timeout
 from pincite.domain.search import Query, SearchInfo, SearchResponse
 from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
@@ -33,8 +34,6 @@ from pincite.search.standing import NOWHERE, SharedNotes, Standings
 from pincite.search.store import AnswerStore, CacheCounts, Found, Scopes
 
 AUTO = ("auto",)
-SEARCH_DEADLINE_S = 60.0
-CALL_DEADLINE_S = 10.0
 _OTHER_PROCESS_WAIT_S = 2.0
 _POLL_S = 0.1
 _MANY_AT_ONCE = 8
@@ -51,8 +50,8 @@ class SearchOptions:
     sources: tuple[str, ...] = AUTO
     scopes: Scopes = Scopes()
     max_results: int = MAX_RESULTS
-    deadline_s: float = SEARCH_DEADLINE_S
-    call_deadline_s: float = CALL_DEADLINE_S
+    deadline_s: float = DEADLINES_S["search"]
+    call_deadline_s: float = DEADLINES_S["search_call"]
     hedge_after_s: float | None = 4.0
     pace_usd_per_month: Decimal | None = Decimal(40)
     pace_burst_days: float = 1.0
@@ -347,13 +346,15 @@ class SearchService:
         names = {engine.provider.name for engine in engines}
         # Two libraries are two sources, not two accounts of one.
         several = len(engines) > 1 and ((job.sources != AUTO and len(names) > 1) or names == {"local"})
+        good = partial(is_good, job.query, self._options.quality)
         try:
             with anyio.fail_after(job.conditions.deadline_s):
                 if several:
                     answers = await self._caller.all_of(routes, job.query, job.conditions, trail)
                 else:
-                    good = partial(is_good, job.query, self._options.quality)
                     answers = await self._caller.first_good(routes, job.query, job.conditions, trail, good)
+                if (several or len(routes) == 1) and not any(good(answer) for answer in answers):
+                    answers += await self._caller.wider(routes, answers, job.query, job.conditions, trail)
         except TimeoutError:
             raise Timeout(
                 f"the search took longer than {job.conditions.deadline_s:g} s in all", reason="search_total"

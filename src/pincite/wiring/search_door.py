@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from pincite.domain.budget import Budget
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.ids import sha256_hex
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
@@ -40,8 +41,7 @@ COMMON_SCOPE: Final = "public"
 """Whose the standing of the engines is: of no user."""
 
 
-LOCAL_DEADLINE_S: Final = 55.0
-"""A busy machine must not change what a local library answers: wait for it."""
+LOCAL_DEADLINE_S: Final = DEADLINES_S["local_search"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,22 @@ async def test_results_off_the_subject_lead_to_one_more_engine() -> None:
     assert response.info.dropped["irrelevant"] == 1
 
 
+async def test_a_miss_of_the_only_engine_is_asked_for_more_once() -> None:
+    chairs = tuple(f"garden chairs {n}" for n in range(5))
+    only = Scripted("exa", chairs, (*chairs, "connection pool guide"))
+    response = await service(only).search(POOL)
+    assert [query.max_results for query in only.queries] == [5, 10]
+    assert [hit.title for hit in response.results] == ["connection pool guide"]
+    assert [attempt.outcome for attempt in response.info.providers_tried] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("first", [(), ("garden chairs",), ("connection pool",)])
+async def test_an_engine_without_more_results_is_not_asked_again(first: tuple[str, ...]) -> None:
+    only = Scripted("exa", first)
+    await service(only).search(POOL)
+    assert len(only.queries) == 1
+
+
 async def test_named_sources_are_fused_and_agreement_counts() -> None:
     class Same(Scripted):
         async def search(self, query: Query) -> SearchResponse:
