@@ -150,7 +150,8 @@ class Engine:
             Every policy and remote error of docs/errors.md.
         """
         fetch = await self._parts.fetch()
-        page = await fetch.fetch(FetchRequest(request) if isinstance(request, str) else request)
+        asked = FetchRequest(request) if isinstance(request, str) else request
+        page = await self._parts.paid_for(asked, fetch)
         await self._parts.settle_page(page.snapshot)
         return page
 

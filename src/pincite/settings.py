@@ -103,6 +103,11 @@ class Settings(BaseModel):
     exclude_domains: Names = Field((), description="Never these domains nor their subdomains.")
     requests_per_s_per_host: float = Field(1.0, gt=0, description="Politeness; robots.txt may ask for slower.")
     fetch_deadline_s: float = Field(12.0, gt=0, le=40, description="Total seconds for one page, redirects included.")
+    fetch_proxy: SecretStr | None = Field(
+        None,
+        description="HTTP proxy for pages, `http://host:port`; it gets vetted addresses only. `environment` takes the "
+        "one in HTTPS_PROXY. Not set: no proxy, whatever the environment says.",
+    )
     robots: Literal["obey", "user_triggered", "off"] = Field(
         "obey",
         description="`user_triggered` spares only URLs that a person typed, `off` is for sites of your own.",
@@ -221,6 +226,8 @@ def load_settings(
     merged: dict[str, object] = {**from_files, **from_environment, **given}
     profile = str(merged.get("profile", "standard"))
     merged = {**_read_profile(profile), **merged, "profile": profile}
+    if merged.get("fetch_proxy") == "environment":
+        merged["fetch_proxy"] = _proxy_of(os.environ if environ is None else environ)
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
@@ -254,6 +261,12 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
                 found[name] = environ[variable]
                 break
     return found
+
+
+def _proxy_of(environ: Mapping[str, str]) -> str | None:
+    """The proxy that the environment names, where the operator asks for that one."""
+    names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+    return next((environ[name] for name in names if environ.get(name)), None)
 
 
 def _read_files(paths: Iterable[Path]) -> dict[str, object]:

@@ -155,6 +155,7 @@ async def test_a_page_becomes_a_marked_capture(bench: Bench, caplog: pytest.LogC
     assert TEXT in snapshot.body.decode()
     assert snapshot.final_url == PAGE
     assert snapshot.note.startswith(f"fetched by {bench.fake.name}; cost ")
+    assert 0 < snapshot.cost_usd <= bench.scraper.page_usd
     assert len(bench.fake.seen) == 1
     assert KEY not in caplog.text
     assert KEY not in repr(snapshot)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from pincite.domain.errors import InvalidInput
-from pincite.domain.page import FetchRequest, Render
+from pincite.domain.page import FetchRequest, Hosted, Render
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ RULES: Final[dict[str, Rule]] = {
     "force_refresh": Rule("ask the site even if a copy is fresh"),
     "prefer_language": Rule("sent as `Accept-Language`", pattern=r"[A-Za-z0-9*,;=. -]{1,100}"),
     "render": Rule("whether a browser may be used", choices=tuple(Render)),
+    "hosted": Rule("whether a paid scraper that the operator configured may be asked", choices=tuple(Hosted)),
     "include_domains": Rule("only these domains; narrows the operator's list"),
     "exclude_domains": Rule("never these domains"),
     "deadline_s": Rule("seconds in all, at most 40; none means `total_s` below", above_0=True),

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 
 from pincite.domain.errors import QuoteMismatch
@@ -35,6 +36,7 @@ class Snapshot:
     `url` is what was asked, `final_url` where the redirects ended, `canonical_url` what the page is known as.
     `headers` are lower-case names in wire order. `via` names the backend (`direct`, `archive`, `chromium`, ...).
     `note` says where packaged pages come from ("from Debian package P version V, file F, not fetched").
+    `cost_usd` is what making it cost; known to who made it, not stored.
     `kept` other than full means that the body is gone, by the operator's setting or the page's wish: it is empty here.
     """
 
@@ -54,6 +56,7 @@ class Snapshot:
     redirects: tuple[str, ...] = ()
     note: str = ""
     kept: Kept = Kept.FULL
+    cost_usd: Decimal = Decimal(0)
 
     @property
     def quotable_chars(self) -> int | None:
@@ -316,6 +319,14 @@ class Render(StrEnum):
     ALWAYS = "always"
 
 
+class Hosted(StrEnum):
+    """Whether a paid scraper may be asked, where the operator configured one."""
+
+    AUTO = "auto"  # when the page can't be read otherwise
+    NEVER = "never"
+    ONLY = "only"  # it was tried otherwise already
+
+
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
     """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
@@ -337,6 +348,7 @@ class FetchRequest:
     force_refresh: bool = False
     prefer_language: str | None = None
     render: Render = Render.AUTO
+    hosted: Hosted = Hosted.AUTO
     include_domains: tuple[str, ...] = ()
     exclude_domains: tuple[str, ...] = ()
     deadline_s: float | None = None
@@ -357,6 +369,7 @@ class FetchInfo:
     timings_ms: tuple[tuple[str, float], ...] = ()
     cache: str = "off"
     stale: bool = False
+    cost_usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)

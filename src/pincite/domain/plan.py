@@ -77,7 +77,8 @@ class ReadPage:
     """A page a run has read: the capture, the document, its chunks.
 
     `url` is the page's canonical URL. `duplicate_of` is the URL of its representative when it is a near-copy of a
-    page that is kept. `undated` says that the run asked for a period and the page does not tell its date.
+    page that is kept. `undated` says that the run asked for a period and the page does not tell its date,
+    `stale` that this is an older copy because the host failed.
     """
 
     url: str
@@ -86,6 +87,7 @@ class ReadPage:
     chunks: tuple[Chunk, ...] = field(repr=False, default=())
     duplicate_of: str | None = None
     undated: bool = False
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ proxies or ambient credentials.
 import functools
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -33,6 +33,7 @@ from pincite.fetch.limits import (
 from pincite.fetch.network_errors import mapped
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.sniffing import body_kind
+from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
 from pincite.runtime.metering import count_request
 from pincite.urls.parse import ParsedUrl
@@ -70,6 +71,7 @@ class GuardedClient:
         clock: for the minimum speed.
         limits: sizes and times.
         tls: another TLS context than the system's default (tests with an own authority).
+        proxy: through which all connections go, to vetted addresses only.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class GuardedClient:
         limits: FetchLimits | None = None,
         user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
+        proxy: UpstreamProxy | None = None,
     ) -> None:
         self._policy = policy
         self._resolver = resolver
@@ -88,6 +91,7 @@ class GuardedClient:
         self._limits = limits or FetchLimits()
         self._user_agent = user_agent
         self._tls = tls
+        self._proxy = proxy
         self._session: aiohttp.ClientSession | None = None
 
     @property
@@ -143,6 +147,8 @@ class GuardedClient:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = _Connector(
+                proxy=self._proxy,
+                admit=self._check_address,
                 resolver=_AiohttpResolver(self._resolver),
                 use_dns_cache=False,
                 ssl=self._tls or True,
@@ -174,13 +180,16 @@ class GuardedClient:
     def _socket(self, info: Any) -> socket.socket:
         """A socket for exactly this address: the last check before anything goes out, literals included."""
         family, kind, protocol, _, address = info
-        if not self._policy.addresses.allows(str(address[0])):
-            raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
-        if address[1] not in self._policy.ports:
-            raise BlockedAddress(f"port {address[1]} is not one that pages are fetched from", reason="port_denied")
+        self._check_address(str(address[0]), address[1])
         made = socket.socket(family, kind, protocol)
         made.setblocking(False)
         return made
+
+    def _check_address(self, address: str, port: int) -> None:
+        if not self._policy.addresses.allows(address):
+            raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
+        if port not in self._policy.ports:
+            raise BlockedAddress(f"port {port} is not one that pages are fetched from", reason="port_denied")
 
     async def _read(
         self, response: aiohttp.ClientResponse, max_bytes: int | None, cut: bool
@@ -274,10 +283,21 @@ class _Protocol(ResponseHandler):
 
 
 class _Connector(aiohttp.TCPConnector):
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, *, proxy: UpstreamProxy | None, admit: Callable[[str, int], None], **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._upstream = proxy
+        self._admit = admit
         # aiohttp has no public way to name the protocol of its connections.
         self._factory = functools.partial(_Protocol, loop=self._loop)  # type: ignore[assignment]
+
+    async def _wrap_create_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """The connection, by way of the configured proxy where there is one. aiohttp's own would ask it for a name."""
+        if self._upstream is None:
+            return await super()._wrap_create_connection(*args, **kwargs)
+        address, port = kwargs.pop("addr_infos")[0][4][:2]
+        self._admit(str(address), port)
+        made = await self._upstream.connect(str(address), port)
+        return await super()._wrap_existing_connection(*args, **kwargs, sock=made)
 
 
 def _check_head(response: aiohttp.ClientResponse) -> None:

@@ -13,6 +13,7 @@ import anyio
 
 from pincite.domain.errors import BlockedAddress, PinciteError
 from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy, vet_parsed
 
@@ -33,6 +34,7 @@ class EgressProxy:
         connections_max: connections over its life; more are refused.
         bytes_max: bytes to the browser over its life; then everything is closed.
         idle_s: a tunnel without traffic for this long is closed.
+        upstream: the operator's proxy, through which vetted connections go on.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class EgressProxy:
         connections_max: int = 200,
         bytes_max: int = 50_000_000,
         idle_s: float = 15.0,
+        upstream: UpstreamProxy | None = None,
     ) -> None:
         self._policy = policy
         self._resolver = resolver
         self._connections_left = connections_max
         self._bytes_left = bytes_max
         self._idle_s = idle_s
+        self._upstream = upstream
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self.refused: Counter[str] = Counter()
@@ -128,6 +132,8 @@ class EgressProxy:
     async def _dial(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if not self._policy.addresses.allows(address):  # the last check, on what is dialled
             raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
+        if self._upstream is not None:
+            return await self._opened(await self._upstream.connect(address, port))
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         made = socket.socket(family, socket.SOCK_STREAM)
         made.setblocking(False)
@@ -137,6 +143,9 @@ class EgressProxy:
         except BaseException:
             made.close()
             raise
+        return await self._opened(made)
+
+    async def _opened(self, made: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection(sock=made)
         self._writers.add(writer)
         return reader, writer

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.page import FetchRequest, Snapshot
@@ -34,7 +35,7 @@ class HostedSurroundings:
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """What a scraper said about a page. `cost` is in its own unit, as it reported it."""
+    """What a scraper said about a page. `cost` is in its own unit, as it reported it; `units` how many, if it said."""
 
     body: bytes
     content_type: str
@@ -42,13 +43,19 @@ class Scraped:
     status: int = 200
     fetched_at: datetime | None = None
     cost: str = ""
+    units: Decimal | None = None
     headers: Iterable[tuple[str, str]] = ()
 
 
 class HostedScraper(ABC):
-    """Base of the hosted backends: implements `ports.FetchBackend` around one call."""
+    """Base of the hosted backends: implements `ports.FetchBackend` around one call.
+
+    `unit_usd` is the list price of what it bills by, `page_usd` what a page costs when it doesn't say.
+    """
 
     name = ""
+    unit_usd = Decimal(0)
+    page_usd = Decimal(0)
 
     def __init__(self, api: HostedApi, around: HostedSurroundings) -> None:
         self._api = api
@@ -90,6 +97,8 @@ class HostedScraper(ABC):
             redirects=() if final == admission.url else (final.sent,),
             note=f"fetched by {self.name}{paid}",
         )
+        cost_usd = self.page_usd if scraped.units is None else scraped.units * self.unit_usd
+        snapshot = replace(snapshot, cost_usd=cost_usd)
         if (failure := failure_of(snapshot)) is not None:
             raise failure
         return snapshot

@@ -12,7 +12,9 @@ from pincite.ports import Cache, Clock, DocumentStore, Entry, SnapshotStore
 from pincite.urls.keys import page_key
 from pincite.urls.retention import ALL, Retention
 
-_PAGES, _FAILURES = "pages", "page_failures"
+_PAGES, _FAILURES, _TURNS = "pages", "page_failures", "page_turns"
+TURN_S = 20.0
+"""How long one process may hold others back; a page that takes longer is fetched twice."""
 _FORMAT = "1"
 # Failures that stay true for a while; the others may pass with the next call.
 _KEPT_FAILURES = frozenset(
@@ -103,6 +105,15 @@ class PageCache:
         validators = {name: headers[name] for name in ("etag", "last-modified") if headers.get(name)}
         await self._put(_PAGES, key, value, time_to_live(snapshot, document), validators)
         await self._cache.delete(_FAILURES, key)
+
+    async def take_turn(self, key: str) -> bool:
+        """Whether the caller may fetch `key` now: one process at a time, and not for ever if that one dies."""
+        return await self._cache.lease(_TURNS, key, TURN_S)
+
+    async def end_turn(self, key: str) -> None:
+        """Let others fetch `key`."""
+        now = self._clock.now()
+        await self._cache.put(_TURNS, key, Entry(b"", now, now, now, {}))  # storing an entry ends its lease
 
     async def failure(self, key: str) -> PinciteError | None:
         """The failure that was met a moment ago, or None."""

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from types import TracebackType
 from typing import Self
 
@@ -11,32 +12,31 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from pincite.domain.errors import (
-    BudgetExhausted,
     DeadLink,
     EmptyContent,
     ExtraNotInstalled,
-    InvalidInput,
     NotFound,
     PinciteError,
-    PolicyRefusal,
 )
 from pincite.domain.fetch_rules import check_request
-from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Render, Snapshot
+from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.document_gate import DocumentGate
-from pincite.fetch.page_cache import CachedPage, PageCache
+from pincite.fetch.page_cache import TURN_S, CachedPage, PageCache
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.source_text import source_text
 from pincite.fetch.window import EXCERPT_CHARS, excerpt, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
+from pincite.runtime.recovery import another_may_help, may_serve_stale
 from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 LOCAL_SCHEME = "local:"
 _LIBRARY = "archive"
+_LOOK_S = 0.1
 _log = logging.getLogger(__name__)
 
 
@@ -133,11 +133,12 @@ class FetchService:
         if pages is None:
             return await self._fresh(request)
         key = pages.key(request)
+        flight = f"{key}$" if request.hosted is Hosted.ONLY else key
         if request.force_refresh:
-            page, _ = await self._flights.run(f"{key}!", lambda: self._refreshed(pages, key, request, None))
-            return page
-        page, _ = await self._flights.run(key, lambda: self._cached(pages, key, request))
-        return page
+            page, shared = await self._flights.run(f"{flight}!", lambda: self._refreshed(pages, key, request, None))
+        else:
+            page, shared = await self._flights.run(flight, lambda: self._cached(pages, key, request))
+        return _for_free(page) if shared else page
 
     async def _cached(self, pages: PageCache, key: str, request: FetchRequest) -> _Page:
         found = await pages.find(key)
@@ -146,15 +147,38 @@ class FetchService:
         if found is not None and found.is_usable_while_checking and self._background is not None:
             self._background.start_soon(self._recheck, pages, key, request, found)
             return _Page(found.snapshot, found.document, "stale", is_stale=True)
-        if found is None and (failure := await pages.failure(key)) is not None:
+        if found is None and request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
             raise failure
-        return await self._refreshed(pages, key, request, found)
+        return await self._in_turn(pages, key, request, found)
+
+    async def _in_turn(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
+        """A new capture by one process at a time; the others take what it got, or its turn when it got nothing."""
+        until_s = self._clock.monotonic_s() + TURN_S
+        while not await pages.take_turn(key):
+            await self._clock.sleep(_LOOK_S)
+            news = await pages.find(key)
+            if news is not None and news.is_fresh:
+                return _Page(news.snapshot, news.document, "hit")
+            if request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
+                raise failure
+            if self._clock.monotonic_s() > until_s:
+                break
+        try:
+            return await self._refreshed(pages, key, request, found)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pages.end_turn(key)
 
     async def _recheck(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage) -> None:
+        if not await pages.take_turn(key):
+            return
         try:
             await self._flights.run(f"{key}?", lambda: self._refreshed(pages, key, request, found))
         except PinciteError as error:  # the stale page was served; the next caller meets the failure itself
             _log.info("recheck failed: %s %s", error.code, error.reason)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await pages.end_turn(key)
 
     async def _refreshed(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
         """A new capture, the old one confirmed by the host, or the old one because the host fails."""
@@ -163,7 +187,7 @@ class FetchService:
         try:
             page = await self._fresh(request, found)
         except PinciteError as error:
-            if found is not None and _may_serve_stale(error):
+            if found is not None and may_serve_stale(error):
                 return _Page(found.snapshot, found.document, "stale_if_error", is_stale=True)
             await pages.keep_failure(key, error)
             raise
@@ -184,7 +208,7 @@ class FetchService:
                 continue
             except PinciteError as error:
                 first_error = first_error or error
-                if not self._another_may_help(error):
+                if not another_may_help(error):
                     raise first_error from None
         raise first_error or DeadLink("nothing here knows this page", reason="unknown_page")
 
@@ -197,11 +221,8 @@ class FetchService:
                     hint='pip install "pincite[browser]", and a Chromium on this system (apt install chromium).',
                 )
             return (self._renderer,)
-        return (*self._backends, *self._hosted)
-
-    def _another_may_help(self, error: PinciteError) -> bool:
-        """Policy and truth are the same for every backend; a refusal or a failure may be this one's own."""
-        return bool(self._hosted) and not isinstance(error, PolicyRefusal | InvalidInput | DeadLink | BudgetExhausted)
+        own = () if request.hosted is Hosted.ONLY else self._backends
+        return (*own, *(() if request.hosted is Hosted.NEVER else self._hosted))
 
     async def _kept(self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float]) -> _Page:
         fetch_ms, started = fetched
@@ -249,9 +270,9 @@ class FetchService:
         )
 
 
-def _may_serve_stale(error: PinciteError) -> bool:
-    """Not when the page is gone for good, nor when policy says no."""
-    return not isinstance(error, DeadLink | PolicyRefusal | InvalidInput)
+def _for_free(page: _Page) -> _Page:
+    """The page as another caller's flight brought it: who fetched it pays."""
+    return page if not page.snapshot.cost_usd else replace(page, snapshot=replace(page.snapshot, cost_usd=Decimal(0)))
 
 
 def _content(request: FetchRequest, page: _Page) -> str:
@@ -288,6 +309,7 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
             timings_ms=page.timings_ms,
             cache=page.cache,
             stale=page.is_stale,
+            cost_usd=snapshot.cost_usd,
         ),
         snapshot=snapshot,
         document=document,

@@ -153,7 +153,8 @@ def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
     citation = normalize_citation(
         page.url, document.title or page.url, snapshot.fetched_at, longest.quote.text, document.published_at
     )
-    note = "; ".join(part for part in (snapshot.note, "date unknown" if page.undated else "") if part)
+    marks = ("date unknown" if page.undated else "", "older copy, the site did not answer" if page.stale else "")
+    note = "; ".join(part for part in (snapshot.note, *marks) if part)
     return Reference(
         n=n,
         url=page.url,

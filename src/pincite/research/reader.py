@@ -8,20 +8,29 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.budget import Usage
-from pincite.domain.errors import BudgetExhausted, Conflict, EmptyContent, PinciteError, PolicyRefusal, RemoteError
+from pincite.domain.errors import (
+    BudgetExhausted,
+    Conflict,
+    EmptyContent,
+    PinciteError,
+    PolicyRefusal,
+    ProviderError,
+    RemoteError,
+)
 from pincite.domain.events import EventType, Json
-from pincite.domain.page import Document, FetchRequest, Kept, Snapshot
+from pincite.domain.page import Document, FetchRequest, Hosted, Kept, Snapshot
 from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, Outcome, SnapshotStore
-from pincite.research.records import ids_from_record, page_record
+from pincite.research.records import ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.runtime.metering import RequestMeter, current_meter, metered
+from pincite.runtime.recovery import another_may_help
 from pincite.text.chunks import chunks
 from pincite.text.near_duplicates import cluster
 from pincite.urls import mask_url, registrable_domain
 
-_QUOTE_CHARS = 300
+_QUOTE_CHARS = 60
 """A page that allows less to be quoted (`nosnippet`, `max-snippet`) can't carry a claim; it stays a lead."""
 _LEAD_SNIPPET_CHARS = 300
 
@@ -30,6 +39,7 @@ _LEAD_SNIPPET_CHARS = 300
 class _Fetched:
     snapshot: Snapshot
     document: Document
+    stale: bool = False
 
 
 class PageReader:
@@ -90,7 +100,24 @@ class PageReader:
                 slots[index] = error
 
     async def _recorded(self, task: Task, result: SearchResult) -> _Fetched:
-        """The page from the front door, or from the record of an earlier execution of this run."""
+        """The page from the front door, or from the record of an earlier execution of this run.
+
+        A paid scraper is a call of its own, so that its price is held back before it and charged to nothing else.
+        """
+        scrape_usd = self._limits.scrape_usd
+        try:
+            hosted = Hosted.AUTO if scrape_usd is None else Hosted.NEVER
+            return await self._called(task, result, "fetch", Usage(pages=1, web_requests=1), hosted)
+        except PinciteError as error:
+            if scrape_usd is None or not isinstance(error, RemoteError) or not another_may_help(error):
+                raise
+            failed = error
+        try:
+            return await self._called(task, result, "scrape", Usage(web_requests=1, cost_usd=scrape_usd), Hosted.ONLY)
+        except (BudgetExhausted, RemoteError, ProviderError):
+            raise failed from None
+
+    async def _called(self, task: Task, result: SearchResult, kind: str, estimate: Usage, hosted: Hosted) -> _Fetched:
         url = result.url
         fresh: list[_Fetched] = []
 
@@ -101,17 +128,27 @@ class PageReader:
                 exclude_domains=task.constraints.exclude_domains,
                 deadline_s=self._limits.fetch_deadline_s,
                 user_triggered=result.provider == GIVEN,
+                hosted=hosted,
             )
             with metered(RequestMeter(outer=current_meter())) as sent:
                 try:
                     page = await self._fetch.fetch(request)
                 except PinciteError as error:
-                    error.spent = Usage(pages=int(sent.used > 0), web_requests=sent.used)
+                    asked = int(sent.used > 0)
+                    error.spent = Usage(
+                        pages=estimate.pages * asked, web_requests=sent.used, cost_usd=estimate.cost_usd * asked
+                    )
                     raise
-            fresh.append(_Fetched(page.snapshot, page.document))
-            return Outcome(page_record(page), Usage(pages=1, web_requests=sent.used, size_bytes=page.info.size_bytes))
+            fresh.append(_Fetched(page.snapshot, page.document, page.info.stale))
+            used = Usage(
+                pages=estimate.pages,
+                web_requests=sent.used,
+                size_bytes=page.info.size_bytes,
+                cost_usd=page.info.cost_usd,
+            )
+            return Outcome(page_record(page), used)
 
-        record = await self._ledger.call("fetch", {"url": url}, Usage(pages=1, web_requests=1), do)
+        record = await self._ledger.call(kind, {"url": url}, estimate, do)
         if fresh:
             return fresh[0]
         snapshot_id, document_id = ids_from_record(record)
@@ -125,7 +162,7 @@ class PageReader:
             )
         if snapshot is None or document is None:
             raise EmptyContent(f"the stored copy of {url} is gone", reason="snapshot_missing")
-        return _Fetched(snapshot, document)
+        return _Fetched(snapshot, document, was_stale(record))
 
     async def _collect(
         self,
@@ -158,7 +195,7 @@ class PageReader:
                 await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": "outside_period"})
                 continue
             dated = task.constraints.since is not None or task.constraints.until is not None
-            page = ReadPage(url, slot.snapshot, slot.document, undated=dated and published is None)
+            page = ReadPage(url, slot.snapshot, slot.document, undated=dated and published is None, stale=slot.stale)
             if self._chunked:
                 page = replace(page, chunks=await anyio.to_thread.run_sync(chunks, page.document))
             pages.append(page)

@@ -72,7 +72,13 @@ def _result(entry: Json) -> SearchResult:
 
 def page_record(page: FetchResult) -> dict[str, Json]:
     """Where the stored page is: ids only, the bytes are in the stores."""
-    return {"snapshot_id": page.snapshot.snapshot_id, "document_id": page.document.document_id}
+    record: dict[str, Json] = {"snapshot_id": page.snapshot.snapshot_id, "document_id": page.document.document_id}
+    return {**record, "stale": True} if page.info.stale else record
+
+
+def was_stale(record: Json) -> bool:
+    """Whether the page of `page_record` was an older copy, shown because its host failed."""
+    return isinstance(record, Mapping) and record.get("stale") is True
 
 
 def ids_from_record(record: Json) -> tuple[str, str]:

@@ -15,7 +15,15 @@ from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Report
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
-from pincite.research.state import Limits, query_key, sendable, with_reading, with_results, with_verification
+from pincite.research.state import (
+    Limits,
+    query_key,
+    sendable,
+    with_reading,
+    with_results,
+    with_verification,
+    within_quotable,
+)
 from pincite.runtime.failures import first_failure
 from pincite.runtime.metering import RequestMeter, metered
 
@@ -122,7 +130,13 @@ class ResearchService:
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, results, progress))
         analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]
+        analyses = [replace(found, claims=within_quotable(found.claims, progress.pages)) for found in analyses]
         checked = await roles.verifier.verify(task, analyses, progress)
+        quoted = (within_quotable((item.claim,), progress.pages) for item in checked.claims)
+        trimmed = (
+            replace(item, claim=claim) for item, found in zip(checked.claims, quoted, strict=True) for claim in found
+        )
+        checked = replace(checked, claims=tuple(trimmed))
         before = progress
         progress = with_verification(progress, analyses, checked)
         await self._tell_round(before, progress)

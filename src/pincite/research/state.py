@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
 from pincite.domain.budget import Budget
 from pincite.domain.deadlines import DEADLINES_S
-from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, Verification
+from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, ReadPage, Verification
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
 
@@ -31,6 +33,7 @@ class Limits:
     max_domain_share: float = 0.7
     concurrency: int = 4
     follow_ups_per_sub_question: int = 3
+    scrape_usd: Decimal | None = None
     search_deadline_s: float = DEADLINES_S["search"] + 5.0  # the front door ends first and says why
     fetch_deadline_s: float = 12.0
 
@@ -129,3 +132,21 @@ def in_period(published_at: datetime | None, constraints: Constraints, *, keep_u
     return (constraints.since is None or day >= constraints.since) and (
         constraints.until is None or day <= constraints.until
     )
+
+
+def within_quotable(claims: Iterable[Claim], pages: Sequence[ReadPage]) -> tuple[Claim, ...]:
+    """The claims without quotes longer than their page allows; a claim that has none left goes.
+
+    Source: `nosnippet` and `max-snippet` of X-Robots-Tag.
+    """
+    limits = {page.snapshot.snapshot_id: page.snapshot.quotable_chars for page in pages}
+    kept = []
+    for claim in claims:
+        allowed = tuple(item for item in claim.evidence if _may_quote(item, limits.get(item.snapshot_id)))
+        if allowed or not claim.evidence:
+            kept.append(claim if len(allowed) == len(claim.evidence) else replace(claim, evidence=allowed))
+    return tuple(kept)
+
+
+def _may_quote(item: Evidence, limit: int | None) -> bool:
+    return limit is None or len(item.quote.text) <= limit

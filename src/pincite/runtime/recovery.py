@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass
 
-from pincite.domain.errors import PinciteError
+from pincite.domain.errors import (
+    BudgetExhausted,
+    DeadLink,
+    DnsError,
+    InputError,
+    NetworkError,
+    PinciteError,
+    PolicyRefusal,
+    Timeout,
+    TlsError,
+)
 
 BACKOFF_S = (0.5, 1.0, 2.0)
 
@@ -74,3 +84,25 @@ def recovery_of(error: PinciteError) -> Recovery:
 def _is_host_trouble(error: PinciteError) -> bool:
     # A refusal by the breaker itself must not keep the breaker open.
     return error.reason != "breaker_open"
+
+
+_FINAL_REFUSALS = frozenset({"language_not_allowed", "deny_listed"})
+
+
+def another_may_help(error: PinciteError) -> bool:
+    """Whether another way to the page may get past this failure: policy and truth are the same for every way."""
+    return (
+        not isinstance(error, PolicyRefusal | InputError | DeadLink | BudgetExhausted)
+        and error.reason not in _FINAL_REFUSALS
+    )
+
+
+def may_serve_stale(error: PinciteError) -> bool:
+    """Whether an older copy may stand in: the host fails or is busy. Never for what is gone, refused or unreadable.
+
+    Source: RFC 5861 §4 (`stale-if-error`), for 500, 502, 503, 504; here for network failures as well.
+    """
+    if isinstance(error, DnsError):
+        return error.retryable  # a name without addresses has vanished
+    host_fails = isinstance(error, NetworkError | Timeout | TlsError)
+    return host_fails or error.reason in {"http_429", "challenge"}

@@ -1,6 +1,7 @@
 """Builds the fetch front door: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -83,6 +84,7 @@ class _Network:
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
         from pincite.fetch.robots_gate import RobotsGate, RobotsMode
         from pincite.fetch.robots_memory import RobotsMemory
+        from pincite.fetch.upstream_proxy import UpstreamProxy
         from pincite.runtime.breaker import MemoryBreaker
         from pincite.runtime.limiter import MemoryLimiter, Rate
 
@@ -92,8 +94,15 @@ class _Network:
             total_s=settings.fetch_deadline_s, requests_per_s_per_host=settings.requests_per_s_per_host
         )
         self._resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
+        stated = settings.fetch_proxy
+        self._proxy = UpstreamProxy.of(stated.get_secret_value()) if stated else None
         self.client = GuardedClient(
-            policy, self._resolver, clock, limits=self._limits, user_agent=settings.user_agent or USER_AGENT
+            policy,
+            self._resolver,
+            clock,
+            limits=self._limits,
+            user_agent=settings.user_agent or USER_AGENT,
+            proxy=self._proxy,
         )
         self._gate = RobotsGate(
             self.client,
@@ -134,7 +143,9 @@ class _Network:
 
         if find_chromium() is None:
             return None
-        return ChromiumBackend(self._gate, self._resolver, self._turns, self._clock, limits=self._limits)
+        return ChromiumBackend(
+            self._gate, self._resolver, self._turns, self._clock, limits=self._limits, upstream=self._proxy
+        )
 
     def scraper(self, name: str) -> FetchBackend:
         from pincite.fetch.hosted import HostedSurroundings
@@ -150,6 +161,14 @@ class _Network:
             HostedSurroundings(self._gate, self._resolver, self._clock),
         )
         return made
+
+
+def scrape_usd(settings: Settings) -> Decimal | None:
+    """What asking every configured scraper for one page may cost; None where there is none."""
+    if not settings.hosted_scrapers or settings.profile == OFFLINE:
+        return None
+    adapters = [load(SCRAPERS, name, "hosted scraper") for name in settings.hosted_scrapers]
+    return sum((adapter.page_usd for adapter in adapters), Decimal(0))
 
 
 def extractor_profile(extractor: Extractor) -> str:

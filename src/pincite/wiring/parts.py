@@ -2,24 +2,25 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
-from pincite.domain.budget import Budget
-from pincite.domain.errors import InvalidInput
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
 from pincite.domain.library import IndexReport
-from pincite.domain.page import Kept, Snapshot
+from pincite.domain.page import FetchRequest, FetchResult, Hosted, Kept, Snapshot
 from pincite.domain.plan import Task
 from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search, SnapshotStore
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.runtime.lease import Lease
+from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
-from pincite.wiring.fetch_door import build_fetch, retention, url_policy
+from pincite.wiring.fetch_door import build_fetch, retention, scrape_usd, url_policy
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
 from pincite.wiring.search_door import (
@@ -264,6 +265,29 @@ class Parts:
         sink.topic_hash = topic
         return sink
 
+    async def paid_for(self, request: FetchRequest, fetch: Fetch) -> FetchResult:
+        """The page, paid from the purse; without money for a scraper none is asked."""
+        price = scrape_usd(self.settings)
+        if price is None or request.hosted is Hosted.NEVER:
+            return await fetch.fetch(request)
+        held = Usage(cost_usd=price)
+        try:
+            await self.purse.reserve(held)
+        except BudgetExhausted:
+            if request.hosted is Hosted.ONLY:
+                raise
+            return await fetch.fetch(replace(request, hosted=Hosted.NEVER))
+        used = held  # an error after the scraper was asked may have been billed
+        try:
+            page = await fetch.fetch(request)
+            used = Usage(cost_usd=page.info.cost_usd)
+        except PinciteError as error:
+            used = held if another_may_help(error) else Usage()
+            raise
+        finally:
+            await self.purse.settle(held, used)
+        return page
+
     async def settle_run(self, run_id: str) -> None:
         """Cut back the pages of an ended run that may not stay whole."""
         await (await self._storage()).settle_run(run_id, retention(self.settings))
@@ -388,6 +412,7 @@ def _limits(record: RunRecord, settings: Settings) -> "Limits":
         independent_share=settings.independent_share,
         max_domain_share=settings.max_domain_share,
         fetch_deadline_s=settings.fetch_deadline_s,
+        scrape_usd=scrape_usd(settings),
     )
 
 

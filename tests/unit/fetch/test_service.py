@@ -9,10 +9,12 @@ import pytest
 
 from pincite.domain.errors import (
     DeadLink,
+    DnsError,
     EmptyContent,
     ExtraNotInstalled,
     InvalidInput,
     InvalidUrl,
+    LoginRequired,
     NetworkError,
     NotFound,
     PageBlocked,
@@ -232,7 +234,12 @@ async def test_a_stale_page_is_shown_while_it_is_checked(clock: Any) -> None:
     ("failure", "served"),
     [
         (NetworkError("x"), True),
-        (PageBlocked("x"), True),
+        (PageBlocked("x", reason="challenge"), True),
+        (PageBlocked("x", reason="http_429"), True),
+        (PageBlocked("x", reason="http_403"), False),
+        (LoginRequired("x", reason="http_401"), False),
+        (DnsError("x", reason="dns_timeout"), True),
+        (DnsError("x", reason="dns_failed", retryable=False), False),
         (DeadLink("x", reason="http_404"), False),
         (DeadLink("x", reason="dns_failed"), False),
         (RobotsDisallowed("x"), False),
@@ -249,6 +256,49 @@ async def test_stale_if_error_never_hides_that_a_page_is_gone(failure: PinciteEr
     second = await door.get()
     assert (second.info.cache, second.info.stale) == ("stale_if_error", True)
     assert second.info.fetched_at == first.info.fetched_at
+
+
+@dataclass
+class Slow(Canned):
+    """A backend that answers when it is let."""
+
+    go: anyio.Event = field(default_factory=anyio.Event)
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        self.asked.append(request)
+        await self.go.wait()
+        self.asked.pop()
+        return await super().fetch(request)
+
+
+@pytest.mark.parametrize("answer", [PAGE, DeadLink("gone", reason="http_410")])
+async def test_processes_that_want_the_same_page_fetch_it_once(clock: Any, answer: Any) -> None:
+    door = Door(clock, answer)
+    backend = Slow("direct", clock, [answer])
+    processes = [door.service(backends=(backend,)) for _ in range(4)]  # nothing in common but the stores and the cache
+    outcomes: list[str] = []
+
+    async def one(service: FetchService) -> None:
+        try:
+            outcomes.append((await service.fetch(FetchRequest("https://site.example/a"))).info.cache)
+        except DeadLink as error:
+            outcomes.append(error.reason)
+
+    async with anyio.create_task_group() as group:
+        for service in processes:
+            group.start_soon(one, service)
+        for _ in range(50):
+            await anyio.lowlevel.checkpoint()
+        backend.go.set()
+    assert len(backend.asked) == 1
+    assert sorted(outcomes) == (["hit"] * 3 + ["miss"] if answer is PAGE else ["http_410"] * 4)
+
+
+async def test_a_turn_that_ended_in_a_passing_failure_goes_to_the_next(clock: Any) -> None:
+    door = Door(clock, NetworkError("x"), PAGE)
+    with pytest.raises(NetworkError):
+        await door.get()
+    assert (await door.get()).info.cache == "miss"  # at once: the turn was given back
 
 
 async def test_a_dead_page_is_not_asked_for_again_at_once(clock: Any) -> None:

@@ -1,14 +1,20 @@
 """Near-copies, the representative rule and pages that could not be read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 
-from pincite.domain.budget import Usage
-from pincite.domain.page import FetchRequest
+import pytest
+
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.errors import PageBlocked
+from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.page import FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Progress, ReadPage, Task
 from pincite.domain.search import Constraints, SearchResult
 from pincite.ports import Outcome
 from pincite.research.reader import PageReader, mark_duplicates
-from pincite.research.state import Limits
+from pincite.research.state import Limits, within_quotable
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb, document_of
 
 LONG = " ".join(f"word{number} follows the one before it and says nothing new." for number in range(40))
@@ -76,3 +82,47 @@ async def test_a_recorded_page_that_is_gone_from_the_store_is_a_lead() -> None:
     reading = await reader(web, ledger).read(Task("q"), results("https://a.test/1"), Progress())
     assert [lead.reason for lead in reading.leads] == ["snapshot_missing"]
     assert not web.fetched
+
+
+class Scraped(SmallWeb):
+    """A web behind bot challenges that a paid scraper gets past, for 2 dollars a page."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        self.asked: list[Hosted] = [*getattr(self, "asked", []), request.hosted]
+        if request.hosted is Hosted.NEVER:
+            raise PageBlocked("no", reason="challenge")
+        page = await super().fetch(request)
+        return replace(page, info=replace(page.info, via="firecrawl", cost_usd=Decimal(2)))
+
+
+@pytest.mark.parametrize(("cap", "read", "cost"), [(None, 2, 4), ("5", 2, 4), ("3", 1, 2), ("1", 0, 0)])
+async def test_a_scraper_is_paid_from_the_budget_of_the_run(cap: str | None, read: int, cost: int) -> None:
+    web = Scraped({"https://a.test/1": "Some text.", "https://b.test/2": "Other words."})
+    ledger = ListLedger(Budget(cost_usd=None if cap is None else Decimal(cap)))
+    stores = MemoryStores()
+    limits = Limits(scrape_usd=Decimal(2), concurrency=1)
+    made = PageReader(web, stores.snapshots, stores.documents, ledger, ListEvents(), limits=limits)
+    reading = await made.read(Task("q"), results("https://a.test/1", "https://b.test/2"), Progress())
+    assert len(reading.pages) == read
+    assert (await ledger.spent()).cost_usd == cost
+    assert (await ledger.spent()).pages <= 2
+    assert [(lead.reason, lead.code) for lead in reading.leads] == [("challenge", "PAGE_BLOCKED")] * (2 - read)
+    assert web.asked.count(Hosted.ONLY) == read
+
+
+async def test_a_quote_is_no_longer_than_its_page_allows() -> None:
+    page = (await pages_of({"https://a.test/1": LONG}))[0]
+    limited = replace(page, snapshot=replace(page.snapshot, usage_signals=("max-snippet:80",)))
+
+    def claim(*lengths: int) -> Claim:
+        quotes = (page.document.quote(0, length) for length in lengths)
+        snapshot = page.snapshot
+        return Claim(
+            str(lengths), "c", "1",
+            evidence=tuple(Evidence(q, snapshot.snapshot_id, snapshot.body_sha256, page.url) for q in quotes),
+        )  # fmt: skip
+
+    claims = (claim(80), claim(81), claim(81, 20), claim())
+    kept = within_quotable(claims, [limited])
+    assert [[len(item.quote.text) for item in found.evidence] for found in kept] == [[80], [20], []]
+    assert within_quotable(claims, [page]) == claims

@@ -20,6 +20,7 @@ from pincite.fetch.politeness import HostTurns
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.signals import page_signals
+from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
 from pincite.runtime.metering import current_meter
 
@@ -78,11 +79,12 @@ class ChromiumBackend:
         executable: the browser; the system's own by default.
         arguments: makes the containment arguments; only the test of the test passes others.
         memory_mb: a browser that takes more is killed.
+        upstream: the operator's proxy.
     """
 
     name = "chromium"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # one argument per part that the operator chooses
         self,
         gate: RobotsGate,
         resolver: VettedResolver,
@@ -93,6 +95,7 @@ class ChromiumBackend:
         executable: str | None = None,
         arguments: Callable[[str], tuple[str, ...]] = contained,
         memory_mb: float = MEMORY_MB,
+        upstream: UpstreamProxy | None = None,
     ) -> None:
         self._gate = gate
         self._resolver = resolver
@@ -102,6 +105,7 @@ class ChromiumBackend:
         self._executable = executable
         self._arguments = arguments
         self._memory_mb = memory_mb
+        self._upstream = upstream
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """The page as its scripts left it, as HTML.
@@ -131,7 +135,7 @@ class ChromiumBackend:
 
     async def _rendered(self, request: FetchRequest, admission: Admission, stack: AsyncExitStack) -> Snapshot:
         proxy = await stack.enter_async_context(
-            EgressProxy(self._gate.policy, self._resolver, connections_max=REQUESTS_MAX)
+            EgressProxy(self._gate.policy, self._resolver, connections_max=REQUESTS_MAX, upstream=self._upstream)
         )
         mark = f"--pincite-page={secrets.token_hex(8)}"
         browser = await self._launched(proxy.address, mark, stack)

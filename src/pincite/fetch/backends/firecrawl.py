@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from pincite.domain.errors import (
@@ -31,6 +32,7 @@ class FirecrawlScraper(HostedScraper):
     """Implements `ports.FetchBackend`. The page's own HTML is kept where it is given, so that our reader reads it."""
 
     name = "firecrawl"
+    unit_usd = page_usd = Decimal("0.00099")  # a credit, Standard plan by the month, read 2026-08
 
     def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
@@ -77,6 +79,7 @@ def _scraped(data: dict[str, Any], url: ParsedUrl) -> Scraped:
         status=status if isinstance(status, int) else 200,
         fetched_at=_moment(cached) if metadata.get("cacheState") == "hit" else None,
         cost=f"{used} credits" if isinstance(used, int | float) else "",
+        units=Decimal(str(used)) if isinstance(used, int | float) else None,
     )
 
 

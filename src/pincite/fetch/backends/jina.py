@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from decimal import Decimal
 
 from pincite.domain.errors import (
     DeadLink,
@@ -28,6 +29,8 @@ class JinaScraper(HostedScraper):
     """Implements `ports.FetchBackend`. The key is optional."""
 
     name = "jina"
+    unit_usd = Decimal("0.00000005")  # a token; the dearest price ever published, the current one is not public
+    page_usd = Decimal("0.0005")
 
     def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
         headers = {"Accept": "application/json", "DNT": "1", "X-Robots-Txt": PRODUCT_TOKEN}
@@ -57,6 +60,7 @@ class JinaScraper(HostedScraper):
             content_type="text/markdown",
             final_url=final if isinstance(final, str) and final else url.sent,
             cost=f"{tokens} tokens" if isinstance(tokens, int) else "",
+            units=Decimal(tokens) if isinstance(tokens, int) else None,
         )
 
 

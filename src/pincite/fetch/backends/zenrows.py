@@ -1,5 +1,7 @@
 """ZenRows: GET /v1/ with the key as a query parameter, so no URL of a call may ever be shown."""
 
+from decimal import Decimal
+
 from pincite.domain.errors import (
     DeadLink,
     NetworkError,
@@ -23,6 +25,8 @@ class ZenRowsScraper(HostedScraper):
     """Implements `ports.FetchBackend`. The plain mode is tried first; the costly one only when ZenRows asks for it."""
 
     name = "zenrows"
+    unit_usd = Decimal(0)  # whether X-Request-Cost counts money or credits is not documented: booked by the page
+    page_usd = Decimal("0.007")  # the dearest mode of the Developer plan, read 2026-05
 
     def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
         super().__init__(HostedApi(self.name, settings), around)
