@@ -27,7 +27,18 @@ from pincite.execution import Execution, OnEvent, Unheard, teller
 from pincite.ports import CallRecord, RunRecord
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
-from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, frozen_settings, open_parts, thawed_settings
+from pincite.wiring import (
+    CacheCleared,
+    CacheStats,
+    Outlook,
+    Parts,
+    Shared,
+    frozen_settings,
+    narrowed,
+    open_parts,
+    outlook,
+    thawed_settings,
+)
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
@@ -245,10 +256,18 @@ class Engine:
         urls: Sequence[str] = (),
         constraints: Constraints = ANYWHERE,
         filing: Filing = UNFILED,
+        caps: Mapping[str, object] | None = None,
     ) -> str:
-        """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker)."""
+        """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker).
+
+        `caps` are settings of `CAPS` for this run alone; one above the cap in force changes nothing.
+
+        Errors:
+            InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting (a cap that is none).
+        """
+        settings = narrowed(self.settings, caps or {})
         task = Task(
-            question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=self.settings.profile
+            question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=settings.profile
         )
         await self._parts.vet_task(task)
         now = self._parts.clock.now()
@@ -259,8 +278,8 @@ class Engine:
             status=RunStatus.QUEUED,
             created_at=now,
             updated_at=now,
-            inputs={"task": to_json(task), "settings": frozen_settings(self.settings)},
-            budget=self.settings.budget,
+            inputs={"task": to_json(task), "settings": frozen_settings(settings)},
+            budget=settings.budget,
             project=filing.project,
             priority=filing.priority,
             for_workers=filing.for_workers,
@@ -334,6 +353,14 @@ class Engine:
                 hint=f"pincite runs resume {view.record.run_id}",
             )
         return view.report
+
+    async def document(self, document_id: str) -> Document | None:
+        """The text that quotes were cut from, or None when it is not stored (any more)."""
+        return await (await self._parts.documents()).get(document_id)
+
+    def outlook(self) -> Outlook:
+        """What a run would use and may cost at most. Calls nothing."""
+        return outlook(self.settings)
 
     async def replay(self, run_id: str) -> Report:
         """The report of a run made again from its record alone: nothing is searched, fetched or written.

@@ -5,19 +5,24 @@
 """
 
 from pincite.wiring.checking import bundle_of_run, check_stored_report
+from pincite.wiring.outlook import Outlook, outlook
 from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
-from pincite.wiring.run_settings import frozen_settings, thawed_settings
+from pincite.wiring.run_settings import CAPS, frozen_settings, narrowed, thawed_settings
 from pincite.wiring.shared import Shared, open_shared
 
 __all__ = [
+    "CAPS",
     "CacheCleared",
     "CacheStats",
+    "Outlook",
     "Parts",
     "Shared",
     "bundle_of_run",
     "check_stored_report",
     "frozen_settings",
+    "narrowed",
     "open_parts",
     "open_shared",
+    "outlook",
     "thawed_settings",
 ]

@@ -1,7 +1,9 @@
 """The settings that belong to a run: stored with it, so that a resumed run does what it set out to do."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
 from pincite.settings import Settings, load_settings
 
@@ -26,6 +28,39 @@ FROZEN: Final = (
     "max_domain_share",
     "llm",
 )
+
+
+CAPS: Final = (
+    "max_rounds",
+    "max_searches",
+    "max_pages",
+    "max_web_requests",
+    "max_cost_usd",
+    "max_tokens",
+    "deadline_s",
+)
+"""The settings that a single run may lower."""
+
+
+def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
+    """The settings with those of `caps` that are lower than what is in force; None counts as not given.
+
+    Errors:
+        InvalidInput: not a cap. InvalidSetting: a value that is out of range.
+    """
+    given = {name: value for name, value in caps.items() if value is not None}
+    if unknown := sorted(set(given) - set(CAPS)):
+        raise InvalidInput(f"{unknown[0]!r} is no cap of a run", hint=f"Known: {', '.join(CAPS)}.")
+    if not given:
+        return settings
+    own = settings.model_dump(exclude_unset=True)
+    asked = load_settings({**own, **given})
+    lower = {name: getattr(asked, name) for name in given if _lower(getattr(asked, name), getattr(settings, name))}
+    return load_settings({**own, **lower}) if lower else settings
+
+
+def _lower(asked: Any, in_force: Any) -> bool:  # numbers of one kind: ints, floats or Decimals
+    return in_force is None or asked < in_force
 
 
 def frozen_settings(settings: Settings) -> dict[str, Json]:
