@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from pincite.domain.errors import Internal, InvalidInput
+from pincite.domain.errors import Internal, InvalidInput, NotFound
 from pincite.domain.evidence import Check, ClaimType, Relation, VerdictStatus
 
 SCHEMA_VERSION = 1
@@ -306,6 +306,12 @@ class Report:
     def sentences(self) -> tuple[Sentence, ...]:
         """All sentences in reading order."""
         return self.summary.sentences + tuple(s for section in self.sections for s in section.sentences)
+
+    def reference(self, n: int) -> Reference:
+        """What `[n]` (`citation:n`) stands for. Errors: NotFound (`citation_unknown`)."""
+        if not 1 <= n <= len(self.references):
+            raise NotFound(f"the report has no reference [{n}]", reason="citation_unknown")
+        return self.references[n - 1]
 
     def findings(self) -> tuple[Finding, ...]:
         """Every claim once, with its citations (at least one each)."""

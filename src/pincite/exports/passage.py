@@ -42,7 +42,7 @@ class Passage:
     stored: bool = True
 
 
-def passage(evidence: ReportEvidence, document: Document | None) -> Passage:
+def passage(evidence: ReportEvidence, document: Document | None, context_chars: int = CONTEXT_CHARS) -> Passage:
     """The quote of `evidence` within the stored document, or within its own prefix and suffix without one."""
     start, end = evidence.start, evidence.end
     if document is None or not 0 <= start < end or document.text[start:end] != evidence.quote:
@@ -50,11 +50,16 @@ def passage(evidence: ReportEvidence, document: Document | None) -> Passage:
         shown = tuple(piece for piece in around if piece.text)
         return Passage((Part(BlockKind.PARAGRAPH, shown),), stored=False)
     section = document.section_path(start)
-    return Passage(tuple(_parts(document, start, end)), section)
+    return Passage(tuple(_parts(document, start, end, context_chars)), section)
 
 
-def _parts(document: Document, start: int, end: int) -> Iterator[Part]:
-    low, high = max(0, start - CONTEXT_CHARS), min(len(document.text), end + CONTEXT_CHARS)
+def parts_of(document: Document, limit_chars: int) -> tuple[Part, ...]:
+    """The blocks of a document from its start, unmarked, up to about `limit_chars`."""
+    return tuple(_parts(document, 0, 0, limit_chars))
+
+
+def _parts(document: Document, start: int, end: int, context_chars: int) -> Iterator[Part]:
+    low, high = max(0, start - context_chars), min(len(document.text), end + context_chars)
     for index in range(document.block_at(low), document.block_at(high) + 1):
         block, at = document.blocks[index], document.starts[index]
         block_end = at + len(block.text)

@@ -21,17 +21,17 @@ def serve(
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """Serve the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
+    """Serve the web pages and the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
 
     def job() -> None:
         try:
-            importlib.import_module("uvicorn")
-            importlib.import_module("fastapi")
+            for needed in ("uvicorn", "fastapi", "jinja2"):
+                importlib.import_module(needed)
         except ImportError as error:
-            raise ExtraNotInstalled("the server needs FastAPI and uvicorn", hint=f"Run: {INSTALL}") from error
+            raise ExtraNotInstalled("the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {INSTALL}") from error
         serving = _serving()
         serving.vet_binding(host, serving.key_ring(home))
-        note(f"Serving on http://{host}:{port} (/docs tells how). Ctrl-C stops; runs can be resumed.")
+        note(f"Serving on http://{host}:{port} (the API: /docs). Ctrl-C stops; runs can be resumed.")
         serving.serve(host, port, home)
 
     guarded(job, as_json=as_json)

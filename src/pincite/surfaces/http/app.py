@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 
 from pincite.domain.version import VERSION
 from pincite.surfaces.desk import OpenEngine, open_desk
-from pincite.surfaces.http import firecrawl, openai, openapi_document, problems, research, snapshots, tavily, tools
+from pincite.surfaces.http import firecrawl, openai, openapi_document, problems, research, snapshots, tavily, tools, ui
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
@@ -44,6 +44,7 @@ def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] =
     problems.install(app)
     for module in (tools, research, snapshots, tavily, firecrawl, openai):
         app.include_router(module.router)
+    ui.install(app)
 
     @app.get("/healthz", tags=["health"])
     async def healthz() -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, PinciteError, TooLarge, Unauthorized
@@ -16,6 +16,8 @@ from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.outcomes import http_status
 
 Shape = Callable[[PinciteError, int], Mapping[str, Any]]
+ErrorPage = Callable[[Request, PinciteError, int], Response | None]
+"""Makes the page that tells an error to a reader, or None where the caller is a program."""
 
 _BY_STATUS: dict[int, type[PinciteError]] = {
     401: Unauthorized,
@@ -27,7 +29,8 @@ _SAID = {404: "there is nothing at this path", 405: "this path does not take thi
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of `app` in the shape its path calls for."""
+    """Answer every error of `app` in the shape its path calls for; `app.state.error_page` may be an `ErrorPage`."""
+    app.state.error_page = None
     app.add_exception_handler(PinciteError, _pincite)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
@@ -36,9 +39,12 @@ def install(app: FastAPI) -> None:
 
 def answer(
     request: Request, error: PinciteError, status: int | None = None, pointers: list[dict[str, str]] | None = None
-) -> JSONResponse:
+) -> Response:
     """The response that tells `error` to the caller of `request`."""
     code = http_status(error) if status is None else status
+    page = _page(request, error, code)
+    if page is not None:
+        return page
     headers = {"X-Request-Id": getattr(request.state, "request_id", "")}
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
@@ -61,11 +67,17 @@ def answer(
     return PlainJson(body, code, headers, media_type="application/problem+json")
 
 
-async def _pincite(request: Request, error: Exception) -> JSONResponse:
+def _page(request: Request, error: PinciteError, status: int) -> Response | None:
+    app = request.scope.get("app")  # none where the gate stands alone
+    show: ErrorPage | None = None if app is None else app.state.error_page
+    return None if show is None else show(request, error, status)
+
+
+async def _pincite(request: Request, error: Exception) -> Response:
     return answer(request, error if isinstance(error, PinciteError) else Internal(str(error)))
 
 
-async def _validation(request: Request, error: Exception) -> JSONResponse:
+async def _validation(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     pointers = [
         {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": item["msg"]} for item in found
@@ -77,7 +89,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
     return answer(request, InvalidInput(f"{first['pointer']}: {first['detail']}", reason="bad_body"), 422, pointers)
 
 
-async def _http(request: Request, error: Exception) -> JSONResponse:
+async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
     told = answer(request, kind(_SAID.get(status, str(getattr(error, "detail", error)))), status)
@@ -86,7 +98,7 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     return told
 
 
-async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+async def _unexpected(request: Request, error: Exception) -> Response:
     return answer(request, Internal("something went wrong here; the log has the trace"), 500)
 
 

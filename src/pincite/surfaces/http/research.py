@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 import anyio
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import AliasChoices, Field
 
@@ -179,6 +179,22 @@ async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]
     engine = await service_of(request).engine(scope)
     found = report_json(await engine.report(run_id))
     return {"references": found["references"], "leads": found["leads"]}
+
+
+@router.get("/{run_id}/citations/{n}", response_model=None, responses=shaped(shapes.Cited))
+async def citation(
+    run_id: str, n: Annotated[int, Path(ge=1, le=MAX_EVENTS)], request: Request, scope: Scope
+) -> dict[str, Any]:
+    """What `[n]` (`citation:n`) stands for: the reference, and the passages cited from it."""
+    engine = await service_of(request).engine(scope)
+    found = await engine.report(run_id)
+    passages = [
+        {"claim_id": claim.id, "passage": to_json(part, outside=True)}
+        for claim in found.claims
+        for part in claim.evidence
+        if part.reference_n == n
+    ]
+    return {"reference": to_json(found.reference(n), outside=True), "passages": passages}
 
 
 @router.get("/{run_id}/trace", response_model=None, responses=shaped(shapes.Trace))

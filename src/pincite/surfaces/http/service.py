@@ -5,7 +5,8 @@ from fastapi import Request
 
 from pincite.surfaces.desk import Desk, OpenEngine
 from pincite.surfaces.http.admission import Turns
-from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
+from pincite.surfaces.http.sessions import COOKIE, Sessions
 
 
 class Service(Desk):
@@ -15,12 +16,22 @@ class Service(Desk):
         super().__init__(open_engine, hosts, jobs)
         self.keys = keys
         self.turns = Turns()
+        self.sessions = Sessions(keys)
 
-    def admit(self, request: Request, secret: str | None) -> str:
-        """The scope that a key opens, its request counted. Errors: Unauthorized, RateLimited."""
-        if not self.keys.needed or secret is None:
-            return scope_of(request)
-        key = self.keys.key_of(secret)
+    def admit(self, request: Request, secret: str | None, *, by_session: bool = False) -> str:
+        """The scope that a key, or a browser's session, opens; the request is counted for the key.
+
+        A session reads. Whatever changes something needs a key, or a form of our own pages (`by_session`): a cookie is
+        sent without being asked.
+
+        Errors: Unauthorized, RateLimited.
+        """
+        if not self.keys.needed:
+            return LOCAL_SCOPE
+        key = None
+        if secret is None and (by_session or request.method in ("GET", "HEAD")):
+            key = self.sessions.key_of(request.cookies.get(COOKIE))
+        key = key or self.keys.key_of(secret)
         self.turns.take(key)
         request.state.key = key
         return key.scope
@@ -39,7 +50,7 @@ def secret_of(request: Request) -> str | None:
 
 
 def scope_of(request: Request) -> str:
-    """The scope of the caller. Errors: Unauthorized."""
+    """The scope of the caller by the key sent. Errors: Unauthorized."""
     return service_of(request).keys.scope_of(secret_of(request))
 
 

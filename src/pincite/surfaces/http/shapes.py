@@ -51,6 +51,13 @@ class Sources(BaseModel):
     leads: list[dict[str, Any]]
 
 
+class Cited(BaseModel):
+    """What a number of a report stands for."""
+
+    reference: dict[str, Any]
+    passages: list[dict[str, Any]] = Field(description="What is quoted from it, each with the id of its claim.")
+
+
 class Attempt(BaseModel):
     """One provider asked on the way of a call."""
 

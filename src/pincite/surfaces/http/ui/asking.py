@@ -1,0 +1,109 @@
+"""The first page: a question with its limits, what will be used and what it may cost; and the forms that start runs."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from pincite.domain.codec import from_json
+from pincite.domain.errors import PinciteError
+from pincite.domain.plan import Task
+from pincite.settings import PROFILES
+from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.ui.forms import Form, Reader, caps_of, constraints_of, names
+from pincite.surfaces.http.ui.rendering import page, seeing
+from pincite.surfaces.outcomes import http_status
+from pincite.wiring import CAPS, Outlook
+
+router = APIRouter()
+
+ABOUT = {
+    "quick": "A first look: one round, few pages.",
+    "standard": "A follow-up round where something is missing.",
+    "thorough": "Many pages, independent sources.",
+    "offline": "Local libraries only; nothing leaves this machine.",
+}
+RECENT_RUNS = 5
+
+
+@router.get("/")
+async def ask_page(request: Request, scope: Reader) -> Response:
+    """The page to ask on."""
+    return await _ask(request, scope, {})
+
+
+@router.post("/runs")
+async def start(request: Request, scope: Reader, form: Form) -> Response:
+    """A new run; its page follows it."""
+    service = service_of(request)
+    profile = form.get("profile") if form.get("profile") in PROFILES else None
+    try:
+        engine = await service.engine(scope, profile)
+        run_id = await engine.start(
+            form.get("question", ""),
+            urls=names(form.get("urls", "")),
+            constraints=constraints_of(form),
+            caps=caps_of(form),
+        )
+        service.work_on(engine, run_id)
+    except PinciteError as error:
+        return await _ask(request, scope, form, error)
+    return seeing(f"/runs/{run_id}")
+
+
+@router.post("/runs/{run_id}/follow-up")
+async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
+    """A new run on another question within the limits of this one."""
+    service = service_of(request)
+    record = await (await service.engine(scope)).run(run_id)
+    task = from_json(Task, record.inputs["task"])
+    engine = await service.engine(scope, task.profile if task.profile in PROFILES else None)
+    kept = record.inputs.get("settings")
+    caps = {name: kept.get(name) for name in CAPS} if isinstance(kept, dict) else {}
+    limits = replace(task, question=form.get("question", ""))
+    new = await engine.start(limits.question, urls=limits.urls, constraints=limits.constraints, caps=caps)
+    service.work_on(engine, new)
+    return seeing(f"/runs/{new}")
+
+
+async def _ask(request: Request, scope: str, form: Mapping[str, str], error: PinciteError | None = None) -> Response:
+    service = service_of(request)
+    engine = await service.engine(scope)
+    outlooks = {name: (await service.engine(scope, name)).outlook() for name in PROFILES}
+    chosen = form.get("profile") or engine.settings.profile
+    return page(
+        request,
+        "ask.html",
+        status_code=200 if error is None else http_status(error),
+        form=form,
+        error=error,
+        chosen=chosen,
+        profiles=[_profile(name, outlook) for name, outlook in outlooks.items() if _offered(name, outlook)],
+        outlook=outlooks.get(chosen) or engine.outlook(),
+        recent=await engine.runs(RECENT_RUNS),
+        limited=any(form.get(name) for name in form if name not in ("question", "profile")),
+    )
+
+
+def _offered(name: str, outlook: Outlook) -> bool:
+    return name != "offline" or not outlook.trouble
+
+
+def _profile(name: str, outlook: Outlook) -> dict[str, Any]:
+    return {"name": name, "about": ABOUT[name], "outlook": outlook, "price": _price(outlook)}
+
+
+def _price(outlook: Outlook) -> str:
+    """What a run may cost at most, in words."""
+    cap = outlook.budget.cost_usd
+    searches = outlook.searches_usd
+    if cap is not None and (searches is None or outlook.model or cap < searches):
+        return f"at most ${cap:.2f}"
+    if outlook.model:
+        return "the model's tokens" + (f" and up to ${searches:.2f} for searches" if searches else "")
+    if searches is None:
+        return "the price of the search engine is not known here"
+    return "free" if not searches else re.sub(r"\.00$", "", f"up to ${searches:.2f}")

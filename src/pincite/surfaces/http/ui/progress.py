@@ -1,0 +1,181 @@
+"""A run's events folded into what a reader follows: rounds with queries and pages, claims, stages with their time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pincite.domain.events import Event, EventType, Json
+
+STAGES = ("planning", "searching", "reading", "checking", "writing")
+"""The way of a run; static/live.js folds events in the same way."""
+
+_STAGE_OF = {"plan": 0, "search": 1, "page": 2, "chunk": 2, "claim": 3, "gap": 3, "conflict": 3, "report": 4}
+_NEXT_STAGE = {EventType.RUN_STARTED: 0, EventType.ROUND_STARTED: 1}
+_ENDS = frozenset({EventType.RUN_COMPLETED, EventType.RUN_FAILED, EventType.RUN_CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLine:
+    """A query: how many results, or why none came."""
+
+    text: str
+    results: int | None = None
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A page that was to be read: `state` is `read`, `refused`, `failed`, `dead` or `copy`; `why` for the last four."""
+
+    url: str
+    title: str
+    state: str
+    why: str = ""
+    snapshot_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimLine:
+    """A statement with its verdict; `passed` says whether it may stand in the report."""
+
+    claim_id: str
+    text: str
+    verdict: str
+    passed: bool
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Round:
+    """One round of searching and reading."""
+
+    number: int
+    queries: list[QueryLine] = field(default_factory=list)
+    pages: list[PageLine] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands. `stage` is an index of `STAGES`; `stage_s` the seconds that each took."""
+
+    stage: int = 0
+    ended: bool = False
+    parts: list[str] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    claims: dict[str, ClaimLine] = field(default_factory=dict)
+    gaps: list[str] = field(default_factory=list)
+    sections: list[str] = field(default_factory=list)
+    trouble: list[str] = field(default_factory=list)
+    stage_s: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
+    copies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def searches(self) -> int:
+        """Queries that were answered."""
+        return sum(query.results is not None for round_ in self.rounds for query in round_.queries)
+
+    @property
+    def pages(self) -> dict[str, PageLine]:
+        """Every page once, as it was seen last."""
+        return {page.url: page for round_ in self.rounds for page in round_.pages}
+
+    def count(self, *states: str) -> int:
+        """How many pages are in one of these states."""
+        return sum(page.state in states for page in self.pages.values())
+
+    @property
+    def verified(self) -> int:
+        """Statements that passed."""
+        return sum(claim.passed for claim in self.claims.values())
+
+    @property
+    def rejected(self) -> int:
+        """Statements that did not."""
+        return len(self.claims) - self.verified
+
+
+def progress_of(events: Iterable[Event]) -> Progress:
+    """The events of a run, in order, as its progress."""
+    found = Progress()
+    before: datetime | None = None
+    for event in events:
+        stage = _STAGE_OF.get(event.type.split(".", 1)[0])
+        if stage is not None:
+            found.stage = stage
+        if before is not None and event.type is not EventType.RUN_RESUMED:  # nobody worked while it was broken off
+            found.stage_s[found.stage] += max((event.at - before).total_seconds(), 0.0)
+        found.stage = _NEXT_STAGE.get(event.type, found.stage)
+        before = event.at
+        _take(found, event)
+    return found
+
+
+def _take(found: Progress, event: Event) -> None:
+    data = event.data
+    found.ended = event.type in _ENDS
+    match event.type:
+        case EventType.PLAN_CREATED:
+            found.parts = [_text(part, "text") for part in _objects(data, "sub_questions")]
+        case EventType.ROUND_STARTED:
+            number = data.get("round")
+            found.rounds.append(Round(number if isinstance(number, int) else len(found.rounds) + 1))
+        case EventType.SEARCH_COMPLETED:
+            results = data.get("results")
+            _round(found).queries.append(QueryLine(_text(data, "query"), results if isinstance(results, int) else 0))
+        case EventType.SEARCH_FAILED:
+            _round(found).queries.append(QueryLine(_text(data, "query"), None, _why(data)))
+        case EventType.PAGE_FETCHED | EventType.PAGE_REFUSED | EventType.PAGE_FAILED:
+            _round(found).pages.append(_page(event))
+        case EventType.PAGE_DUPLICATE:
+            found.copies[_text(data, "url")] = _text(data, "of")
+        case EventType.CLAIM_VERIFIED | EventType.CLAIM_REJECTED:
+            claim = _claim(event)
+            found.claims[claim.claim_id] = claim
+        case EventType.GAP_FOUND:
+            found.gaps.append(" – ".join(filter(None, (_text(data, "sub_question"), _text(data, "reason")))))
+        case EventType.SECTION_READY:
+            found.sections.append(_text(data, "heading"))
+        case EventType.BUDGET_EXHAUSTED:
+            found.trouble.append(f"A cap was reached: {_why(data)}.")
+        case EventType.RUN_FAILED:
+            found.trouble.append(f"It failed: {_why(data)}.")
+        case _:
+            pass
+
+
+def _page(event: Event) -> PageLine:
+    data = event.data
+    state = {EventType.PAGE_FETCHED: "read", EventType.PAGE_REFUSED: "refused"}.get(event.type, "failed")
+    if data.get("code") == "DEAD_LINK":
+        state = "dead"
+    why = "" if state == "read" else _why(data)
+    return PageLine(_text(data, "url"), _text(data, "title"), state, why, _text(data, "snapshot_id"))
+
+
+def _claim(event: Event) -> ClaimLine:
+    data = event.data
+    passed = event.type is EventType.CLAIM_VERIFIED
+    reasons = data.get("reasons")
+    why = "; ".join(map(str, reasons)) if isinstance(reasons, list) else ""
+    claim_id, text = _text(data, "claim_id"), _text(data, "text")
+    return ClaimLine(claim_id or text, text, _text(data, "verdict"), passed, why)
+
+
+def _round(found: Progress) -> Round:
+    if not found.rounds:
+        found.rounds.append(Round(1))
+    return found.rounds[-1]
+
+
+def _why(data: Mapping[str, Json]) -> str:
+    return (_text(data, "reason") or _text(data, "code")).replace("_", " ").lower()
+
+
+def _text(data: "Json | Mapping[str, Json]", name: str) -> str:
+    value = data.get(name) if isinstance(data, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def _objects(data: Mapping[str, Json], name: str) -> list[Json]:
+    value = data.get(name)
+    return value if isinstance(value, list) else []

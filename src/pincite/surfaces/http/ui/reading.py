@@ -1,0 +1,215 @@
+"""The pages of a run: followed while it works, read and checked when it is done."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from pincite.domain.errors import NotFound, PinciteError
+from pincite.domain.events import RunStatus
+from pincite.domain.evidence import CheckOutcome
+from pincite.domain.page import Snapshot
+from pincite.domain.report import Report, ReportClaim, ReportEvidence
+from pincite.engine import Engine, RunView
+from pincite.exports.passage import parts_of, passage
+from pincite.surfaces.http.research import run_json
+from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.ui import report_view
+from pincite.surfaces.http.ui.forms import Reader
+from pincite.surfaces.http.ui.progress import STAGES, progress_of
+from pincite.surfaces.http.ui.rendering import HEADERS, page, seeing
+from pincite.surfaces.http.ui.report_view import ReportView
+
+router = APIRouter()
+
+AROUND_CHARS = 12_000
+"""How much of a page is shown before and after a passage; all of it is a click away."""
+CLAIMS_PER_PAGE = 100
+SNAPSHOT_CHARS = 400_000
+
+EXPORTS = (
+    ("html", "Web page", "one file with every quote; opens anywhere, offline"),
+    ("pdf", "PDF", "for print, the evidence as an appendix"),
+    ("docx", "Word", "references as endnotes"),
+    ("md", "Markdown", "plain text with [n] marks"),
+    ("wacz", "Evidence bundle", "report and passages in one archive that checks itself"),
+    ("json", "JSON", "for programs, and for pincite check"),
+    ("csv", "Table of claims", "one row per claim and passage"),
+    ("csl.json", "CSL-JSON", "citation managers, pandoc"),
+    ("bib", "BibTeX", "biblatex, with the date of access"),
+    ("ris", "RIS", "citation managers"),
+)
+
+
+@router.get("/runs/{run_id}")
+async def run_page(run_id: str, request: Request, scope: Reader) -> Response:
+    """The report, or while there is none the run as it goes."""
+    service, _, view = await _opened(request, scope, run_id)
+    if _at_work(service, view) or view.report is None:
+        return await _live(request, service, view)
+    return _tab(request, service, view, "report")
+
+
+@router.get("/runs/{run_id}/sources")
+async def sources_page(run_id: str, request: Request, scope: Reader) -> Response:
+    """The sources: dates, sites, what rests on them; and the pages that carried nothing."""
+    service, _, view = await _opened(request, scope, run_id)
+    shown = ReportView(_report(view))
+    progress = progress_of(view.events)
+    cited = {url for r in shown.report.references for url in (r.url, r.fetched_url)}
+    return _tab(
+        request,
+        service,
+        view,
+        "sources",
+        sources=shown.sources(progress),
+        others=[line for url, line in progress.pages.items() if url not in cited],
+        copies=progress.copies,
+        plot=report_view.source_timeline(shown.report.references),
+    )
+
+
+@router.get("/runs/{run_id}/claims")
+async def claims_page(
+    run_id: str, request: Request, scope: Reader, verdict: str = "", start: Annotated[int, Query(ge=0)] = 0
+) -> Response:
+    """The claims with verdicts, those that did not pass too."""
+    service, _, view = await _opened(request, scope, run_id)
+    report = _report(view)
+    counts = Counter(str(claim.verdict) for claim in report.claims)
+    chosen = verdict if verdict in counts or verdict == "rejected" else ""
+    found = () if chosen == "rejected" else report_view.filtered(report.claims, chosen)
+    return _tab(
+        request,
+        service,
+        view,
+        "claims",
+        verdict=chosen,
+        counts=counts,
+        found=found[start : start + CLAIMS_PER_PAGE],
+        found_total=len(found),
+        start=start,
+        step=CLAIMS_PER_PAGE,
+        rejected=report.rejected_claims if chosen in ("", "rejected") and not start else (),
+        plot=report_view.independence(report.claims),
+    )
+
+
+@router.get("/runs/{run_id}/claims/{claim_id}")
+async def evidence_page(
+    run_id: str, claim_id: str, request: Request, scope: Reader, e: Annotated[int, Query(ge=0)] = 0
+) -> Response:
+    """One passage of a claim, marked in the stored text of its page."""
+    service, engine, view = await _opened(request, scope, run_id)
+    report = _report(view)
+    claim = next((claim for claim in report.claims if claim.id == claim_id), None)
+    if claim is None or e >= len(claim.evidence):
+        raise NotFound("the report has no such claim or passage", reason="claim_unknown")
+    return _tab(
+        request, service, view, "evidence", claim=claim, chosen=e, **await _evidence(engine, claim, claim.evidence[e])
+    )
+
+
+@router.get("/runs/{run_id}/cards.json")
+async def cards(run_id: str, request: Request, scope: Reader) -> Response:
+    """What hovering over each mark of the report shows."""
+    _, _, view = await _opened(request, scope, run_id)
+    return JSONResponse(ReportView(_report(view)).cards(), headers=HEADERS)
+
+
+@router.get("/runs/{run_id}/citations/{n}")
+async def citation(run_id: str, n: int, request: Request, scope: Reader) -> Response:
+    """The source that `citation:n` stands for."""
+    _, _, view = await _opened(request, scope, run_id)
+    return seeing(f"/runs/{run_id}/sources#r{_report(view).reference(n).n}")
+
+
+@router.get("/runs/{run_id}/{tab}")
+async def other_tab(run_id: str, tab: str, request: Request, scope: Reader) -> Response:
+    """Conflicts, gaps, trace and export."""
+    service, engine, view = await _opened(request, scope, run_id)
+    if tab == "trace":
+        progress = progress_of(view.events)
+        plots = (report_view.stage_times(progress), report_view.call_costs(await engine.calls(run_id)))
+        return _tab(request, service, view, "trace", progress=progress, stages=STAGES, plots=list(filter(None, plots)))
+    if tab not in ("conflicts", "gaps", "export"):
+        raise NotFound("there is no such page")
+    _report(view)
+    return _tab(request, service, view, tab, exports=EXPORTS)
+
+
+@router.get("/snapshots/{snapshot_id}")
+async def snapshot_page(snapshot_id: str, request: Request, scope: Reader) -> Response:
+    """A stored capture as text."""
+    engine = await service_of(request).engine(scope)
+    found, document = await engine.snapshot(snapshot_id)
+    shown = () if document is None else parts_of(document, SNAPSHOT_CHARS)
+    cut = document is not None and len(document.text) > SNAPSHOT_CHARS
+    return page(request, "snapshot.html", snapshot=found, document=document, parts=shown, cut=cut)
+
+
+async def _opened(request: Request, scope: str, run_id: str) -> tuple[Service, Engine, RunView]:
+    service = service_of(request)
+    engine = await service.engine(scope)
+    return service, engine, await engine.view(run_id)
+
+
+def _report(view: RunView) -> Report:
+    if view.report is None:
+        raise NotFound(f"run {view.record.run_id} has no report yet", reason="no_report")
+    return view.report
+
+
+def _at_work(service: Service, view: RunView) -> bool:
+    return service.busy_with(view.record.run_id) or view.record.status is RunStatus.RUNNING
+
+
+async def _live(request: Request, service: Service, view: RunView) -> Response:
+    progress = progress_of(view.events)
+    here = service.busy_with(view.record.run_id)
+    return page(
+        request,
+        "live.html",
+        record=view.record,
+        run=run_json(view.record),
+        progress=progress,
+        stages=STAGES,
+        here=here,
+        active=here or view.record.status in (RunStatus.RUNNING, RunStatus.QUEUED),
+        has_report=view.report is not None,
+    )
+
+
+def _tab(request: Request, service: Service, view: RunView, tab: str, **values: Any) -> Response:
+    report = _report(view)
+    return page(
+        request,
+        f"{tab}.html",
+        record=view.record,
+        report=report,
+        view=ReportView(report),
+        tab=tab,
+        running=_at_work(service, view),
+        **values,
+    )
+
+
+async def _evidence(engine: Engine, claim: ReportClaim, item: ReportEvidence) -> dict[str, Any]:
+    """What the page of a passage shows: the stored text around it, and what is known of the capture."""
+    snapshot: Snapshot | None
+    try:
+        snapshot, _ = await engine.snapshot(item.snapshot_id)
+    except PinciteError:  # deleted, or damaged: the quote that the report carries is shown instead
+        snapshot = None
+    try:
+        document = await engine.document(item.document_id)
+    except PinciteError:
+        document = None
+    shown = passage(item, document, AROUND_CHARS)
+    return {
+        "item": item,
+        "snapshot": snapshot,
+        "passage": shown,
+        "notes": [c for c in claim.checks if c.outcome not in (CheckOutcome.PASSED, CheckOutcome.SKIPPED) and c.detail],
+    }

@@ -1,0 +1,182 @@
+"""Templates to responses: one policy for all pages, text from outside always escaped, errors as pages."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.evidence import VerdictStatus
+from pincite.domain.markdown import (
+    conflict_text,
+    day,
+    labelled,
+    linkable,
+    no_answer_text,
+    one_line,
+    without_controls,
+)
+from pincite.domain.report import ClaimMark, Report, coverage_text, paragraphs
+from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.sessions import COOKIE
+from pincite.surfaces.http.ui.charts import figure
+from pincite.surfaces.http.ui.files import static_path
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: browsers then send forms with `Origin: null`, which no server can tell from a foreign page.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "private, no-store",
+}
+API_PATHS = ("/v1/", "/v2/", "/tavily/", "/healthz", "/readyz", "/openapi.json", "/docs", "/redoc", "/mcp")
+
+BADGES: Mapping[str, tuple[str, str]] = {
+    VerdictStatus.SUPPORTED: ("✓", "supported"),
+    VerdictStatus.PARTIAL: ("◐", "partly supported"),
+    VerdictStatus.CONTRADICTED: ("≠", "contradicted"),
+    VerdictStatus.UNSUPPORTED: ("✕", "not supported"),
+    VerdictStatus.UNCHECKED: ("?", "not checked"),
+}
+"""Shape and word of each verdict, so that nothing rests on colour."""
+
+MARKS: Mapping[str, str] = {
+    ClaimMark.LOW_CONFIDENCE: "low confidence",
+    ClaimMark.ONE_SOURCE: "fewer sources than wanted",
+}
+"""What the marks of a claim mean to a reader."""
+
+STATUSES: Mapping[str, tuple[str, str]] = {
+    "queued": ("…", "waiting"),
+    "running": ("▸", "running"),
+    "completed": ("✓", "complete"),
+    "partial": ("◐", "partial"),
+    "insufficient_evidence": ("○", "not enough evidence"),
+    "failed": ("✕", "failed"),
+    "cancelled": ("■", "stopped"),
+}
+"""Shape and word of where a run stands."""
+
+
+def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
+    """The page made of a template and these values."""
+    service = service_of(request)
+    cookie = request.cookies.get(COOKIE)
+    scope = service.sessions.scope_of(cookie)
+    common = {
+        "path": request.url.path,
+        "form_token": service.sessions.form_token(cookie),
+        "signed_in": scope if service.keys.needed else None,
+        "may_enter": scope is not None,
+    }
+    return HTMLResponse(_templates().get_template(template).render(**common, **values), status_code, HEADERS)
+
+
+def seeing(location: str) -> RedirectResponse:
+    """The answer to a form that was taken: go and look there."""
+    return RedirectResponse(location, 303, HEADERS)
+
+
+def error_page(request: Request, error: PinciteError, status: int) -> Response | None:
+    """The error as a page for somebody at a browser; None for programs."""
+    path = request.url.path
+    if path.startswith(API_PATHS) or "text/html" not in request.headers.get("accept", ""):
+        return None
+    if status == 401 and request.method == "GET" and path != "/login":
+        target = path + (f"?{request.url.query}" if request.url.query else "")
+        return seeing(f"/login?next={quote(target, safe='')}")
+    return page(request, "error.html", status_code=status, error=error, code=status)
+
+
+def site(url: str) -> str:
+    """Where a page is from, as people say it: its host, or the library that holds it."""
+    if url.startswith("local:"):
+        return url.removeprefix("local:").split("/", 1)[0]
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # an address that no parser takes is still shown
+        host = ""
+    return host.removeprefix("www.") or url
+
+
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    """`1 source`, `2 sources`."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+
+
+def no_answer(report: Report) -> tuple[str, str]:
+    """Why there is no answer: the sentence that matters, and the rest."""
+    head, _, rest = no_answer_text(report).removeprefix("**").partition("**")
+    return head, rest.strip()
+
+
+def moment(at: datetime) -> str:
+    """A time as `2026-11-21 09:30 UTC`."""
+    return f"{day(at)} {at:%H:%M} UTC"
+
+
+def seconds(amount: float) -> str:
+    """A duration in the unit people would use."""
+    if amount < 1:
+        return f"{amount * 1000:.0f} ms"
+    if amount < 60:
+        return f"{amount:.0f} s" if amount >= 10 else f"{amount:.1f} s"
+    return f"{amount / 60:.0f} min" if amount >= 600 or not amount % 60 else f"{amount / 60:.1f} min"
+
+
+def money(amount: Any) -> str:  # a Decimal, or what JSON made of one
+    """US dollars with as many digits as are needed to say something."""
+    if not amount:
+        return "$0"
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}".rstrip("0")
+
+
+def _shown(value: Any) -> Any:  # whatever a template prints
+    """Text without control characters and direction overrides; anything else as it is."""
+    return without_controls(value) if type(value) is str else value
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pincite.surfaces.http.ui"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        static=static_path,
+        badges=BADGES,
+        claim_marks=MARKS,
+        statuses=STATUSES,
+        plural=plural,
+        figure=figure,
+        linkable=linkable,
+        paragraphs=paragraphs,
+        conflict_text=conflict_text,
+        coverage_text=coverage_text,
+        no_answer=no_answer,
+    )
+    environment.filters.update(
+        line=one_line,
+        labelled=labelled,
+        day=day,
+        site=site,
+        moment=moment,
+        seconds=seconds,
+        money=money,
+        segment=lambda s: quote(s, ""),
+    )
+    return environment

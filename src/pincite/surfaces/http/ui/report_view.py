@@ -1,0 +1,189 @@
+"""A report as its pages show it: which passage each mark opens, what rests on each source, how it is plotted."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from urllib.parse import quote
+
+from pincite.domain.errors import InvalidUrl
+from pincite.domain.evidence import Relation, VerdictStatus
+from pincite.domain.markdown import day, one_line
+from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence, Sentence
+from pincite.ports import CallRecord
+from pincite.surfaces.http.ui import charts
+from pincite.surfaces.http.ui.progress import STAGES, Progress
+from pincite.surfaces.http.ui.rendering import BADGES, money, plural, seconds, site
+from pincite.urls import registrable_domain
+
+CARD_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A superscript number: the passage it opens, and what is said of it before."""
+
+    n: int
+    key: str
+    href: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A reference with the claims that rest on it.
+
+    `copy_of` is the address of the page it repeats; `same_site` are the numbers of other sources that count as one
+    with it.
+    """
+
+    reference: Reference
+    claims: tuple[ReportClaim, ...]
+    copy_of: str
+    same_site: tuple[int, ...]
+
+
+class ReportView:
+    """Look-ups over one report."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.claims: Mapping[str, ReportClaim] = {claim.id: claim for claim in report.claims}
+        self._places = {
+            (claim.id, item.reference_n): index
+            for claim in report.claims
+            for index, item in reversed(tuple(enumerate(claim.evidence)))
+            if item.relation is Relation.SUPPORTS
+        }
+
+    def marks(self, sentence: Sentence) -> tuple[Mark, ...]:
+        """The numbers after a sentence, each leading to the first passage of its claims on that page."""
+        found = []
+        for n in sentence.references:
+            reference = self.report.reference(n)
+            claim_id = next(name for name in sentence.claim_ids if (name, n) in self._places)
+            index = self._places[claim_id, n]
+            hint = f"{one_line(reference.title)[:80]} ({site(reference.url)})"
+            found.append(Mark(n, f"{claim_id}/{index}", self.evidence_href(claim_id, index), hint))
+        return tuple(found)
+
+    def evidence_href(self, claim_id: str, index: int = 0) -> str:
+        """Where a passage is shown in its page."""
+        return f"/runs/{quote(self.report.run_id)}/claims/{quote(claim_id, safe='')}?e={index}#passage"
+
+    def verdict(self, sentence: Sentence) -> str:
+        """`partial` when one of its claims is only partly supported."""
+        verdicts = {self.claims[claim_id].verdict for claim_id in sentence.claim_ids}
+        return VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in verdicts else VerdictStatus.SUPPORTED
+
+    def cards(self) -> dict[str, dict[str, str]]:
+        """What hovering over a mark shows, by its key."""
+        return {
+            f"{claim.id}/{index}": self._card(claim, item)
+            for claim in self.report.claims
+            for index, item in enumerate(claim.evidence)
+        }
+
+    def _card(self, claim: ReportClaim, item: ReportEvidence) -> dict[str, str]:
+        known = {reference.n: reference for reference in self.report.references}
+        reference = known.get(item.reference_n or 0)
+        sign, word = BADGES[claim.verdict]
+        text = one_line(item.quote)
+        dated = "" if reference is None else f"accessed {day(reference.accessed_at)}"
+        if reference is not None and reference.published_at:
+            dated = f"published {day(reference.published_at)}, {dated}"
+        return {
+            "title": one_line(reference.title) if reference else "",
+            "site": site(item.url),
+            "dated": dated,
+            "quote": text if len(text) <= CARD_CHARS else text[: CARD_CHARS - 1] + "…",
+            "verdict": str(claim.verdict),
+            "sign": sign,
+            "word": word,
+        }
+
+    def sources(self, progress: Progress) -> tuple[Source, ...]:
+        """The references with what rests on them."""
+        resting: dict[int, list[ReportClaim]] = {}
+        for claim in self.report.claims:
+            for n in {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS and e.reference_n}:
+                resting.setdefault(n, []).append(claim)
+        sites: dict[str, list[int]] = {}
+        for reference in self.report.references:
+            sites.setdefault(_owner(reference), []).append(reference.n)
+        found = []
+        for reference in self.report.references:
+            copy_of = progress.copies.get(reference.url) or progress.copies.get(reference.fetched_url) or ""
+            same = tuple(n for n in sites[_owner(reference)] if n != reference.n)
+            found.append(Source(reference, tuple(resting.get(reference.n, ())), copy_of, same))
+        return tuple(found)
+
+
+def _owner(reference: Reference) -> str:
+    """Who publishes the page: pages of one owner are one independent source."""
+    try:
+        return registrable_domain(reference.url)
+    except InvalidUrl:
+        return reference.url
+
+
+def source_timeline(references: Sequence[Reference]) -> charts.Chart | None:
+    """The sources by the day they were published, or read where no page says when it was published."""
+    dated = [(r.published_at, f"[{r.n}] {one_line(r.title)[:60]}") for r in references if r.published_at]
+    undated = len(references) - len(dated)
+    if not dated:
+        return None
+    says = plural(len(dated), "source") + " by the day of publication"
+    says += f"; {undated} without a date." if undated else "."
+    return charts.timeline("When the sources are from.", says, dated, ("Published", "Source"))
+
+
+def independence(claims: Sequence[ReportClaim]) -> charts.Chart | None:
+    """How many claims rest on one, two, three ... independent sources."""
+    if not claims:
+        return None
+    counts = Counter(min(claim.independent_sources, 4) for claim in claims)
+    rows = [
+        charts.Bar(
+            "4 or more sources" if number == 4 else plural(number, "source"), counts[number], str(counts[number])
+        )
+        for number in sorted(set(counts) | {1, 2})
+    ]
+    several = sum(count for number, count in counts.items() if number > 1)
+    says = f"{several} of {plural(len(claims), 'claim')} {'rests' if several == 1 else 'rest'} on more than one."
+    return charts.bars("Independent sources.", says, rows, ("Independent sources", "Claims"))
+
+
+def stage_times(progress: Progress) -> charts.Chart | None:
+    """How long each stage took."""
+    whole = sum(progress.stage_s)
+    if not whole:
+        return None
+    rows = [
+        charts.Bar(name.capitalize(), spent, seconds(spent))
+        for name, spent in zip(STAGES, progress.stage_s, strict=True)
+    ]
+    return charts.bars("Time by stage.", f"{seconds(whole)} in all, without pauses.", rows, ("Stage", "Time"))
+
+
+def call_costs(calls: Sequence[CallRecord]) -> charts.Chart | None:
+    """What the outside calls cost, by kind."""
+    if not calls:
+        return None
+    costs: dict[str, Decimal] = {}
+    counts: Counter[str] = Counter()
+    for call in calls:
+        costs[call.kind] = costs.get(call.kind, Decimal(0)) + call.used.cost_usd
+        counts[call.kind] += call.tries
+    names = {"search": "Searches", "fetch": "Pages"}
+    rows = [
+        charts.Bar(names.get(kind, kind), float(cost), f"{money(cost)} · {plural(counts[kind], 'call')}")
+        for kind, cost in sorted(costs.items())
+    ]
+    whole = sum(costs.values(), Decimal(0))
+    return charts.bars("Cost by kind of call.", f"{money(whole)} in all.", rows, ("Calls", "Cost"))
+
+
+def filtered(claims: Iterable[ReportClaim], verdict: str) -> tuple[ReportClaim, ...]:
+    """The claims with this verdict; all when it is empty."""
+    return tuple(claim for claim in claims if verdict in ("", claim.verdict))
