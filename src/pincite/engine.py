@@ -34,6 +34,7 @@ from pincite.wiring import (
     Parts,
     Shared,
     frozen_settings,
+    model_names,
     narrowed,
     open_parts,
     outlook,
@@ -43,6 +44,8 @@ from pincite.wiring import (
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
+    from pincite.ports import LanguageModel
+    from pincite.research.model.estimate import Estimate
     from pincite.search.gate import RetrievalContext
 
 Lane = Literal["critical", "interactive", "batch"]
@@ -77,11 +80,20 @@ class RunView:
 
 
 class Engine:
-    """One Pincite with its settings, database and connections."""
+    """One Pincite with its settings, database and connections.
 
-    def __init__(self, settings: Settings, shared: Shared | None = None) -> None:
+    Args:
+        settings: those in force (`pincite.settings.load_settings`).
+        shared: what all engines of a process use together.
+        model: serves roles instead of the models of the settings: a fake, or an adapter of your own.
+    """
+
+    def __init__(
+        self, settings: Settings, shared: Shared | None = None, *, model: "LanguageModel | None" = None
+    ) -> None:
         self.settings = settings
         self._shared = shared
+        self._model = model
         self._stack = AsyncExitStack()
         self._opened: Parts | None = None
 
@@ -97,7 +109,7 @@ class Engine:
         return cls(settings or load_settings(overrides))
 
     async def __aenter__(self) -> "Engine":
-        self._opened = await self._stack.enter_async_context(open_parts(self.settings, self._shared))
+        self._opened = await self._stack.enter_async_context(open_parts(self.settings, self._shared, self._model))
         return self
 
     async def __aexit__(
@@ -247,6 +259,19 @@ class Engine:
         """Return when reports can be exported in that format. Errors: InvalidInput, ExtraNotInstalled."""
         self._parts.exporter(format_)
 
+    async def estimate(self) -> "Estimate | None":
+        """What the models of a run are expected to use under the caps of the settings; None in extractive mode.
+
+        Errors:
+            InvalidSetting: a model's name, key or price is missing. ExtraNotInstalled.
+        """
+        from pincite.domain.model import ModelRole
+        from pincite.research.model.estimate import expected
+
+        model = await self._parts.models(self.settings)
+        infos = {role: model.info(role)[0] for role in ModelRole if model.info(role)} if model is not None else {}
+        return expected(infos, self.settings.budget, self.settings.llm_page_tokens) if infos else None
+
     # ---- runs ----
 
     async def start(
@@ -278,7 +303,11 @@ class Engine:
             status=RunStatus.QUEUED,
             created_at=now,
             updated_at=now,
-            inputs={"task": to_json(task), "settings": frozen_settings(settings)},
+            inputs={
+                "task": to_json(task),
+                "settings": frozen_settings(settings),
+                "models": model_names(await self._parts.models(settings)),
+            },
             budget=settings.budget,
             project=filing.project,
             priority=filing.priority,

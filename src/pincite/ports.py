@@ -3,11 +3,10 @@
 Every await has a deadline kept by the adapter; every method raises errors of `domain.errors` only.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import anyio
 
@@ -15,9 +14,12 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
 from pincite.domain.library import Name, PageHit, Passage, Survey
+from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt, Query, SearchResponse
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -463,14 +465,36 @@ class Breaker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReply:
-    """Text of a model with what it used; `cost_usd` is None when the price is unknown."""
+class LanguageModel(Protocol):
+    """Language models by role. One call is one attempt at one model; who calls retries."""
 
-    text: str
-    tokens_in: int
-    tokens_out: int
-    cost_usd: Decimal | None
+    def info(self, role: ModelRole) -> Sequence[ModelInfo]:
+        """The model of this role and its fallbacks, in order; empty when the role has none."""
+        ...
+
+    async def generate(
+        self, role: ModelRole, prompt: Prompt, output_type: type[T], *, choice: int = 0, deadline_s: float | None = None
+    ) -> Generation[T]:
+        """The answer of the `choice`-th model as a value of `output_type` (a dataclass, or `str` for plain text).
+
+        Errors: ModelUnavailable, ModelBadOutput (what it used is in `context`), ProviderAuth, ProviderQuota,
+        RateLimited, Timeout.
+        """
+        ...
+
+    def stream_text(
+        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
+    ) -> AsyncIterator[TextPiece]:
+        """The answer as it comes; the last piece carries the bill. Errors: as `generate`."""
+        ...
+
+
+class ModelCalls(Protocol):
+    """Models as the roles of one run see them: budget, record, retries and fallbacks are behind it."""
+
+    async def ask(self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None) -> T:
+        """The answer in that type. Errors: BudgetExhausted, and what the last model failed with."""
+        ...
 
 
 class EntailmentBackend(Protocol):

@@ -33,7 +33,16 @@ def _split(value: object) -> object:
     return value
 
 
+def _pairs(value: object) -> object:
+    """`name=value,name=value` from the environment as the table that the file would have."""
+    if isinstance(value, str):
+        parts = [part.partition("=") for part in value.split(",") if part.strip()]
+        return {name.strip(): given.strip() for name, _, given in parts}
+    return value
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Pairs = Annotated[dict[str, str], BeforeValidator(_pairs)]
 
 
 def _key(description: str, *also: str) -> Any:  # what pydantic's own Field returns
@@ -58,7 +67,9 @@ class Settings(BaseModel):
         False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."
     )
 
-    llm: str = Field("none", description="Language model, or `none` for extractive mode.")
+    llm: str = Field(
+        "none", description="Language model as PROVIDER:NAME (docs/models.md), or `none` for extractive mode."
+    )
     source: Names = Field(
         ("auto",), description="Search sources: `auto`, provider names, or `local:PATH`; several by comma."
     )
@@ -72,7 +83,7 @@ class Settings(BaseModel):
         None, ge=0, description="All requests of a run together: searches, pages, robots, redirects, retries."
     )
     max_cost_usd: Decimal | None = Field(None, ge=0, description="US dollars a run may spend.")
-    max_tokens: int | None = Field(None, ge=0, description="Model tokens a run may use, in and out together.")
+    max_tokens: int | None = Field(None, ge=0, description="Model tokens a run may read, and as many it may write.")
     deadline_s: float | None = Field(300.0, gt=0, description="Seconds after which a run ends with what it has.")
     results_per_query: int = Field(5, ge=1, le=50, description="Search results asked for per query.")
     pages_per_round: int = Field(12, ge=1, description="Pages read per round at most.")
@@ -91,6 +102,30 @@ class Settings(BaseModel):
     max_domain_share: float = Field(
         0.7, gt=0, le=1, description="Largest share of claims from one domain where others have as much to say."
     )
+
+    # ---- language model ----
+    llm_roles: Pairs = Field(
+        {}, description="Models of single roles (planner, analyst, verifier, writer); `none`: without a model."
+    )
+    llm_fallbacks: Names = Field((), description="Models to ask when the first one fails, in order.")
+    llm_base_url: str | None = Field(
+        None, description="Base URL of a server that speaks the OpenAI protocol, for models without a provider."
+    )
+    llm_api_key: SecretStr | None = _key("Key for `llm_base_url`.")
+    llm_output_mode: Literal["auto", "native", "tool", "prompted"] = Field(
+        "auto", description="How typed answers are asked for; `prompted` suits small local models."
+    )
+    llm_timeout_s: float = Field(60.0, gt=0, le=600, description="Seconds for one answer of a model.")
+    llm_retries: int = Field(2, ge=0, le=5, description="More attempts at one model after passing faults.")
+    llm_concurrency: int = Field(8, ge=1, le=64, description="Calls to models at the same time.")
+    llm_temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature; unset is the model's.")
+    llm_prices: Pairs = Field(
+        {}, description='Dollars for a million tokens as IN/OUT or IN/OUT/CACHED: "my-model" = "0.15/0.60".'
+    )
+    llm_extractive_fallback: bool = Field(
+        True, description="Do a role's work by rules when no model can; the report says so."
+    )
+    llm_page_tokens: int = Field(3_000, ge=200, description="Tokens of one page that a model reads at most.")
 
     # ---- fetch ----
     user_agent: str | None = Field(None, description="User agent for pages; the default names Pincite honestly.")
@@ -176,6 +211,17 @@ class Settings(BaseModel):
     team_scope: str | None = Field(None, description="Scope that shares answers whose terms allow it.")
 
     # ---- providers: keys and base URLs ----
+    openai_api_key: SecretStr | None = _key("Key of OpenAI.", "OPENAI_API_KEY")
+    openai_base_url: str | None = _key("Base URL of OpenAI.", "OPENAI_BASE_URL")
+    anthropic_api_key: SecretStr | None = _key("Key of Anthropic.", "ANTHROPIC_API_KEY")
+    anthropic_base_url: str | None = _key("Base URL of Anthropic.")
+    google_api_key: SecretStr | None = _key("Key of Google Gemini.", "GOOGLE_API_KEY", "GEMINI_API_KEY")
+    google_base_url: str | None = _key("Base URL of Google Gemini.")
+    openrouter_api_key: SecretStr | None = _key("Key of OpenRouter.", "OPENROUTER_API_KEY")
+    groq_api_key: SecretStr | None = _key("Key of Groq.", "GROQ_API_KEY")
+    cerebras_api_key: SecretStr | None = _key("Key of Cerebras.", "CEREBRAS_API_KEY")
+    mistral_api_key: SecretStr | None = _key("Key of Mistral.", "MISTRAL_API_KEY")
+    deepseek_api_key: SecretStr | None = _key("Key of DeepSeek.", "DEEPSEEK_API_KEY")
     tavily_api_key: SecretStr | None = _key("Key of Tavily.", "TAVILY_API_KEY")
     tavily_base_url: str | None = _key("Base URL of Tavily.")
     exa_api_key: SecretStr | None = _key("Key of Exa.", "EXA_API_KEY")

@@ -12,7 +12,7 @@ import anyio
 from pincite.domain.errors import InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Imprint, Progress, Task
-from pincite.domain.report import Metrics, Report
+from pincite.domain.report import Metrics, Mode, Report
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
 from pincite.research.state import (
@@ -34,7 +34,10 @@ _DISCARDED = frozenset({"", "EMPTY_CONTENT"})
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """One implementation of each role."""
+    """One implementation of each role.
+
+    `mode` says who works; with `tells_sections` the writer itself tells each section as it is ready.
+    """
 
     planner: Planner
     searcher: Searcher
@@ -42,6 +45,8 @@ class Roles:
     analyst: Analyst
     verifier: Verifier
     writer: Writer
+    mode: Mode = Mode.EXTRACTIVE
+    tells_sections: bool = False
 
 
 class ResearchService:
@@ -76,7 +81,9 @@ class ResearchService:
         """
         vet_question(task.question)
         started_s = self._clock.monotonic_s()
-        await self._emit(EventType.RUN_STARTED, question=task.question, profile=task.profile, mode="extractive")
+        await self._emit(
+            EventType.RUN_STARTED, question=task.question, profile=task.profile, mode=str(self._roles.mode)
+        )
         try:
             sent = (await self._ledger.spent()).web_requests
             with first_failure(), metered(RequestMeter(self._limits.budget.web_requests, used=sent)):
@@ -208,7 +215,7 @@ class ResearchService:
             await self._emit(EventType.CONFLICT_FOUND, sides=[side.statement for side in conflict.sides])
 
     async def _tell_report(self, report: Report) -> None:
-        for section in report.sections:
+        for section in () if self._roles.tells_sections else report.sections:
             await self._emit(EventType.SECTION_READY, heading=section.heading, sentences=len(section.sentences))
         await self._emit(
             EventType.REPORT_COMPLETED,

@@ -5,6 +5,7 @@
 """
 
 from pincite.wiring.checking import bundle_of_run, check_stored_report
+from pincite.wiring.model_door import model_names
 from pincite.wiring.outlook import Outlook, outlook
 from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
 from pincite.wiring.run_settings import CAPS, frozen_settings, narrowed, thawed_settings
@@ -20,6 +21,7 @@ __all__ = [
     "bundle_of_run",
     "check_stored_report",
     "frozen_settings",
+    "model_names",
     "narrowed",
     "open_parts",
     "open_shared",

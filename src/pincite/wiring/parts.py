@@ -14,15 +14,27 @@ from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
 from pincite.domain.library import IndexReport
 from pincite.domain.page import FetchRequest, FetchResult, Hosted, Kept, Snapshot
 from pincite.domain.plan import Task
-from pincite.ports import DocumentStore, EventSink, Exporter, Fetch, RunRecord, RunStore, Search, SnapshotStore
+from pincite.ports import (
+    DocumentStore,
+    EventSink,
+    Exporter,
+    Fetch,
+    LanguageModel,
+    RunRecord,
+    RunStore,
+    Search,
+    SnapshotStore,
+)
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetch_door import build_fetch, retention, scrape_usd, url_policy
+from pincite.wiring.model_door import open_models, recorded_models, wants_models
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
+from pincite.wiring.roles import Doors, Run, build_roles
 from pincite.wiring.search_door import (
     CACHE_NAME,
     Common,
@@ -74,9 +86,17 @@ class Parts:
         shared: the database and what else all engines of the process use.
         stores: keeps what the services write to; closes after them.
         kept: keeps the services.
+        model: language models to use instead of those of the settings.
     """
 
-    def __init__(self, settings: Settings, shared: Shared, stores: KeptOpen, kept: KeptOpen) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        shared: Shared,
+        stores: KeptOpen,
+        kept: KeptOpen,
+        model: LanguageModel | None = None,
+    ) -> None:
         self.settings = settings
         self.clock = shared.clock
         self._shared = shared
@@ -90,6 +110,8 @@ class Parts:
         self._searches: dict[Sources, SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._purse: Purse | None = None
+        self._given_model = model
+        self._models: dict[tuple[object, ...], LanguageModel] = {}
         self._building = anyio.Lock()
         self._opening = anyio.Lock()
 
@@ -200,16 +222,8 @@ class Parts:
         lease: Lease | None = None,
     ) -> "ResearchService":
         """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
-        from pincite.research.extractive.analyst import ExtractiveAnalyst
-        from pincite.research.extractive.planner import ExtractivePlanner
-        from pincite.research.extractive.shelf import Shelf
-        from pincite.research.extractive.verifier import ExtractiveVerifier
-        from pincite.research.extractive.writer import ExtractiveWriter
-        from pincite.research.reader import PageReader
-        from pincite.research.searcher import QuerySearcher
-        from pincite.research.service import ResearchService, Roles
+        from pincite.research.service import ResearchService
         from pincite.research.survey import LibrarySurvey
-        from pincite.verification.checker import MechanicalChecker
 
         search: Search | None
         fetch: Fetch
@@ -227,30 +241,10 @@ class Parts:
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = _limits(record, settings)
-        shelf = Shelf()
+        doors = Doors(search, fetch, storage.snapshots, storage.documents, LibrarySurvey(known, ledger))
+        model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
         return ResearchService(
-            Roles(
-                planner=ExtractivePlanner(
-                    shelf,
-                    survey=LibrarySurvey(known, ledger),
-                    results_per_query=settings.results_per_query,
-                    follow_ups=limits.follow_ups_per_sub_question,
-                ),
-                searcher=QuerySearcher(search, ledger, events, limits=limits),
-                reader=PageReader(
-                    fetch,
-                    storage.snapshots,
-                    storage.documents,
-                    ledger,
-                    events,
-                    limits=limits,
-                    domain_quality=settings.domain_quality,
-                    chunked=False,
-                ),
-                analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share),
-                verifier=ExtractiveVerifier(MechanicalChecker()),
-                writer=ExtractiveWriter(),
-            ),
+            build_roles(settings, doors, Run(ledger, events, self.clock, limits), model),
             ledger=ledger,
             events=events,
             clock=self.clock,
@@ -258,6 +252,19 @@ class Parts:
             run_id=record.run_id,
             created_at=record.created_at,
         )
+
+    async def models(self, settings: Settings) -> "LanguageModel | None":
+        """The language models of these settings, or the one given to the engine; None in extractive mode.
+
+        Errors: InvalidSetting (a name, key or price is missing), ExtraNotInstalled.
+        """
+        if self._given_model is not None or not wants_models(settings):
+            return self._given_model
+        key = (settings.llm, tuple(sorted(settings.llm_roles.items())), settings.llm_fallbacks)
+        async with self._building:
+            if key not in self._models:
+                self._models[key] = await open_models(settings, self.clock, self._kept)
+            return self._models[key]
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
         """Where the run says what happened."""
@@ -417,7 +424,9 @@ def _limits(record: RunRecord, settings: Settings) -> "Limits":
 
 
 @asynccontextmanager
-async def open_parts(settings: Settings, shared: Shared | None = None) -> AsyncIterator[Parts]:
+async def open_parts(
+    settings: Settings, shared: Shared | None = None, model: LanguageModel | None = None
+) -> AsyncIterator[Parts]:
     """The parts of an engine; all that was opened is closed at the end, stores last. A `shared` given stays open.
 
     Errors: those of the stores and services come when they are first used.
@@ -426,4 +435,4 @@ async def open_parts(settings: Settings, shared: Shared | None = None) -> AsyncI
         base = await stack.enter_async_context(open_shared(settings)) if shared is None else shared
         stores = await stack.enter_async_context(keep_open())
         kept = await stack.enter_async_context(keep_open())
-        yield Parts(settings, base, stores, kept)
+        yield Parts(settings, base, stores, kept, model)

@@ -27,6 +27,11 @@ FROZEN: Final = (
     "independent_share",
     "max_domain_share",
     "llm",
+    "llm_roles",
+    "llm_fallbacks",
+    "llm_retries",
+    "llm_page_tokens",
+    "llm_extractive_fallback",
 )
 
 

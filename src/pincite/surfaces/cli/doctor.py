@@ -8,6 +8,9 @@ from pincite.surfaces.cli.run import guarded, print_json, print_text
 
 EXTRAS = {
     "audit": ("html_to_markdown", "reports in HTML for pincite audit"),
+    "llm": ("pydantic_ai", "language models: OpenAI and servers that speak like it"),
+    "anthropic": ("anthropic", "language models of Anthropic"),
+    "google": ("google.genai", "language models of Google"),
     "office": ("mammoth", "Word, PowerPoint and Excel files"),
     "browser": ("playwright", "pages that need JavaScript"),
     "postgres": ("psycopg", "PostgreSQL"),
@@ -63,7 +66,14 @@ def _look(home: object) -> dict[str, dict[str, str]]:
         },
         "Providers": keys,
         "Extras": {
-            name: f"installed ({what})" if find_spec(module) else f'missing: pip install "pincite[{name}]" ({what})'
+            name: f"installed ({what})" if _installed(module) else f'missing: pip install "pincite[{name}]" ({what})'
             for name, (module, what) in EXTRAS.items()
         },
     }
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package around it is missing
+        return False

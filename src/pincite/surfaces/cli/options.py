@@ -9,6 +9,10 @@ import typer
 from pincite.domain.errors import InvalidInput
 from pincite.domain.search import Constraints
 
+Llm = Annotated[
+    str | None,
+    typer.Option("--llm", metavar="MODEL", help="Language model as PROVIDER:NAME, or none (docs/models.md)."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Profile = Annotated[str | None, typer.Option(help="Preset of caps: quick, standard, thorough or offline.")]
 Source = Annotated[

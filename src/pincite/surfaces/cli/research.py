@@ -23,7 +23,10 @@ from pincite.surfaces.cli.run import (
 from pincite.surfaces.outcomes import EXIT_CODES
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from pincite.domain.report import Report
+    from pincite.research.model.estimate import Estimate
 
 BUNDLE = "wacz"
 INTERACTIVE = 10
@@ -45,6 +48,7 @@ def research(
     since: options.Since = None,
     until: options.Until = None,
     language: options.Language = None,
+    llm: options.Llm = None,
     max_rounds: Annotated[int | None, typer.Option(help="Rounds of search and reading at most.")] = None,
     max_pages: Annotated[int | None, typer.Option(help="Pages read at most.")] = None,
     max_web_requests: Annotated[int | None, typer.Option(help="Requests of all kinds together at most.")] = None,
@@ -68,6 +72,7 @@ def research(
     overrides: dict[str, object] = {
         "profile": profile,
         "source": options.joined(source),
+        "llm": llm,
         "per_domain_cap": per_domain_cap,
         "max_rounds": max_rounds,
         "max_pages": max_pages,
@@ -131,6 +136,7 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
     async with Engine.from_settings(**overrides) as engine:
         for wanted in (wish.printed, *map(format_of, wish.exports)):
             engine.vet_format(wanted)
+        tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
         with live_progress() as show:
             run_id = await engine.start(text, urls=wish.urls, constraints=wish.constraints, filing=filing)
             if wish.queue:
@@ -151,6 +157,25 @@ def tell_queued(run_id: str, *, as_json: bool) -> None:
     note(f"Queued. `pincite worker` executes it; see: pincite runs show {run_id}")
 
 
+def tell_estimate(estimate: "Estimate | None", cap_usd: "Decimal | None") -> None:
+    """Say what the models of a run are expected to cost, before it starts."""
+    if estimate is None:
+        return
+    price = "at a price nobody knows" if estimate.cost_usd is None else f"about ${estimate.cost_usd:.3f}"
+    cap = "" if cap_usd is None else f"; the cap is ${cap_usd}"
+    note(
+        f"Estimate: up to {estimate.calls} calls to the model, {estimate.tokens_in:,} tokens in and "
+        f"{estimate.tokens_out:,} out, {price}{cap}."
+    )
+
+
+def tell_cost(report: "Report") -> None:
+    """Say what the models of a run really used."""
+    used = report.metrics
+    if used.tokens_in:
+        note(f"Used: {used.tokens_in:,} tokens in and {used.tokens_out:,} out, ${used.cost_usd:.4f} in all.")
+
+
 def tell_how_to_resume(started: list[str]) -> None:
     """Say how an interrupted run goes on."""
     if started:
@@ -163,6 +188,7 @@ def present(answer: Answer, *, hint: bool = True) -> None:
 
     report, printed = answer
     print_bytes(printed)
+    tell_cost(report)
     if hint:
         note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:

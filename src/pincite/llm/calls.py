@@ -1,0 +1,227 @@
+"""The calls of a run to language models: reserved before, settled after, on record, tried again, handed on.
+
+Each attempt is a call of the ledger of its own, so that no attempt goes out that the budget does not cover, and a
+replay meets the same failures in the same order.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final, TypeVar, cast
+
+from pincite.domain.budget import Usage
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import (
+    BudgetExhausted,
+    ModelBadOutput,
+    ModelUnavailable,
+    PinciteError,
+    ProviderAuth,
+    ProviderQuota,
+    RateLimited,
+    RemoteError,
+)
+from pincite.domain.events import EventType, Json
+from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
+from pincite.domain.prompt_text import messages_of
+from pincite.domain.search import ProviderAttempt
+from pincite.ports import Clock, EventSink, LanguageModel, Ledger, Outcome
+from pincite.text.tokens import token_estimate
+
+T = TypeVar("T")
+MARGIN: Final = 1.15
+SCHEMA_TOKENS: Final = 400
+LONGEST_WAIT_S: Final = 20.0
+"""A provider that asks for more patience than this is passed over for the next model."""
+_LONGEST_ANSWER_TOKENS: Final = 16_000
+_FAILURES: Final = (ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, RemoteError)
+_NOTES: Final[Mapping[str, str]] = {
+    "truncated": "Your last answer was cut off before its end. Answer again, shorter.",
+    "not_json": "Your last answer was not JSON. Answer again with the JSON object alone.",
+    "wrong_shape": "Your last answer did not have the shape that was asked for. Answer again in that shape exactly.",
+    "empty": "Your last answer was empty. Answer again.",
+    "too_large": "Your last answer was far too long. Answer again, much shorter.",
+}
+
+
+class RecordedCalls:
+    """Implements `ports.ModelCalls` for one run. Made once per run, like its ledger.
+
+    Args:
+        model: the models by role.
+        ledger: record and budget of the run.
+        events: where it is told what was asked and what failed.
+        clock: the time, to wait between attempts.
+        retries: more attempts at one model after passing faults.
+        money_capped: whether the run may not spend dollars that nobody can count beforehand.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        ledger: Ledger,
+        events: EventSink,
+        clock: Clock,
+        *,
+        retries: int = 2,
+        money_capped: bool = False,
+    ) -> None:
+        self._model = model
+        self._ledger = ledger
+        self._events = events
+        self._clock = clock
+        self._retries = retries
+        self._money_capped = money_capped
+
+    async def ask(self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None) -> T:
+        """The answer of the role's model, or of the first fallback that gives one.
+
+        Args:
+            role: whose models are asked.
+            prompt: what is asked.
+            output_type: the dataclass that the answer must fit.
+            deadline_s: seconds the run has left; None for no limit.
+
+        Errors:
+            BudgetExhausted (nothing was called), and what the last model failed with: ModelUnavailable,
+            ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited.
+        """
+        ends_at = None if deadline_s is None else self._clock.monotonic_s() + deadline_s
+        last: PinciteError = ModelUnavailable(
+            f"no model is set for the {role}", reason="model_not_set", retryable=False
+        )
+        for choice, info in enumerate(self._model.info(role)):
+            asked = prompt
+            for attempt in range(1 + self._retries):
+                try:
+                    return await self._attempt(role, asked, output_type, (choice, attempt), info, ends_at)
+                except _FAILURES as error:
+                    last = error
+                    await self._tell_failure(role, info, error)
+                    wait_s = self._wait_s(error, attempt)
+                    if wait_s is None:
+                        break
+                    asked = _again(prompt, error)
+                    await self._clock.sleep(wait_s)
+        raise last
+
+    async def _attempt(
+        self,
+        role: ModelRole,
+        prompt: Prompt,
+        output_type: type[T],
+        place: tuple[int, int],
+        info: ModelInfo,
+        ends_at: float | None,
+    ) -> T:
+        choice, attempt = place
+        estimate = estimate_of(prompt, info)
+        if self._money_capped and not info.price_known:
+            raise BudgetExhausted(
+                f"the price of {info.name} is unknown and the run has a cap on dollars",
+                reason="model_price_unknown",
+                hint=f'Tell it: llm_prices = {{"{info.name}" = "IN/OUT"}}, dollars for a million tokens.',
+            )
+
+        async def do() -> Outcome:
+            left_s = None if ends_at is None else ends_at - self._clock.monotonic_s()
+            if left_s is not None and left_s <= 0:
+                raise BudgetExhausted("the time of the run is over", reason="deadline")
+            try:
+                made = await self._model.generate(role, prompt, output_type, choice=choice, deadline_s=left_s)
+            except ModelBadOutput as error:
+                return _useless(error)
+            return _useful(made)
+
+        request: dict[str, Json] = {
+            "role": str(role),
+            "prompt": f"{prompt.name}/{prompt.version}",
+            "digest": digest_of(prompt),
+            "output": output_type.__name__,
+            "choice": choice,
+            "attempt": attempt,
+        }
+        record = await self._ledger.call("model", request, estimate, do)
+        return await self._read(role, record, output_type)
+
+    async def _read(self, role: ModelRole, record: Json, output_type: type[T]) -> T:
+        told = record if isinstance(record, dict) else {}
+        failure = told.get("failure")
+        if isinstance(failure, dict):
+            raise ModelBadOutput(
+                str(failure.get("message")),
+                reason=str(failure.get("reason")),
+                retryable=bool(failure.get("retryable")),
+            )
+        await self._events.emit(
+            EventType.MODEL_ANSWERED,
+            {"role": str(role), **{name: told.get(name) for name in ("model", "tokens_in", "tokens_out", "cost_usd")}},
+        )
+        return from_json(output_type, told.get("output"))
+
+    async def _tell_failure(self, role: ModelRole, info: ModelInfo, error: PinciteError) -> None:
+        await self._events.emit(
+            EventType.MODEL_FAILED,
+            {"role": str(role), "model": info.name, "code": error.code, "reason": error.reason},
+        )
+
+    def _wait_s(self, error: PinciteError, attempt: int) -> float | None:
+        """Seconds until the same model is asked again; None when the next one's turn has come."""
+        if not error.retryable or attempt >= self._retries:
+            return None
+        if isinstance(error, ModelBadOutput) or error.reason == "model_mode_rejected":
+            return 0.0
+        wait_s = error.retry_after_s if error.retry_after_s is not None else 0.5 * 2**attempt
+        return wait_s if wait_s <= LONGEST_WAIT_S else None
+
+
+def estimate_of(prompt: Prompt, info: ModelInfo) -> Usage:
+    """The most that one answer is expected to use: what is sent with a margin, and all that may be written."""
+    messages = messages_of(prompt, "0" * 12)
+    tokens_in = round((token_estimate(messages.system) + token_estimate(messages.user) + SCHEMA_TOKENS) * MARGIN)
+    cost = info.cost_usd(tokens_in, prompt.max_tokens_out)
+    return Usage(tokens_in=tokens_in, tokens_out=prompt.max_tokens_out, cost_usd=cost or Decimal(0))
+
+
+def digest_of(prompt: Prompt) -> str:
+    """What makes two prompts the same: all their words, without the fence."""
+    messages = messages_of(prompt, "")
+    text = f"{messages.system}\0{messages.user}\0{prompt.max_tokens_out}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _again(prompt: Prompt, error: PinciteError) -> Prompt:
+    """The prompt of the next attempt: it says what was wrong, and leaves more room where there was too little."""
+    note = _NOTES.get(error.reason, "") if isinstance(error, ModelBadOutput) else prompt.note
+    room = prompt.max_tokens_out * 2 if error.reason == "truncated" else prompt.max_tokens_out
+    return replace(prompt, note=note, max_tokens_out=min(room, max(_LONGEST_ANSWER_TOKENS, prompt.max_tokens_out)))
+
+
+def _useful(made: Generation[T]) -> Outcome:
+    usage = made.usage
+    cost = usage.cost_usd or Decimal(0)
+    value: dict[str, Json] = {
+        "output": to_json(made.output),
+        "model": made.model,
+        "mode": made.mode,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cached_in": usage.cached_in,
+        "cost_usd": None if usage.cost_usd is None else str(usage.cost_usd),
+    }
+    tried = ProviderAttempt(made.model, "ok", made.latency_ms, cost)
+    return Outcome(value, Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, cost_usd=cost), (tried,))
+
+
+def _useless(error: ModelBadOutput) -> Outcome:
+    """An answer that can't be used was paid all the same: its bill is settled, its failure is on record."""
+    told = error.context
+    cost = Decimal(str(told.get("cost_usd") or 0))
+    usage = Usage(tokens_in=_count(told.get("tokens_in")), tokens_out=_count(told.get("tokens_out")), cost_usd=cost)
+    tried = ProviderAttempt(str(told.get("model") or ""), error.reason, 0.0, cost)
+    return Outcome({"failure": cast("Json", dict(error.as_dict()))}, usage, (tried,))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0

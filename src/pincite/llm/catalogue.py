@@ -1,0 +1,136 @@
+"""Providers by name and what a model's name in the settings means."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from pincite.domain.errors import InvalidSetting
+
+OPENAI, ANTHROPIC, GOOGLE, COMPATIBLE = "openai", "anthropic", "google", "compatible"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Who serves models: the protocol spoken, where, and the setting that holds the key (empty: none needed)."""
+
+    protocol: str
+    base_url: str
+    key_setting: str = ""
+
+
+PROVIDERS: Final[Mapping[str, Provider]] = {
+    "openai": Provider(OPENAI, "https://api.openai.com/v1", "openai_api_key"),
+    "anthropic": Provider(ANTHROPIC, "https://api.anthropic.com", "anthropic_api_key"),
+    "google": Provider(GOOGLE, "https://generativelanguage.googleapis.com", "google_api_key"),
+    "openrouter": Provider(COMPATIBLE, "https://openrouter.ai/api/v1", "openrouter_api_key"),
+    "groq": Provider(COMPATIBLE, "https://api.groq.com/openai/v1", "groq_api_key"),
+    "cerebras": Provider(COMPATIBLE, "https://api.cerebras.ai/v1", "cerebras_api_key"),
+    "mistral": Provider(COMPATIBLE, "https://api.mistral.ai/v1", "mistral_api_key"),
+    "deepseek": Provider(COMPATIBLE, "https://api.deepseek.com/v1", "deepseek_api_key"),
+    "ollama": Provider(COMPATIBLE, "http://127.0.0.1:11434/v1"),
+    "vllm": Provider(COMPATIBLE, "http://127.0.0.1:8000/v1"),
+    "llamacpp": Provider(COMPATIBLE, "http://127.0.0.1:8080/v1"),
+    "lmstudio": Provider(COMPATIBLE, "http://127.0.0.1:1234/v1"),
+}
+PACKAGES: Final[Mapping[str, str]] = {OPENAI: "openai", COMPATIBLE: "openai", ANTHROPIC: "anthropic", GOOGLE: "google"}
+"""The part of pydantic-ai that speaks each protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """One model to ask: name, where, and the key; `table_price` is the user's, dollars for a million tokens."""
+
+    name: str
+    provider: str
+    protocol: str
+    base_url: str
+    api_key: str = field(repr=False, default="")
+    table_price: "Price | None" = None
+
+    @property
+    def label(self) -> str:
+        """How the model is named in events and reports."""
+        return f"{self.provider}:{self.name}"
+
+    @property
+    def local(self) -> bool:
+        """Whether it is served from this machine, so that its tokens cost nothing."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens read, written, and read from the provider's prompt cache."""
+
+    usd_in: Decimal
+    usd_out: Decimal
+    usd_cached: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A base URL and key from the settings."""
+
+    base_url: str | None = None
+    api_key: str = field(repr=False, default="")
+
+
+def parse_model(
+    text: str, endpoints: Mapping[str, Endpoint], own: Endpoint, prices: Mapping[str, str] | None = None
+) -> ModelSpec:
+    """The model that `PROVIDER:NAME` means; a name without a known provider is served by the `own` endpoint.
+
+    Args:
+        text: as in the setting `llm`.
+        endpoints: base URLs and keys by provider.
+        own: the server of `llm_base_url`.
+        prices: the setting `llm_prices`, by name with or without the provider.
+
+    Errors:
+        InvalidSetting: unknown provider without a base URL, a missing key, or a price that is none.
+    """
+    head, separator, rest = text.strip().partition(":")
+    if separator and head in PROVIDERS and rest:
+        provider, endpoint = PROVIDERS[head], endpoints.get(head, Endpoint())
+        if provider.key_setting and not endpoint.api_key and not endpoint.base_url:
+            raise InvalidSetting(
+                f"the model {text} needs a key", reason="model_key_missing", hint=f"Set {provider.key_setting.upper()}."
+            )
+        moved = provider.protocol == OPENAI and endpoint.base_url not in (None, provider.base_url)
+        protocol = COMPATIBLE if moved else provider.protocol
+        url = endpoint.base_url or provider.base_url
+        return ModelSpec(rest, head, protocol, url, endpoint.api_key, _price(prices, text, rest))
+    if own.base_url:
+        return ModelSpec(text.strip(), "server", COMPATIBLE, own.base_url, own.api_key, _price(prices, text))
+    raise InvalidSetting(
+        f"no provider is known for the model {text!r}",
+        reason="model_provider_unknown",
+        hint=f"Write PROVIDER:NAME with one of {', '.join(PROVIDERS)}, or set PINCITE_LLM_BASE_URL to your server.",
+    )
+
+
+def _price(prices: Mapping[str, str] | None, *names: str) -> Price | None:
+    for name in names:
+        given = (prices or {}).get(name)
+        if given is not None:
+            return _parse_price(name, given)
+    return None
+
+
+def _parse_price(name: str, text: str) -> Price:
+    try:
+        values = [Decimal(part.strip()) for part in text.split("/")]
+    except InvalidOperation:
+        values = []
+    if len(values) not in (2, 3) or any(not value.is_finite() or value < 0 for value in values):
+        raise InvalidSetting(
+            f"the price of {name} is {text!r}", hint="Write IN/OUT or IN/OUT/CACHED in dollars for a million tokens."
+        )
+    return Price(values[0], values[1], values[2] if len(values) == 3 else values[0])

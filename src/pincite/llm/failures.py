@@ -1,0 +1,68 @@
+"""Errors of pydantic-ai as ours: one table from their classes to our codes and reasons, tested for completeness."""
+
+from typing import Final
+
+from pincite.domain.budget import Usage
+from pincite.domain.errors import (
+    ModelBadOutput,
+    ModelUnavailable,
+    PinciteError,
+    ProviderAuth,
+    ProviderQuota,
+    RateLimited,
+)
+
+_AUTH_HINT = "Check the key of the provider (pincite doctor shows which are set)."
+
+TABLE: Final[dict[str, tuple[type[PinciteError], str, bool, bool]]] = {
+    # their class: (our class, reason, retryable, whether it may have been billed)
+    "ModelQuotaExceededError": (ProviderQuota, "model_quota", False, False),
+    "ModelRateLimitError": (RateLimited, "model_rate_limited", True, False),
+    "ModelContextWindowExceededError": (ModelUnavailable, "model_context_too_long", False, False),
+    "ModelAuthenticationError": (ProviderAuth, "model_auth", False, False),
+    "ModelNotFoundError": (ModelUnavailable, "model_unknown", False, False),
+    "ModelRequestRejectedError": (ModelUnavailable, "model_rejected", False, False),
+    "ModelOverloadedError": (ModelUnavailable, "model_overloaded", True, False),
+    "ModelUnavailableError": (ModelUnavailable, "model_overloaded", True, False),
+    "ModelServerError": (ModelUnavailable, "model_server_error", True, True),
+    "ModelRequestTimeout": (ModelUnavailable, "model_timeout", True, True),
+    "ModelTimeoutError": (ModelUnavailable, "model_timeout", True, True),
+    "ModelConnectionError": (ModelUnavailable, "model_connection", True, True),
+    "ContentFilterError": (ModelBadOutput, "refusal", False, True),
+    "IncompleteToolCall": (ModelBadOutput, "truncated", True, True),
+    "OutputTokenLimitExceeded": (ModelBadOutput, "truncated", True, True),
+    "UnexpectedModelBehavior": (ModelUnavailable, "model_bad_reply", True, True),
+    "ModelHTTPError": (ModelUnavailable, "model_rejected", False, True),
+    "ModelAPIError": (ModelUnavailable, "model_connection", True, True),
+}
+
+
+def translated(error: Exception, label: str) -> PinciteError:
+    """Our error for theirs. Neither the key nor the body of the answer is in the message.
+
+    Args:
+        error: what pydantic-ai raised.
+        label: the model's name for the message.
+    """
+    row = next((TABLE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in TABLE), None)
+    if row is None:
+        return ModelUnavailable(
+            f"{label}: {type(error).__name__}", reason="model_error", retryable=False, context={"model": label}
+        )
+    ours, reason, retryable, billed = row
+    wait_s = getattr(error, "retry_after", None)
+    told = ours(
+        f"{label}: {reason.removeprefix('model_').replace('_', ' ')}",
+        reason=reason,
+        hint=_AUTH_HINT if ours is ProviderAuth else None,
+        retryable=retryable,
+        retry_after_s=float(wait_s) if isinstance(wait_s, int | float) else None,
+        context={"model": label},
+    )
+    return told if billed else unbilled(told)
+
+
+def unbilled(error: PinciteError) -> PinciteError:
+    """The error of a call that was turned away: nothing is owed for it."""
+    error.spent = Usage()
+    return error

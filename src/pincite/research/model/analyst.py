@@ -1,0 +1,197 @@
+"""Pages to claims with a model: one page a call, each page once, quotes by line ids that code offered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
+from pincite.domain.evidence import Claim, ClaimType, Evidence
+from pincite.domain.ids import claim_id
+from pincite.domain.model import Material, ModelRole, Prompt
+from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
+from pincite.ports import ModelCalls
+from pincite.research.model.lines import Line, numbered_lines
+from pincite.research.model.outputs import FoundClaim, PageClaims
+from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.wording import foreign_links, plain_line
+from pincite.runtime.failures import first_failure
+from pincite.text.instructions import is_flagged
+from pincite.text.sentences import Span
+from pincite.text.tokens import terms
+from pincite.verification.fragments import fragment_url
+from pincite.verification.quotes import locate
+
+MAX_CLAIM_CHARS = 520
+MIN_CLAIM_WORDS = 3
+_CLAIMS_PER_PAGE = 16
+_CLAIMS_PER_PART = 24
+_LINES_PER_CLAIM = 6
+_SAME = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A claim with the place of its page in the order read."""
+
+    claim: Claim
+    sub_question_id: str
+
+
+class ModelAnalyst:
+    """Has a model read every new page for all parts of the question at once. Made once per run.
+
+    Args:
+        calls: the models.
+        page_tokens: tokens of one page that are shown at most.
+        concurrency: pages read at the same time.
+    """
+
+    def __init__(self, calls: ModelCalls, *, page_tokens: int = 3_000, concurrency: int = 8) -> None:
+        self._calls = calls
+        self._page_tokens = page_tokens
+        self._concurrency = concurrency
+        self._read: dict[str, tuple[_Found, ...]] = {}
+        self._unread: dict[str, str] = {}
+
+    async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        """The claims of all pages read so far that answer this part, best first; a gap when there is none.
+
+        Errors: BudgetExhausted and those of `ModelCalls.ask`, when no page at all could be read by the model.
+        """
+        await self._read_new(task, progress)
+        claims: list[Claim] = []
+        for page in progress.pages:
+            for found in self._read.get(page.url, ()):
+                if found.sub_question_id == sub_question.sub_question_id:
+                    _add(claims, replace(found.claim, sub_question=sub_question.text))
+        claims.sort(key=lambda claim: -claim.confidence)
+        queries = tuple(query.text for query in sub_question.queries)
+        if not claims:
+            reason = "no page could be read" if not progress.pages else "not in these sources: no page read says it"
+            return Analysis(gaps=(Gap(sub_question.text, reason, queries),))
+        best = claims[0]
+        return Analysis(tuple(claims[:_CLAIMS_PER_PART]), (), best.confidence, best.evidence[0].url)
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """The pages that no model could read, by URL, with the reason."""
+        return self._unread
+
+    async def _read_new(self, task: Task, progress: Progress) -> None:
+        """Read each page that was not read before, side by side; near-copies are not read again."""
+        new = [page for page in progress.pages if page.url not in self._read and page.duplicate_of is None]
+        failures: dict[str, PinciteError] = {}
+        limiter = anyio.CapacityLimiter(self._concurrency)
+
+        async def read(page: ReadPage) -> None:
+            async with limiter:
+                try:
+                    self._read[page.url] = await self._read_page(task, page, progress)
+                except (ProviderError, RemoteError, BudgetExhausted) as error:
+                    failures[page.url] = error
+                    self._read[page.url] = ()
+
+        with first_failure():
+            async with anyio.create_task_group() as group:
+                for page in new:
+                    group.start_soon(read, page)
+        if new and len(failures) == len(new):
+            for page in new:
+                del self._read[page.url]
+            raise failures[new[0].url]
+        self._unread.update((url, error.reason) for url, error in sorted(failures.items()))
+
+    async def _read_page(self, task: Task, page: ReadPage, progress: Progress) -> tuple[_Found, ...]:
+        parts = progress.plan.sub_questions
+        asked = " ".join([task.question, *(part.text for part in parts)])
+        lines = await anyio.to_thread.run_sync(numbered_lines, page, asked, self._page_tokens)
+        if not lines:
+            return ()
+        listed = "\n".join(f"{part.sub_question_id}: {part.text}" for part in parts)
+        prompt = Prompt(
+            "analyst",
+            VERSIONS["analyst"],
+            instructions("analyst"),
+            context=(f"Question: {plain_line(task.question)}", f"Parts:\n{listed}"),
+            material=(Material(page.document.title or "Page", tuple((line.line_id, line.text) for line in lines)),),
+            closing="Now give the claims of this page about the parts above, each with the ids of its lines.",
+            max_tokens_out=2_500,
+        )
+        answer = await self._calls.ask(ModelRole.ANALYST, prompt, PageClaims, deadline_s=progress.seconds_left)
+        return await anyio.to_thread.run_sync(self._claims, answer, page, lines, parts)
+
+    def _claims(
+        self, answer: PageClaims, page: ReadPage, lines: Sequence[Line], parts: Sequence[SubQuestion]
+    ) -> tuple[_Found, ...]:
+        offered = {line.line_id: line for line in lines}
+        ids = {part.sub_question_id for part in parts}
+        made: list[_Found] = []
+        for found in answer.claims[:_CLAIMS_PER_PAGE]:
+            part = found.part if found.part in ids else next(iter(ids)) if len(ids) == 1 else ""
+            claim = _claim(found, part, page, offered)
+            if claim is None or not part:
+                continue
+            made.append(_Found(claim, part))
+        return tuple(made)
+
+
+def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line]) -> Claim | None:
+    """The model's statement as a claim with quotes, or None when its words or its places won't do."""
+    text = plain_line(found.text)
+    if not len(text.split()) >= MIN_CLAIM_WORDS or len(text) > MAX_CLAIM_CHARS or is_flagged(text):
+        return None
+    spans = _spans(found, page, offered)
+    quotes = [page.document.text[span.start : span.end] for span in spans]
+    if not quotes or all(is_flagged(quote) for quote in quotes) or foreign_links(text, quotes):
+        return None
+    if text[-1:] not in '.!?)"”':
+        text += "."
+    kind = ClaimType(found.kind) if found.kind in {kind.value for kind in ClaimType} else ClaimType.FACT
+    return Claim(
+        claim_id=claim_id(text, part),
+        text=text,
+        sub_question=part,
+        type=kind,
+        confidence=round(min(max(found.confidence, 0.05), 0.9), 2),
+        evidence=tuple(
+            Evidence(
+                quote=page.document.quote(span.start, span.end),
+                snapshot_id=page.snapshot.snapshot_id,
+                body_sha256=page.snapshot.body_sha256,
+                url=page.url,
+                fragment_url=fragment_url(page.url, page.document.text, span.start, span.end),
+            )
+            for span in spans
+        ),
+    )
+
+
+def _spans(found: FoundClaim, page: ReadPage, offered: dict[str, Line]) -> list[Span]:
+    """The places of the named lines, in reading order; those of the quoted words where no line is named."""
+    named = [offered[line_id] for line_id in dict.fromkeys(found.lines) if line_id in offered]
+    if named:
+        return sorted({line.span for line in named[:_LINES_PER_CLAIM]}, key=lambda span: span.start)
+    if len(found.quote.split()) < MIN_CLAIM_WORDS:
+        return []
+    span = locate(found.quote, page.document.text)
+    return [] if span is None else [Span(span.start, span.end)]
+
+
+def _add(claims: list[Claim], claim: Claim) -> None:
+    """Add the claim; one that says the same as an earlier one lends it its quotes instead."""
+    mine = set(terms(claim.text))
+    for index, other in enumerate(claims):
+        theirs = set(terms(other.text))
+        if mine and len(mine & theirs) / len(mine | theirs) >= _SAME and _figures(mine) == _figures(theirs):
+            known = {(e.url, e.quote.start) for e in other.evidence}
+            more = tuple(e for e in claim.evidence if (e.url, e.quote.start) not in known)
+            if not {e.url for e in more} & {e.url for e in other.evidence}:
+                claims[index] = replace(other, evidence=other.evidence + more)
+            return
+    claims.append(claim)
+
+
+def _figures(found: set[str]) -> set[str]:
+    return {term for term in found if any(character.isdigit() for character in term)}

@@ -1,0 +1,167 @@
+"""A role with a model, and its extractive twin for when no model can do it. What was replaced is said in the report."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteError, ProviderError, RemoteError
+from pincite.domain.events import EventType, Json
+from pincite.domain.model import RESEARCH_ROLES, ModelRole
+from pincite.domain.plan import Analysis, Gap, Imprint, Plan, Progress, SubQuestion, Task
+from pincite.domain.report import Mode, Report
+from pincite.ports import EventSink
+from pincite.research.roles import Analyst, Planner, Writer
+
+T = TypeVar("T")
+_FAILURES = (ProviderError, RemoteError, BudgetExhausted, ExtraNotInstalled)
+
+
+class Replacements:
+    """Which roles of a run had to go on without a model, and why. Shared by the roles of one run.
+
+    Args:
+        events: where it is told.
+        allowed: whether rules may do a role's work; otherwise the model's failure ends the run.
+    """
+
+    def __init__(self, events: EventSink, *, allowed: bool = True) -> None:
+        self._events = events
+        self.allowed = allowed
+        self._reasons: dict[ModelRole, str] = {}
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the report says about it."""
+        return tuple(
+            Gap("", f"the {role} worked by rules, without the model: {reason.removeprefix('model_').replace('_', ' ')}")
+            for role, reason in self._reasons.items()
+        )
+
+    def replaced(self, role: ModelRole) -> bool:
+        """Whether this role goes on without a model."""
+        return role in self._reasons
+
+    async def either(self, role: ModelRole, model: Callable[[], Awaitable[T]], rules: Callable[[], Awaitable[T]]) -> T:
+        """What the model's way gives, or the rules' way once the model failed; later calls go to the rules at once.
+
+        Errors: what the model failed with, when rules are not allowed.
+        """
+        if role in self._reasons:
+            return await rules()
+        try:
+            return await model()
+        except _FAILURES as error:
+            await self.note(role, error)
+        return await rules()
+
+    async def note(self, role: ModelRole, error: PinciteError) -> None:
+        """Remember and tell that rules take over. Errors: `error` itself, when they may not."""
+        if not self.allowed:
+            raise error
+        self._reasons[role] = error.reason
+        await self._events.emit(
+            EventType.ROLE_REPLACED, {"role": str(role), "code": error.code, "reason": error.reason}
+        )
+
+
+class PlannerWithFallback:
+    """Implements `roles.Planner`."""
+
+    def __init__(self, model: Planner, rules: Planner, replacements: Replacements) -> None:
+        self._model, self._rules, self._replacements = model, rules, replacements
+
+    async def plan(self, task: Task, progress: Progress) -> Plan:
+        """The model's plan, or the rules'."""
+        return await self._replacements.either(
+            ModelRole.PLANNER, lambda: self._model.plan(task, progress), lambda: self._rules.plan(task, progress)
+        )
+
+
+class PageAnalyst(Analyst, Protocol):
+    """An analyst that knows which pages it could not read."""
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Those pages by URL, with the reason."""
+        ...
+
+
+class AnalystWithFallback:
+    """Implements `roles.Analyst`. Pages that the model could not read are read by rules, and the report says so."""
+
+    def __init__(self, model: PageAnalyst, rules: Analyst, replacements: Replacements) -> None:
+        self._model, self._rules, self._replacements = model, rules, replacements
+
+    async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        """The model's claims, and the rules' where the model failed."""
+        found = await self._replacements.either(
+            ModelRole.ANALYST,
+            lambda: self._model.analyse(task, sub_question, progress),
+            lambda: self._rules.analyse(task, sub_question, progress),
+        )
+        unread = self._model.unread
+        if not unread or self._replacements.replaced(ModelRole.ANALYST):
+            return found
+        left = tuple(page for page in progress.pages if page.url in unread)
+        reasons = sorted({reason.removeprefix("model_").replace("_", " ") for reason in unread.values()})
+        gap = Gap("", f"{len(left)} of {len(progress.pages)} pages were read by rules: {', '.join(reasons)}")
+        if not self._replacements.allowed:
+            return replace(found, gaps=(*found.gaps, gap))
+        more = await self._rules.analyse(task, sub_question, replace(progress, pages=left))
+        if not found.claims:
+            found = replace(more, gaps=() if more.claims else found.gaps)
+        else:
+            found = replace(found, claims=found.claims + more.claims)
+        return replace(found, gaps=(*found.gaps, gap))
+
+
+class WriterWithFallback:
+    """Implements `roles.Writer`: it knows which roles a model had, says which were replaced, and tells the sections.
+
+    Args:
+        model: the model's writer; None when rules write.
+        rules: the rules' writer.
+        replacements: what was replaced in this run.
+        events: where the sections that rules wrote are told; the model's writer tells its own.
+        modelled: the roles that were given to models.
+    """
+
+    def __init__(
+        self,
+        model: Writer | None,
+        rules: Writer,
+        replacements: Replacements,
+        events: EventSink,
+        *,
+        modelled: Collection[ModelRole],
+    ) -> None:
+        self._model, self._rules, self._replacements, self._events = model, rules, replacements, events
+        self._modelled = frozenset(modelled)
+
+    async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
+        """The model's report, or the rules'; its mode says who worked."""
+        model = self._model
+
+        async def by_rules() -> Report:
+            report = await self._rules.write(task, self._told(progress), imprint)
+            for section in report.sections:
+                data: dict[str, Json] = {"heading": section.heading, "sentences": len(section.sentences)}
+                await self._events.emit(EventType.SECTION_READY, data)
+            return report
+
+        if model is None:
+            report = await by_rules()
+        else:
+            report = await self._replacements.either(
+                ModelRole.WRITER, lambda: model.write(task, self._told(progress), imprint), by_rules
+            )
+        return replace(report, mode=self._mode())
+
+    def _told(self, progress: Progress) -> Progress:
+        return replace(progress, gaps=tuple(dict.fromkeys(progress.gaps + self._replacements.gaps)))
+
+    def _mode(self) -> Mode:
+        used = {role for role in self._modelled if not self._replacements.replaced(role)}
+        if not used:
+            return Mode.EXTRACTIVE
+        return Mode.MODEL if used >= set(RESEARCH_ROLES) else Mode.MIXED

@@ -1,0 +1,24 @@
+"""The instructions of each request, one file for each name and version. A changed text is a new version."""
+
+from functools import cache
+from importlib import resources
+from typing import Final
+
+VERSIONS: Final = {
+    "planner": "1",
+    "follow_up": "1",
+    "analyst": "1",
+    "judge": "1",
+    "conflicts": "1",
+    "outline": "1",
+    "writer": "1",
+    "rewrite": "1",
+}
+"""The version in use of each prompt."""
+
+
+@cache
+def instructions(name: str) -> str:
+    """The text of the prompt in its version in use."""
+    file = resources.files("pincite.research.model.prompts") / f"{name}.v{VERSIONS[name]}.md"
+    return file.read_text(encoding="utf-8").strip()

@@ -1,0 +1,102 @@
+"""What a model may put into words: queries without anything private, plain lines without links or marks."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pincite.domain.prompt_text import one_line
+from pincite.text.instructions import is_flagged
+from pincite.text.normalise import fold
+from pincite.text.sentences import sentences
+from pincite.text.tokens import words
+
+MAX_QUERY_CHARS: Final = 160
+MAX_QUERY_WORDS: Final = 16
+MAX_HEADING_CHARS: Final = 90
+_SHARED_RUN: Final = 5
+_ENTROPY_FROM: Final = 3.4
+_SECRET_CHARS: Final = 16
+_LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
+_HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
+_MARKUP = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\w{1,12}\]:?|<[^>]{1,200}>|`{3,}")
+_OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
+_OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
+
+
+def plain_line(text: str) -> str:
+    """The text on one line without control characters, Markdown links and images, HTML, and reference marks."""
+    return " ".join(_MARKUP.sub(" ", one_line(text)).split())
+
+
+def links_in(text: str) -> tuple[str, ...]:
+    """What looks like a URL or a host name in the text."""
+    return tuple(dict.fromkeys([*_LINKISH.findall(text), *_HOST.findall(text)]))
+
+
+def foreign_links(text: str, sources: Iterable[str]) -> tuple[str, ...]:
+    """URLs and host names of the text that none of the sources has."""
+    joined = " ".join(sources).lower()
+    return tuple(link for link in links_in(text) if link.lower().rstrip(".,;)") not in joined)
+
+
+def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
+    """The query as it may be sent to a search engine, or nothing.
+
+    URLs and operators are taken out; a query is refused when it is too long, holds what looks like a secret or what
+    the user said of themselves, or shares a run of five words with `ours` (instructions and keys, which no page and
+    no search engine should see).
+    """
+    query = " ".join(_OPERATOR.sub(" ", _LINKISH.sub(" ", plain_line(text))).split()).strip(" \"'.,;:?")
+    found = list(words(fold(query).text))
+    if not found or len(query) > MAX_QUERY_CHARS or len(found) > MAX_QUERY_WORDS:
+        return ""
+    hidden = private_words(question)
+    asked = {word.lower() for word in question.split()}
+    for token in query.split():
+        if token.lower().strip(".,;:?!\"'()") in hidden:
+            return ""
+        if token.lower() not in asked and looks_secret(token):
+            return ""
+    lowered = [word.lower() for word in found]
+    runs = {tuple(lowered[i : i + _SHARED_RUN]) for i in range(len(lowered) - _SHARED_RUN + 1)}
+    for text_of_ours in ours:
+        theirs = [word.lower() for word in words(text_of_ours)]
+        if any(tuple(theirs[i : i + _SHARED_RUN]) in runs for i in range(len(theirs) - _SHARED_RUN + 1)):
+            return ""
+    return query
+
+
+def heading_of(proposed: str, text: str) -> str:
+    """A short title: the proposed one where it is a plain line without figures, else the part's own words."""
+    line = plain_line(proposed).strip(" #*_:.?!")
+    if not line or any(character.isdigit() for character in line) or is_flagged(line) or len(line) > MAX_HEADING_CHARS:
+        line = text.rstrip(" ?.!")
+    if len(line) > MAX_HEADING_CHARS:
+        line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
+    return line[:1].upper() + line[1:]
+
+
+def private_words(question: str) -> frozenset[str]:
+    """Words with digits in what the asker says of themselves beside the question itself: never search words."""
+    told = [question[span.start : span.end] for span in sentences(question)]
+    if len(told) < 2:
+        return frozenset()
+    private = [text for text in told if not text.rstrip().endswith("?") and _OWN.search(text)]
+    return frozenset(
+        token.lower().strip(".,;:?!\"'()")
+        for text in private
+        for token in text.split()
+        if any(character.isdigit() for character in token)
+    )
+
+
+def looks_secret(token: str) -> bool:
+    """Whether a token is long and irregular like a key, not like a word."""
+    bare = token.strip(".,;:?!\"'()")
+    if len(bare) < _SECRET_CHARS or not any(character.isdigit() for character in bare):
+        return False
+    counts = Counter(bare)
+    entropy = -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values())
+    return entropy >= _ENTROPY_FROM

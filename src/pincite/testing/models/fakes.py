@@ -1,0 +1,252 @@
+"""The fakes themselves as `ports.LanguageModel`: what each one answers to each task."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import TypeAlias, TypeVar, cast
+
+import anyio
+
+from pincite.domain.errors import ModelBadOutput, PinciteError
+from pincite.domain.events import Json
+from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
+from pincite.domain.prompt_text import messages_of, new_fence
+from pincite.llm.answers import read_answer
+from pincite.testing.models.seen import Seen, seen_messages
+from pincite.text.tokens import is_stop, terms, token_estimate, words
+
+T = TypeVar("T")
+Answer: TypeAlias = "Json | PinciteError | Callable[[Seen], Json | PinciteError]"
+
+
+class ModelFake:
+    """A model in this process. Subclasses say what they answer; all calls are kept in `seen`.
+
+    Args:
+        latency_s: seconds before each answer.
+        roles: the roles it serves.
+        usd_per_million: its price for tokens in and out alike; None for an unknown price.
+    """
+
+    def __init__(
+        self,
+        *,
+        latency_s: float = 0.0,
+        roles: Sequence[ModelRole] = tuple(ModelRole),
+        usd_per_million: Decimal | None = Decimal(1),
+    ) -> None:
+        self.latency_s = latency_s
+        self.seen: list[Seen] = []
+        self.waited_s = 0.0
+        self._roles = frozenset(roles)
+        self._price = usd_per_million
+
+    def answer(self, seen: Seen) -> Json:
+        """What this model says: JSON for our tasks, or a text. Errors: any provider error, to be raised."""
+        raise NotImplementedError
+
+    def reply(self, system: str, user: str) -> str:
+        """The answer as text, as a server sends it."""
+        seen = seen_messages(system, user)
+        self.seen.append(seen)
+        made = self.answer(seen)
+        return made if isinstance(made, str) else json.dumps(made, ensure_ascii=False)
+
+    def info(self, role: ModelRole) -> Sequence[ModelInfo]:
+        """This model, for the roles it serves."""
+        known = ModelInfo(f"fake:{type(self).__name__}", "fake", self._price, self._price)
+        return (known,) if role in self._roles else ()
+
+    async def generate(
+        self, role: ModelRole, prompt: Prompt, output_type: type[T], *, choice: int = 0, deadline_s: float | None = None
+    ) -> Generation[T]:
+        """The answer, read as a real one is."""
+        await self._wait()
+        messages = messages_of(prompt, new_fence())
+        text = self.reply(messages.system, messages.user)
+        usage = self._usage(f"{messages.system}{messages.user}", text, prompt.max_tokens_out)
+        try:
+            output = read_answer(text, output_type)
+        except ModelBadOutput as error:
+            raise ModelBadOutput(
+                error.message,
+                reason=error.reason,
+                retryable=error.retryable,
+                context={
+                    "model": "fake",
+                    "tokens_in": usage.tokens_in,
+                    "tokens_out": usage.tokens_out,
+                    "cost_usd": str(usage.cost_usd or 0),
+                },
+            ) from None
+        return Generation(output, usage, self.info(role)[0].name, "fake", self.latency_s * 1000)
+
+    async def stream_text(
+        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
+    ) -> AsyncIterator[TextPiece]:
+        """The answer word by word."""
+        await self._wait()
+        messages = messages_of(prompt, new_fence())
+        text = self.reply(messages.system, messages.user)
+        for word in text.split(" "):
+            yield TextPiece(f"{word} ")
+        yield TextPiece("", self._usage(f"{messages.system}{messages.user}", text))
+
+    async def _wait(self) -> None:
+        if self.latency_s:
+            self.waited_s += self.latency_s
+            await anyio.sleep(self.latency_s)
+
+    def _usage(self, sent: str, text: str, most: int = 100_000) -> ModelUsage:
+        tokens_in, tokens_out = token_estimate(sent), min(token_estimate(text[: 8 * most]), most)
+        cost = None if self._price is None else (tokens_in + tokens_out) * self._price / Decimal(1_000_000)
+        return ModelUsage(tokens_in, tokens_out, 0, cost)
+
+
+class FaithfulModel(ModelFake):
+    """A model that does each task honestly by simple rules: it repeats what it read and cites where."""
+
+    def answer(self, seen: Seen) -> Json:
+        """The answer to one of our tasks; a plain sentence for anything else."""
+        tasks: dict[str, Callable[[Seen], Json]] = {
+            "planner": self.plan,
+            "follow_up": self.follow_up,
+            "analyst": self.analyse,
+            "judge": self.judge,
+            "conflicts": self.conflicts,
+            "outline": self.outline,
+            "writer": self.write,
+            "rewrite": self.rewrite,
+        }
+        return tasks[seen.task](seen) if seen.task in tasks else "Understood."
+
+    def plan(self, seen: Seen) -> Json:
+        """The question as one part, with three queries."""
+        content = [word for word in words(seen.question) if not is_stop(word)] or seen.question.split()
+        queries: list[Json] = list(
+            dict.fromkeys([" ".join(content[:12]), " ".join(content[:4]), " ".join([*content[1:6], "reference"])])
+        )
+        part: dict[str, Json] = {
+            "question": seen.question,
+            "heading": " ".join(content[:6]),
+            "kind": "any",
+            "queries": queries,
+        }
+        return {"parts": [part]}
+
+    def follow_up(self, seen: Seen) -> Json:
+        """One more query for each open part."""
+        return {
+            "parts": [
+                {"part": name, "queries": [" ".join([*terms(text)][:6]) + " details"]}
+                for name, text in seen.listed("Open parts").items()
+            ]
+        }
+
+    def analyse(self, seen: Seen) -> Json:
+        """The lines that share most with the question, word for word, as claims."""
+        parts = seen.listed("Parts") or {"1": seen.question}
+        found: list[Json] = []
+        for name, text in self.best_lines(seen):
+            wanted = max(parts, key=lambda part: len(set(terms(parts[part])) & set(terms(text))))
+            found.append(
+                {"text": text, "part": wanted, "lines": [name], "quote": "", "kind": "fact", "confidence": 0.8}
+            )
+        return {"claims": found}
+
+    def best_lines(self, seen: Seen, limit: int = 6) -> list[tuple[str, str]]:
+        """The lines worth a claim, best first: whole sentences that share words with the question."""
+        asked = set(terms(f"{seen.question} {' '.join(seen.listed('Parts').values())}"))
+        scored = [
+            (len(asked & set(terms(text))), name, text)
+            for name, text in seen.lines.items()
+            if 5 <= len(text.split()) <= 60 and text[:1].isupper() and text.rstrip()[-1:] in ".!"
+        ]
+        ranked = sorted((row for row in scored if row[0] >= 2), key=lambda row: -row[0])
+        return [(name, text) for _, name, text in ranked[:limit]]
+
+    def judge(self, seen: Seen) -> Json:
+        """High where nearly all words of the claim are in the quote."""
+        cases: list[Json] = []
+        for name, text in seen.lines.items():
+            if name.endswith(" claim"):
+                number = name.removesuffix(" claim")
+                quote = set(terms(seen.lines.get(f"{number} quote", "")))
+                mine = set(terms(text))
+                share = len(mine & quote) / len(mine) if mine else 0.0
+                cases.append({"id": number, "entailed": 0.95 if share >= 0.85 else 0.4})
+        return {"cases": cases}
+
+    def conflicts(self, seen: Seen) -> Json:
+        """None."""
+        return {"pairs": []}
+
+    def outline(self, seen: Seen) -> Json:
+        """The first statement answers; the others follow in sections of five."""
+        names: list[Json] = [name for name in seen.lines if not name.endswith(" quote")]
+        rest = names[1:] or names
+        sections: list[Json] = [
+            {"heading": f"Findings, part {'abcdefghijkl'[start // 5]}", "claims": rest[start : start + 5]}
+            for start in range(0, min(len(rest), 60), 5)
+        ]
+        return {"answer": names[:1], "sections": sections}
+
+    def write(self, seen: Seen) -> Json:
+        """Each statement, some with other words around them that change nothing."""
+        told = [(name, text) for name, text in seen.lines.items() if not name.endswith(" quote")]
+        return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(told)]}
+
+    def phrase(self, number: int, text: str) -> str:
+        """The statement in a true sentence."""
+        forms = ("{}", "According to the source, {}", "{}", "The page says: {}", "The source states that {}")
+        return forms[number % len(forms)].format(text)
+
+    def rewrite(self, seen: Seen) -> Json:
+        """Each failed sentence as the first statement it may tell, word for word."""
+        repairs: list[Json] = []
+        for name, text in seen.lines.items():
+            if name.endswith(" may tell"):
+                wanted = next((part.strip() for part in text.split(",") if part.strip() in seen.lines), "")
+                if wanted:
+                    repairs.append(
+                        {"id": name.removesuffix(" may tell"), "text": seen.lines[wanted], "claims": [wanted]}
+                    )
+        return {"repairs": repairs}
+
+
+class ScriptedModel(FaithfulModel):
+    """Answers tasks as written down; tasks that are not are done faithfully.
+
+    Args:
+        answers: for each task one answer for all calls, or a list of them (the last one repeats). An answer is JSON, a
+            text, an error to raise, or a function of what was seen.
+        strict: a task without an answer is an error.
+    """
+
+    def __init__(
+        self,
+        answers: "Mapping[str, Answer | Sequence[Answer]] | None" = None,
+        *,
+        strict: bool = False,
+        latency_s: float = 0.0,
+        roles: Sequence[ModelRole] = tuple(ModelRole),
+        usd_per_million: Decimal | None = Decimal(1),
+    ) -> None:
+        super().__init__(latency_s=latency_s, roles=roles, usd_per_million=usd_per_million)
+        self._answers = {
+            task: list(given) if isinstance(given, list) else [given] for task, given in (answers or {}).items()
+        }
+        self._strict = strict
+
+    def answer(self, seen: Seen) -> Json:
+        """The next answer of the script."""
+        left = self._answers.get(seen.task)
+        if left is None:
+            if self._strict:
+                raise AssertionError(f"the script has no answer to {seen.task!r}")
+            return super().answer(seen)
+        given = left.pop(0) if len(left) > 1 else left[0]
+        made = given(seen) if callable(given) else given
+        if isinstance(made, PinciteError):
+            raise made
+        return cast("Json", made)

@@ -1,0 +1,51 @@
+"""A prompt as a fake model reads it: the task, our words, and the fenced material with its ids."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
+_FENCED = re.compile(
+    r"^<<(?P<fence>[0-9a-f]+)>> ?(?P<title>[^\n]*)\n(?P<body>.*?)^<</(?P=fence)>>$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was read: `task` is the prompt's name, `lines` maps ids to texts over all material, `ours` is the rest."""
+
+    task: str
+    system: str
+    user: str
+    ours: str
+    titles: tuple[str, ...] = ()
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def question(self) -> str:
+        """The question of the run, when the prompt tells it."""
+        found = re.search(r"^Question: (.+)$", self.ours, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    def listed(self, title: str) -> dict[str, str]:
+        """The `id: text` lines under a heading of ours, as in "Parts:"."""
+        found = re.search(rf"^{re.escape(title)}:\n((?:\S+: .*\n?)+)", self.ours, re.MULTILINE)
+        if not found:
+            return {}
+        return dict(line.split(": ", 1) for line in found.group(1).strip().splitlines() if ": " in line)
+
+
+def seen_messages(system: str, user: str) -> Seen:
+    """The messages of one of our prompts, read as a model would; other messages have the task `chat`."""
+    task = _TASK.search(system)
+    lines: dict[str, str] = {}
+    titles: list[str] = []
+    for match in _FENCED.finditer(user):
+        titles.append(match.group("title"))
+        prefix = f"{match.group('fence')} "
+        for line in match.group("body").splitlines():
+            name, separator, text = line.removeprefix(prefix).partition(": ")
+            if separator and line.startswith(prefix):
+                lines[name] = text
+    ours = _FENCED.sub("", user)
+    return Seen(task.group(1) if task else "chat", system, user, ours, tuple(titles), lines)

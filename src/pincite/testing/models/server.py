@@ -1,0 +1,289 @@
+"""A fake model behind the OpenAI protocol on loopback: chat completions, whole or streamed, and its usual troubles."""
+
+import json
+import threading
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, cast
+
+from pincite.testing.models.fakes import ModelFake
+from pincite.text.tokens import token_estimate
+
+NAME = "fake-1"
+
+
+class Trouble(StrEnum):
+    """What can go wrong with one request."""
+
+    NONE = "none"
+    AUTH = "auth"
+    QUOTA = "quota"
+    RATE_LIMIT = "rate_limit"
+    SERVER_ERROR = "server_error"
+    OVERLOADED = "overloaded"
+    UNKNOWN_MODEL = "unknown_model"
+    CONTEXT = "context"
+    NO_SCHEMA = "no_schema"
+    REFUSAL = "refusal"
+    CONTENT_FILTER = "content_filter"
+    PROSE = "prose"
+    BROKEN_JSON = "broken_json"
+    TRUNCATED = "truncated"
+    EMPTY = "empty"
+    HUGE = "huge"
+    OTHER_SHAPE = "other_shape"
+    NO_USAGE = "no_usage"
+    NOT_JSON_AT_ALL = "not_json_at_all"
+    SLOW = "slow"
+    GONE = "gone"
+    GONE_MID_ANSWER = "gone_mid_answer"
+    ERROR_IN_STREAM = "error_in_stream"
+
+
+_ERRORS: dict[Trouble, tuple[int, str, str, str]] = {
+    Trouble.AUTH: (401, "authentication_error", "invalid_api_key", "Incorrect API key provided"),
+    Trouble.QUOTA: (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota"),
+    Trouble.RATE_LIMIT: (429, "rate_limit_error", "rate_limit_exceeded", "Rate limit reached"),
+    Trouble.SERVER_ERROR: (500, "server_error", "", "The server had an error"),
+    Trouble.OVERLOADED: (503, "server_error", "", "The engine is overloaded"),
+    Trouble.UNKNOWN_MODEL: (404, "invalid_request_error", "model_not_found", "The model does not exist"),
+    Trouble.CONTEXT: (
+        400,
+        "invalid_request_error",
+        "context_length_exceeded",
+        "This model's maximum context length is 8192 tokens",
+    ),
+}
+
+
+class _QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that goes away in the middle is expected here."""
+
+
+class ModelServer:
+    """Serves a fake on 127.0.0.1 while entered; `base_url` is where.
+
+    Args:
+        model: what answers.
+        troubles: what goes wrong with the first, second, ... request; after them all is well.
+        always: what goes wrong with every request after those.
+        latency_s: seconds before each answer.
+        slow_s: how long `Trouble.SLOW` takes.
+        api_key: the key that is accepted; None accepts any.
+        retry_after_s: what `Trouble.RATE_LIMIT` says.
+    """
+
+    def __init__(
+        self,
+        model: ModelFake,
+        *,
+        troubles: Sequence[Trouble] = (),
+        always: Trouble = Trouble.NONE,
+        latency_s: float = 0.0,
+        slow_s: float = 5.0,
+        api_key: str | None = None,
+        retry_after_s: float = 0.0,
+    ) -> None:
+        self.model = model
+        self.requests: list[dict[str, Any]] = []
+        self.base_url = ""
+        self._troubles = list(troubles)
+        self._always = always
+        self._latency_s = latency_s
+        self._slow_s = slow_s
+        self._api_key = api_key
+        self._retry_after_s = retry_after_s
+        self._lock = threading.Lock()
+        self._server: ThreadingHTTPServer | None = None
+
+    def next_trouble(self) -> Trouble:
+        """What goes wrong now."""
+        with self._lock:
+            return self._troubles.pop(0) if self._troubles else self._always
+
+    def __enter__(self) -> "ModelServer":
+        owner = self
+
+        class Handler(_Handler):
+            server_of = owner
+
+        self._server = _QuietServer(("127.0.0.1", 0), Handler)
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def refuses(self, key: str) -> bool:
+        """Whether the key is not the right one."""
+        return self._api_key is not None and key != f"Bearer {self._api_key}"
+
+    def wait(self, trouble: Trouble) -> None:
+        """Take the time an answer takes."""
+        time.sleep(self._slow_s if trouble is Trouble.SLOW else self._latency_s)
+
+    def headers_of(self, trouble: Trouble) -> dict[str, str]:
+        """What an error carries beside its body."""
+        return {"Retry-After": f"{self._retry_after_s:g}"} if trouble is Trouble.RATE_LIMIT else {}
+
+    def text_for(self, request: dict[str, Any], trouble: Trouble) -> tuple[str, str]:
+        """The answer and why it ended."""
+        bad = {
+            Trouble.PROSE: "Certainly! I would be happy to help you with that question.",
+            Trouble.BROKEN_JSON: '{"claims": [{"text": "half", ]}',
+            Trouble.EMPTY: "",
+            Trouble.OTHER_SHAPE: '{"answer": 42}',
+        }
+        if trouble in bad:
+            return bad[trouble], "stop"
+        if trouble is Trouble.HUGE:
+            return "x" * 10_000_000, "stop"
+        messages = cast("list[dict[str, Any]]", request.get("messages") or [])
+        system = "\n".join(str(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
+        user = "\n".join(str(m.get("content")) for m in messages if m.get("role") == "user")
+        text = self.model.reply(system, user)
+        if trouble is Trouble.TRUNCATED:
+            return text[: len(text) // 2], "length"
+        return text, "stop"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_of: ModelServer
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:  # the name that the standard library looks for
+        """The list of models."""
+        self._json(200, {"object": "list", "data": [{"id": NAME, "object": "model", "created": 1, "owned_by": "us"}]})
+
+    def do_POST(self) -> None:  # as above
+        """One chat completion."""
+        owner = self.server_of
+        request = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        owner.requests.append(request)
+        trouble = Trouble.AUTH if owner.refuses(self.headers.get("Authorization", "")) else owner.next_trouble()
+        owner.wait(trouble)
+        if trouble in _ERRORS:
+            self._error(*_ERRORS[trouble], headers=owner.headers_of(trouble))
+            return
+        if trouble is Trouble.NO_SCHEMA and (request.get("response_format") or request.get("tools")):
+            self._error(400, "invalid_request_error", "", "response_format is not supported")
+            return
+        if trouble is Trouble.NOT_JSON_AT_ALL:
+            self._send(200, b"<html>It works!</html>", "text/html")
+            return
+        if trouble is Trouble.GONE:
+            self.close_connection = True
+            return
+        text, finish = owner.text_for(request, trouble)
+        try:
+            if request.get("stream"):
+                self._stream(request, text, finish, trouble)
+            else:
+                self._whole(request, text, finish, trouble)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def _whole(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+        message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+        tools = request.get("tools")
+        if trouble is Trouble.REFUSAL:
+            message.update(content=None, refusal="I can't help with that.")
+        elif trouble is Trouble.CONTENT_FILTER:
+            message["content"], finish = "", "content_filter"
+        elif tools:
+            call = {"name": tools[0]["function"]["name"], "arguments": text}
+            message["content"] = None
+            message["tool_calls"] = [{"id": "call_1", "type": "function", "function": call}]
+            finish = "tool_calls" if finish == "stop" else finish
+        body: dict[str, Any] = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1_790_000_000,
+            "model": str(request.get("model")),
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+        }
+        if trouble is not Trouble.NO_USAGE:
+            body["usage"] = _usage(request, text)
+        if trouble is Trouble.GONE_MID_ANSWER:
+            data = json.dumps(body).encode()
+            self._head(200, "application/json", len(data))
+            self.wfile.write(data[: len(data) // 2])
+            self.close_connection = True
+            return
+        self._json(200, body)
+
+    def _stream(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": str(request.get("model"))}
+
+        def send(choices: list[Any], **more: Any) -> None:
+            self.wfile.write(f"data: {json.dumps({**base, 'choices': choices, **more})}\n\n".encode())
+            self.wfile.flush()
+
+        def delta(content: dict[str, Any], finish_reason: str | None = None) -> list[Any]:
+            return [{"index": 0, "delta": content, "finish_reason": finish_reason, "logprobs": None}]
+
+        self.wfile.write(b": keep-alive\n\n")
+        send(delta({"role": "assistant", "content": ""}))
+        pieces = [text[start : start + 24] for start in range(0, len(text), 24)]
+        for number, piece in enumerate(pieces):
+            if number == len(pieces) // 2 and trouble is Trouble.GONE_MID_ANSWER:
+                return
+            if number == len(pieces) // 2 and trouble is Trouble.ERROR_IN_STREAM:
+                told = {"message": "The server had an error", "type": "server_error", "param": None, "code": None}
+                self.wfile.write(f"data: {json.dumps({'error': told})}\n\n".encode())
+                return
+            send(delta({"content": piece}))
+        send(delta({}, finish))
+        if (request.get("stream_options") or {}).get("include_usage") and trouble is not Trouble.NO_USAGE:
+            send([], usage=_usage(request, text))
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _error(self, status: int, type_: str, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+        told = {"message": message, "type": type_, "param": None, "code": code or None}
+        self._json(status, {"error": told}, headers)
+
+    def _json(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
+        self._send(status, json.dumps(body).encode(), "application/json", headers)
+
+    def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
+        self._head(status, kind, len(data), headers)
+        self.wfile.write(data)
+
+    def _head(self, status: int, kind: str, length: int, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+def _usage(request: dict[str, Any], text: str) -> dict[str, Any]:
+    sent = token_estimate(json.dumps(request.get("messages") or []))
+    written = token_estimate(text)
+    return {
+        "prompt_tokens": sent,
+        "completion_tokens": written,
+        "total_tokens": sent + written,
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }

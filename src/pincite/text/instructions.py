@@ -1,0 +1,79 @@
+"""Passages that speak to machines instead of readers: orders to assistants, forged roles and tool calls, hidden codes.
+
+A help, not a boundary: what is found is flagged and shown, never removed. A flagged passage can't be the only support
+of a claim.
+"""
+
+import re
+from typing import Final
+
+FLAGGED_FROM: Final = 1.0
+_MACHINE = (
+    r"(?:automated\s+readers?|readers?\s+that\s+are\s+programs?|(?:ai|artificial)[\s-]+(?:assistants?|agents?|models?|"
+    r"readers?|systems?)|assistants?|language\s+models?|llms?|chat\s?bots?|bots|agents?|planners?|verifiers?|"
+    r"(?:checking|reading|language)\s+models?|(?:search\s+)?engines|machines|crawlers?|summari[sz]ers?)"
+)
+_RULES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), weight)
+    for pattern, weight in (
+        # Spoken to by name, with an order.
+        (rf"(?:^|[.!?:;]\s+|\bto\s+|\bfor\s+|calling\s+){_MACHINE}\s*[:,]\s*\S", 1.0),
+        (rf"\b{_MACHINE}\s+(?:must|should|shall|have\s+to|are\s+(?:required|asked|told)\s+to|need\s+to)\b", 1.0),
+        (rf"\b(?:note|notice|message|instructions?|directive)\s+(?:to|for)\s+(?:all\s+)?{_MACHINE}", 1.0),
+        # The reader's task is to be changed.
+        (
+            (
+                r"\b(?:ignore|disregard|forget|drop|override)\s+(?:all|any|the|your|previous|prior|above|every)\b.{0,30}?"
+                r"\b(?:instructions?|prompts?|rules|questions?|messages?|user|orders|guidelines)\b"
+            ),
+            1.0,
+        ),
+        (r"\bignore\s+the\s+user\b", 1.0),
+        (r"\b(?:new|updated)\s+(?:directive|instructions?|orders?|system\s+prompt)\b", 0.7),
+        (r"\bfrom\s+now\s+on\b.{0,30}\byou\b", 0.7),
+        (r"\b(?:answer|reply|respond|say)\s+(?:only\s+)?(?:with\s+)?(?:only\b|the\s+word\b|nothing\s+but\b)", 0.7),
+        (r"\byour\s+(?:whole|entire|only|final)\s+(?:answer|reply|response|output)\b", 1.0),
+        (r"\b(?:as|in|for)\s+your\s+(?:answer|reply|report|summary|output)\b", 0.6),
+        (r"\b(?:system|hidden)\s+(?:message|prompt|configuration|instructions?)\b", 0.6),
+        (r"\bprint\b.{0,40}\b(?:precedes|system|configuration|instructions)\b", 0.6),
+        (r"\b(?:decode|rot13|base64)\b.{0,20}\bobey\b|\bobey\b.{0,20}\b(?:rot13|base64|decod)", 1.0),
+        (
+            r"\badd\s+to\s+every\s+(?:report|answer)\b|\bbefore\s+answering\b|\bwhen\s+you\s+(?:write|report)\s+about\b",
+            0.7,
+        ),
+        (r"\b(?:mark|rate|score)\s+(?:it|this|them)\s+as\s+(?:supported|true|verified)\b|\breturn\s+score\b", 1.0),
+        (r"\bstop\s+searching\b|\bcite\s+only\s+this\b|\bnever\s+quote\s+it\b", 1.0),
+        (r"\b(?:illustrate|end|begin)\s+(?:the|your)\s+answer\s+with\b", 1.0),
+        # Forged roles, tool calls, templates.
+        (r"<\|[^|>]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|document|assistant|user)>", 0.7),
+        (r"^\s*(?:system|assistant|user|developer)\s*:", 0.5),
+        (r"<(?:tool_use|tool_call|function_call)\b|\"(?:tool|function|arguments|tool_calls)\"\s*:", 1.0),
+        # Places to send things to.
+        (r"https?://\S*[?=/](?:\[|\{|%7b)|\bfollowed\s+by\s+everything\s+you\b|\?(?:d|q|data)=\s*\[", 1.0),
+        (r"!\[[^\]]*\]\s*[(\[]", 0.7),
+        (r"\bfile:///", 0.7),
+        # Codes that nobody reads by eye.
+        (
+            r"(?<![\w/+-])(?=[A-Za-z0-9+/]*[A-Z])(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*\d)[A-Za-z0-9+/]{28,}={0,2}(?![\w/+-])",
+            0.6,
+        ),
+        # The same orders in other languages.
+        (
+            (
+                r"(?:忽略|放弃).{0,12}(?:指令|问题|指示)|(?:自动|机器|程序).{0,6}(?:通知|指令)|只输出|ignorez\s+(?:les|toutes)|"
+                r"ignora\s+(?:las|todas|le)|ignoriere?\s+(?:alle|die|bisherige)|игнорируй|無視して"
+            ),
+            1.0,
+        ),
+    )
+)
+
+
+def machine_address(text: str) -> float:
+    """How much the passage reads like an order to machines: 0 for plain text, `FLAGGED_FROM` and above is flagged."""
+    return sum(weight for pattern, weight in _RULES if pattern.search(text))
+
+
+def is_flagged(text: str) -> bool:
+    """Whether the passage speaks to machines."""
+    return machine_address(text) >= FLAGGED_FROM

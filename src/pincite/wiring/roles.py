@@ -1,0 +1,130 @@
+"""Chooses who does each role of a run: a model where one is set for it, rules everywhere else."""
+
+from dataclasses import dataclass, replace
+
+from pincite.domain.model import RESEARCH_ROLES, ModelRole
+from pincite.domain.report import Mode
+from pincite.ports import (
+    Clock,
+    DocumentStore,
+    EventSink,
+    Fetch,
+    LanguageModel,
+    Ledger,
+    ModelCalls,
+    Search,
+    SnapshotStore,
+)
+from pincite.research.service import Roles
+from pincite.research.state import Limits
+from pincite.research.survey import LibrarySurvey
+from pincite.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """What a run reaches the outside through, and where it keeps what it read."""
+
+    search: Search | None
+    fetch: Fetch
+    snapshots: SnapshotStore
+    documents: DocumentStore
+    survey: LibrarySurvey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What belongs to one run alone."""
+
+    ledger: Ledger
+    events: EventSink
+    clock: Clock
+    limits: Limits
+
+
+def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel | None) -> Roles:
+    """The roles of one run."""
+    from pincite.research.extractive.analyst import ExtractiveAnalyst
+    from pincite.research.extractive.planner import ExtractivePlanner
+    from pincite.research.extractive.shelf import Shelf
+    from pincite.research.extractive.verifier import ExtractiveVerifier
+    from pincite.research.extractive.writer import ExtractiveWriter
+    from pincite.research.reader import PageReader
+    from pincite.research.searcher import QuerySearcher
+    from pincite.verification.checker import MechanicalChecker
+
+    shelf = Shelf()
+    rules = Roles(
+        planner=ExtractivePlanner(
+            shelf,
+            survey=doors.survey,
+            results_per_query=settings.results_per_query,
+            follow_ups=run.limits.follow_ups_per_sub_question,
+        ),
+        searcher=QuerySearcher(doors.search, run.ledger, run.events, limits=run.limits),
+        reader=PageReader(
+            doors.fetch,
+            doors.snapshots,
+            doors.documents,
+            run.ledger,
+            run.events,
+            limits=run.limits,
+            domain_quality=settings.domain_quality,
+            chunked=False,
+        ),
+        analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share),
+        verifier=ExtractiveVerifier(MechanicalChecker()),
+        writer=ExtractiveWriter(),
+    )
+    modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
+    if model is None or not modelled:
+        return rules
+    return _with_models(settings, rules, run, model, modelled)
+
+
+def _with_models(
+    settings: Settings, rules: Roles, run: Run, model: LanguageModel, modelled: frozenset[ModelRole]
+) -> Roles:
+    """The rules' roles with a model's beside them where one is set."""
+    from pincite.llm.calls import RecordedCalls
+    from pincite.research.model.analyst import ModelAnalyst
+    from pincite.research.model.fallback import (
+        AnalystWithFallback,
+        PlannerWithFallback,
+        Replacements,
+        WriterWithFallback,
+    )
+    from pincite.research.model.planner import ModelPlanner
+    from pincite.research.model.verifier import GuardedVerifier, ModelVerifier
+    from pincite.research.model.writer import ModelWriter
+    from pincite.verification.checker import MechanicalChecker
+
+    capped = run.limits.budget.cost_usd is not None
+    calls: ModelCalls = RecordedCalls(
+        model, run.ledger, run.events, run.clock, retries=settings.llm_retries, money_capped=capped
+    )
+    replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)
+    width = settings.llm_concurrency
+    roles = rules
+    if ModelRole.PLANNER in modelled:
+        planner = ModelPlanner(
+            calls,
+            results_per_query=settings.results_per_query,
+            follow_ups=run.limits.follow_ups_per_sub_question,
+        )
+        roles = replace(roles, planner=PlannerWithFallback(planner, rules.planner, replacements))
+    if ModelRole.ANALYST in modelled:
+        analyst = ModelAnalyst(calls, page_tokens=settings.llm_page_tokens, concurrency=width)
+        roles = replace(
+            roles,
+            analyst=AnalystWithFallback(analyst, rules.analyst, replacements),
+            verifier=GuardedVerifier(rules.verifier),
+        )
+    if ModelRole.VERIFIER in modelled:
+        roles = replace(roles, verifier=ModelVerifier(roles.verifier, calls, concurrency=width))
+    writer = ModelWriter(calls, MechanicalChecker(), run.events, concurrency=width)
+    whole = WriterWithFallback(
+        writer if ModelRole.WRITER in modelled else None, rules.writer, replacements, run.events, modelled=modelled
+    )
+    mode = Mode.MODEL if modelled >= set(RESEARCH_ROLES) else Mode.MIXED
+    return replace(roles, writer=whole, mode=mode, tells_sections=True)

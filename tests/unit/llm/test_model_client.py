@@ -1,0 +1,208 @@
+"""The adapter against a server that speaks the OpenAI protocol: modes, usage, streaming, and every way to fail."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pincite.domain.budget import Usage
+from pincite.domain.errors import ExtraNotInstalled, ModelBadOutput, PinciteError
+from pincite.domain.model import Generation, Material, ModelRole, Prompt
+from pincite.llm import failures
+from pincite.llm.catalogue import Endpoint, parse_model
+from pincite.llm.service import ModelService
+from pincite.research.model.outputs import PlannedQuestion
+from pincite.research.model.prompts import instructions
+from pincite.runtime.clock import SystemClock
+from pincite.testing.models import FaithfulModel, ModelServer, Trouble
+
+PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is the Varden lighthouse?",))
+ANY = Prompt("chat", "1", "Say something.", material=(Material("m", (("a", "b"),)),))
+
+
+@asynccontextmanager
+async def service(
+    server: ModelServer, *, mode: str = "auto", timeout_s: float = 5.0, key: str = ""
+) -> AsyncIterator[ModelService]:
+    spec = parse_model("fake-1", {}, Endpoint(server.base_url, key), {"fake-1": "1/2"})
+    async with ModelService(
+        {ModelRole.PLANNER: (spec,)}, SystemClock(), output_mode=mode, timeout_s=timeout_s, temperature=0.0
+    ) as made:
+        yield made
+
+
+async def ask(server: ModelServer, **options: Any) -> Generation[PlannedQuestion]:
+    async with service(server, **options) as model:
+        return await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+
+
+@pytest.mark.parametrize(
+    ("mode", "sent"),
+    [
+        ("auto", lambda r: r["response_format"]["type"] == "json_schema"),
+        ("native", lambda r: r["response_format"]["json_schema"]["strict"] is True),
+        ("tool", lambda r: r["tools"][0]["function"]["name"] == "answer" and "response_format" not in r),
+        ("prompted", lambda r: "response_format" not in r and "JSON Schema" in r["messages"][0]["content"]),
+    ],
+)
+async def test_each_mode_gives_the_typed_answer(mode: str, sent: Callable[[dict[str, Any]], bool]) -> None:
+    with ModelServer(FaithfulModel()) as server:
+        made = await ask(server, mode=mode)
+    assert made.output.parts[0].queries
+    assert made.usage.tokens_in > 100
+    assert made.usage.cost_usd == (made.usage.tokens_in + 2 * made.usage.tokens_out) / Decimal(1_000_000)
+    assert made.model == "server:fake-1"
+    request = server.requests[0]
+    assert sent(request)
+    assert request["max_tokens"] == PROMPT.max_tokens_out
+    assert request["temperature"] == 0.0
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "reason", "retryable"),
+    [
+        (Trouble.AUTH, "PROVIDER_AUTH", "model_auth", False),
+        (Trouble.QUOTA, "PROVIDER_QUOTA", "model_quota", False),
+        (Trouble.RATE_LIMIT, "RATE_LIMITED", "model_rate_limited", True),
+        (Trouble.SERVER_ERROR, "MODEL_UNAVAILABLE", "model_server_error", True),
+        (Trouble.OVERLOADED, "MODEL_UNAVAILABLE", "model_overloaded", True),
+        (Trouble.UNKNOWN_MODEL, "MODEL_UNAVAILABLE", "model_unknown", False),
+        (Trouble.CONTEXT, "MODEL_UNAVAILABLE", "model_context_too_long", False),
+        (Trouble.REFUSAL, "MODEL_BAD_OUTPUT", "refusal", False),
+        (Trouble.CONTENT_FILTER, "MODEL_BAD_OUTPUT", "refusal", False),
+        (Trouble.PROSE, "MODEL_BAD_OUTPUT", "not_json", True),
+        (Trouble.BROKEN_JSON, "MODEL_BAD_OUTPUT", "not_json", True),
+        (Trouble.TRUNCATED, "MODEL_BAD_OUTPUT", "truncated", True),
+        (Trouble.EMPTY, "MODEL_BAD_OUTPUT", "empty", True),
+        (Trouble.OTHER_SHAPE, "MODEL_BAD_OUTPUT", "wrong_shape", True),
+        (Trouble.HUGE, "MODEL_BAD_OUTPUT", "too_large", True),
+        (Trouble.NOT_JSON_AT_ALL, "MODEL_UNAVAILABLE", "model_bad_reply", True),
+        (Trouble.GONE, "MODEL_UNAVAILABLE", "model_connection", True),
+        (Trouble.GONE_MID_ANSWER, "MODEL_UNAVAILABLE", "model_connection", True),
+        (Trouble.SLOW, "MODEL_UNAVAILABLE", "model_timeout", True),
+    ],
+)
+async def test_every_trouble_is_a_typed_error(trouble: Trouble, code: str, reason: str, retryable: bool) -> None:
+    timeout_s = 0.3 if trouble is Trouble.SLOW else 5.0
+    server = ModelServer(FaithfulModel(), always=trouble, slow_s=1.0, retry_after_s=3)
+    with server, pytest.raises(PinciteError) as caught:
+        await ask(server, timeout_s=timeout_s, key="secret-key-1")
+    error = caught.value
+    assert (error.code, error.reason, error.retryable) == (code, reason, retryable)
+    assert len(server.requests) == 1, "retries are not the adapter's"
+    assert "secret-key-1" not in f"{error} {error.hint} {error.context}"
+    if trouble is Trouble.RATE_LIMIT:
+        assert error.retry_after_s == 3
+    turned_away = code in ("PROVIDER_AUTH", "PROVIDER_QUOTA", "RATE_LIMITED") or reason == "model_context_too_long"
+    if turned_away:
+        assert error.spent == Usage()
+    if isinstance(error, ModelBadOutput) and trouble is not Trouble.HUGE:
+        assert isinstance(error.context["tokens_in"], int)
+
+
+async def test_nobody_there_is_a_connection_error() -> None:
+    with ModelServer(FaithfulModel()) as server:
+        pass
+    with pytest.raises(PinciteError) as caught:
+        await ask(server)
+    assert caught.value.reason == "model_connection"
+
+
+async def test_a_server_without_schemas_is_asked_by_prompt() -> None:
+    with ModelServer(FaithfulModel(), always=Trouble.NO_SCHEMA) as server:
+        async with service(server) as model:
+            with pytest.raises(PinciteError) as caught:
+                await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+            assert (caught.value.reason, caught.value.retryable) == ("model_mode_rejected", True)
+            made = await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+    assert made.mode == "prompted"
+    assert made.output.parts
+
+
+async def test_a_server_that_ignores_schemas_is_asked_by_prompt() -> None:
+    with ModelServer(FaithfulModel(), troubles=[Trouble.PROSE]) as server:
+        async with service(server) as model:
+            with pytest.raises(ModelBadOutput):
+                await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+            assert (await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)).mode == "prompted"
+
+
+async def test_usage_that_is_not_told_is_estimated() -> None:
+    with ModelServer(FaithfulModel(), always=Trouble.NO_USAGE) as server:
+        made = await ask(server)
+    assert made.usage.estimated
+    assert made.usage.tokens_in > 100
+    assert made.usage.cost_usd
+
+
+async def test_streamed_text_ends_with_its_bill() -> None:
+    with ModelServer(FaithfulModel()) as server:
+        async with service(server) as model:
+            pieces = [piece async for piece in model.stream_text(ModelRole.PLANNER, ANY)]
+    assert "".join(piece.text for piece in pieces) == "Understood."
+    assert pieces[-1].usage is not None
+    assert pieces[-1].usage.tokens_out > 0
+    assert server.requests[0]["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("trouble", [Trouble.GONE_MID_ANSWER, Trouble.ERROR_IN_STREAM, Trouble.AUTH, Trouble.SLOW])
+async def test_a_stream_that_breaks_is_an_error(trouble: Trouble) -> None:
+    with ModelServer(FaithfulModel(), always=trouble, slow_s=1.0) as server:
+        async with service(server, timeout_s=0.3 if trouble is Trouble.SLOW else 5.0) as model:
+            with pytest.raises(PinciteError) as caught:
+                async for _ in model.stream_text(ModelRole.PLANNER, replace(ANY, instructions="Task: planner")):
+                    pass
+    assert caught.value.code in ("MODEL_UNAVAILABLE", "PROVIDER_AUTH")
+
+
+async def test_the_fence_is_new_for_every_call() -> None:
+    with ModelServer(FaithfulModel()) as server:
+        async with service(server) as model:
+            for _ in range(2):
+                await model.generate(ModelRole.PLANNER, ANY, str)
+    users = [request["messages"][1]["content"] for request in server.requests]
+    assert users[0] != users[1]
+    assert server.requests[0]["messages"][0] == server.requests[1]["messages"][0]
+
+
+def test_the_table_of_failures_is_complete() -> None:
+    from pydantic_ai import exceptions
+
+    roots = (exceptions.ModelAPIError, exceptions.UnexpectedModelBehavior)
+    theirs = {
+        name
+        for name, kind in vars(exceptions).items()
+        if isinstance(kind, type) and issubclass(kind, roots) and not name.startswith("_")
+    }
+    assert theirs <= set(failures.TABLE)
+
+
+def test_an_unknown_failure_is_ours_too() -> None:
+    error = failures.translated(KeyError("inner words"), "server:x")
+    assert (error.code, error.retryable) == ("MODEL_UNAVAILABLE", False)
+    assert "inner words" not in str(error)
+
+
+@pytest.mark.parametrize("name", ["anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"])
+async def test_other_protocols_are_built(name: str) -> None:
+    """No server of ours speaks them: that they are built and fail typed is all that is shown here."""
+    provider = name.split(":")[0]
+    with ModelServer(FaithfulModel(), always=Trouble.AUTH) as server:
+        spec = parse_model(name, {provider: Endpoint(server.base_url.removesuffix("/v1"), "k")}, Endpoint())
+        async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock(), timeout_s=6) as model:
+            with pytest.raises(PinciteError) as caught:
+                await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+    assert caught.value.code == "PROVIDER_AUTH"
+    assert model.info(ModelRole.PLANNER)[0].price_known
+
+
+async def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pydantic_ai.models.openai", None)
+    with ModelServer(FaithfulModel()) as server, pytest.raises(ExtraNotInstalled, match="extra"):
+        await ask(server)

@@ -1,0 +1,72 @@
+"""A run over a few small pages in memory, with a fake model in the roles that wiring gives it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.plan import Task
+from pincite.domain.report import Report
+from pincite.ports import LanguageModel
+from pincite.research.service import ResearchService
+from pincite.research.state import Limits
+from pincite.settings import load_settings
+from pincite.testing.clock import FrozenClock
+from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
+from pincite.wiring.roles import Doors, Run, build_roles
+
+PAGES = {
+    "https://tower.test/varden": (
+        "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was built by "
+        "Anna Holm in 1897 on the northern cape of the island.\n\nThe lamp of the Varden lighthouse can be seen "
+        "from 33 kilometres away in clear weather. The lighthouse keeper lived in the tower of the Varden "
+        "lighthouse until 1968."
+    ),
+    "https://coast.test/lights": (
+        "# Lighthouses of the coast\n\nThe Varden lighthouse on the northern cape is painted red and white. Most "
+        "lighthouses of the coast may be visited in summer, the Varden lighthouse among them.\n\nThe council of "
+        "Skarvik has owned the Varden lighthouse since 1972."
+    ),
+    "https://ferry.test/cape": (
+        "# Ferries\n\nThe ferry to the northern cape takes 25 minutes and sails twice a day. The ferry does not sail "
+        "when the wind is stronger than 20 metres per second."
+    ),
+}
+QUESTION = "How tall is the Varden lighthouse and who built it?"
+
+Ask = Callable[..., Awaitable[Report]]
+
+
+class _Fetch:
+    def __init__(self, web: SmallWeb, stores: MemoryStores) -> None:
+        self._web, self._stores = web, stores
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        return await self._stores.keep(await self._web.fetch(request))
+
+
+@dataclass
+class Small:
+    """One run that can be executed again on its own record."""
+
+    pages: dict[str, str] = field(default_factory=lambda: dict(PAGES))
+    events: ListEvents = field(default_factory=ListEvents)
+    ledger: ListLedger = field(default_factory=ListLedger)
+    stores: MemoryStores = field(default_factory=MemoryStores)
+
+    async def run(self, model: LanguageModel | None, question: str = QUESTION, **given: Any) -> Report:
+        settings = load_settings({"max_rounds": 1, **given}, environ={}, files=())
+        limits = Limits(budget=settings.budget)
+        self.ledger.budget = settings.budget
+        web, clock = SmallWeb(self.pages), FrozenClock()
+        doors = Doors(web, _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents)
+        roles = build_roles(settings, doors, Run(self.ledger, self.events, clock, limits), model)
+        service = ResearchService(
+            roles, ledger=self.ledger, events=self.events, clock=clock, limits=limits, run_id="run_small"
+        )
+        return await service.run(Task(question))
+
+    async def again(self, model: LanguageModel | None, **given: Any) -> Report:
+        """The run executed anew from its record."""
+        fresh = replace(self, events=ListEvents(), ledger=ListLedger(record=self.ledger.record))
+        return await fresh.run(model, **given)
