@@ -30,8 +30,10 @@ const Card = ({ of }) => html`
   <span class=${`badge ${of.verdict}`}><span aria-hidden="true">${of.sign}</span> ${of.word}</span>`;
 
 let hovered = null;
+let shownAt = 0;
 async function showCard(mark) {
   hovered = mark;
+  shownAt = scrollY;
   mark.removeAttribute("title");
   const of = (await loadCards())[mark.dataset.key];
   if (hovered !== mark || !of) return;
@@ -59,7 +61,7 @@ for (const kind of ["mouseover", "focusin"])
   });
 for (const kind of ["mouseout", "focusout"])
   document.addEventListener(kind, (event) => markOf(event) && hideCard());
-addEventListener("scroll", hideCard, { passive: true });
+addEventListener("scroll", () => Math.abs(scrollY - shownAt) > 30 && hideCard(), { passive: true });
 
 // ---- the panel ----
 
