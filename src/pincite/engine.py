@@ -327,6 +327,17 @@ class Engine:
         """
         return await self._execution.resume(await self._resolve(run_id), teller(on_event))
 
+    @property
+    def leaves_runs_to_workers(self) -> bool:
+        """Whether runs that nobody waits for in this process are best left to workers (PostgreSQL, `[worker]`)."""
+        return self._parts.leaves_runs_to_workers
+
+    async def queue(self, run_id: str, *, priority: int = 0) -> bool:
+        """Have a stored run, also an ended one, wait for a worker; False where one has it. Errors: RunNotFound."""
+        queued = await (await self._parts.runs()).queue(await self._resolve(run_id), priority)
+        await self._parts.offer_runs()
+        return queued
+
     async def work_on(self, run_id: str, *, at_most: int, on_event: OnEvent | None = None) -> RunStatus | None:
         """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).
 

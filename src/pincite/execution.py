@@ -5,6 +5,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -17,7 +18,7 @@ from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.ids import report_id, topic_hash
 from pincite.domain.plan import Task
 from pincite.domain.report import Report, ReportStatus
-from pincite.ports import EventSink, RunRecord
+from pincite.ports import EventSink, RunRecord, RunStore
 from pincite.runtime.failures import first_failure
 from pincite.runtime.lease import LEASE_S, Lease, with_lease
 from pincite.runtime.worker import this_worker
@@ -54,15 +55,16 @@ class Execution:
 
         Errors: those of research.
         """
-        lease = Lease(self._parts.clock)
-        record = await (await self._parts.runs()).claim(run_id, this_worker(), LEASE_S, at_most)
+        runs, lease = await self._parts.runs(), Lease(self._parts.clock)
+        with anyio.CancelScope(shield=True):  # once taken it must be let go of, so nothing may break in between
+            record = await runs.claim(run_id, this_worker(), LEASE_S, at_most)
         if record is None:
             return None
         if record.deaths > MAX_DEATHS:
             return await self._give_up(record)
         try:
             with first_failure():
-                report = await self._execute(record, lease, tell, hand_back=True)
+                report = await self._execute(runs, record, lease, tell, hand_back=True)
         except PinciteError:
             raise
         except Exception:  # the border of a worker's job: a defect ends this run, not the worker
@@ -73,12 +75,15 @@ class Execution:
 
     async def resume(self, run_id: str, tell: Tell) -> Report:
         """The report of a run that is taken here. Errors: Locked, RunNotFound, and those of research."""
-        lease = Lease(self._parts.clock)
-        record = await (await self._parts.runs()).take(run_id, this_worker(), LEASE_S)
-        return await self._execute(record, lease, tell)
+        runs, lease = await self._parts.runs(), Lease(self._parts.clock)
+        with anyio.CancelScope(shield=True):
+            record = await runs.take(run_id, this_worker(), LEASE_S)
+        return await self._execute(runs, record, lease, tell)
 
-    async def _execute(self, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool = False) -> Report:
-        parts, runs = self._parts, await self._parts.runs()
+    async def _execute(
+        self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool = False
+    ) -> Report:
+        parts = self._parts
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self._settings, record.inputs.get("settings"))
 
@@ -94,7 +99,7 @@ class Execution:
         try:
             report = await with_lease(runs, record, parts.clock, work, lease=lease)
         except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True), suppress(RunFenced):
                 if hand_back:
                     await runs.hand_back(record.run_id, record.epoch)
                 else:
@@ -103,7 +108,8 @@ class Execution:
         except PinciteError as error:
             await self._fail(record, error)
             raise
-        await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
+        with anyio.CancelScope(shield=True):
+            await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
         await parts.settle_run(record.run_id)
         return report
 

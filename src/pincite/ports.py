@@ -365,6 +365,10 @@ class RunStore(Protocol):
         """Give the run its final status and release it. Errors: RunFenced."""
         ...
 
+    async def queue(self, run_id: str, priority: int) -> bool:
+        """Have the run wait for a worker, also an ended one; False where one has it. Errors: RunNotFound."""
+        ...
+
     async def hand_back(self, run_id: str, epoch: int) -> None:
         """Let another worker go on with the run, at once. Errors: RunFenced."""
         ...

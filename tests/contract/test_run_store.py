@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import anyio
@@ -35,7 +36,7 @@ async def test_a_run_comes_back_as_it_was_stored(stores: Any, clock: FrozenClock
     assert replace(await stores.runs.get("run_1"), scope="alice") == record(clock)
     with pytest.raises(Conflict):
         await stores.runs.create(record(clock))
-    for ask in (stores.runs.get, stores.runs.cancel, stores.runs.delete):
+    for ask in (stores.runs.get, stores.runs.cancel, stores.runs.delete, partial(stores.runs.queue, priority=0)):
         with pytest.raises(RunNotFound):
             await ask("run_2")
     with pytest.raises(RunNotFound):
@@ -156,6 +157,19 @@ async def test_a_run_to_be_cancelled_whose_owner_died_is_cancelled(stores: Any, 
     clock.advance(31)
     assert await stores.runs.claim("run_1", "w2", 30, 4) is None
     assert (await stores.runs.get("run_1")).status is RunStatus.CANCELLED
+
+
+async def test_a_run_is_queued_for_workers_also_after_its_end(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    taken = await stores.runs.take("run_1", "w1", 30)
+    assert not await stores.runs.queue("run_1", 5)
+    await stores.runs.finish("run_1", taken.epoch, RunStatus.FAILED, "why")
+    assert await stores.runs.queue("run_1", 5)
+    queued = await stores.runs.get("run_1")
+    assert (queued.status, queued.priority, queued.for_workers, queued.reason) == (RunStatus.QUEUED, 5, True, "")
+    with pytest.raises(RunFenced):
+        await stores.runs.renew("run_1", taken.epoch, 30)
+    assert await stores.runs.claim("run_1", "w2", 30, 4) is not None
 
 
 async def test_runs_are_listed_by_project(stores: Any, clock: FrozenClock) -> None:

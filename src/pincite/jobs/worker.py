@@ -121,6 +121,18 @@ class Worker:
 
 
 @asynccontextmanager
+async def working_beside(settings: Settings, limits: WorkerLimits | None = None) -> AsyncIterator[Worker]:
+    """A worker that works while the block runs, beside a server. It starts with what was interrupted."""
+    stopping = anyio.Event()
+    async with open_worker(settings, limits) as worker, anyio.create_task_group() as tasks:
+        tasks.start_soon(worker.run, stopping)
+        try:
+            yield worker
+        finally:
+            stopping.set()
+
+
+@asynccontextmanager
 async def open_worker(
     settings: Settings, limits: WorkerLimits | None = None, *, on_run: OnRun | None = None
 ) -> AsyncIterator[Worker]:

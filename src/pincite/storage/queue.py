@@ -18,21 +18,27 @@ from pincite.storage.schema import runs
 OFFERED_AGAIN_S: Final = 10.0
 """A run that was offered and not taken is offered again after this: the hint may have been lost."""
 ABANDONED_S: Final = 60.0
-"""A run that was stored but never taken by the process that wanted it is for anybody after this."""
+"""A run that was stored before this process began, and not taken for so long, is for anybody."""
 _ALL: Final = AcrossScopes()
 _SCOPE: Final = "public"
 """The scope of the transaction itself; the statements here look at every scope."""
 
 
 class SqlRunQueue:
-    """Implements `ports.RunQueue`."""
+    """Implements `ports.RunQueue`.
 
-    def __init__(self, database: Database) -> None:
+    Args:
+        database: where the runs are.
+        since: when this process began; runs stored later may still be taken by who stored them.
+    """
+
+    def __init__(self, database: Database, since: datetime) -> None:
         self._database = database
+        self._since = since
 
     async def due(self, limit: int, *, per_scope: int, scope: str | None = None) -> Sequence[Offer]:
         """Runs that nobody works on and somebody should, marked as offered; each again only after a while."""
-        found = await self._database.read(_SCOPE, lambda tx: _waiting(tx, limit, per_scope, scope))
+        found = await self._database.read(_SCOPE, lambda tx: _waiting(tx, limit, per_scope, scope, self._since))
         if not found:
             return ()
         return await self._database.write(_SCOPE, lambda tx: _offer(tx, found), durable=False)
@@ -42,12 +48,15 @@ class SqlRunQueue:
         return await self._database.read(_SCOPE, _counts)
 
 
-def _waiting(tx: Transaction, limit: int, per_scope: int, scope: str | None) -> Sequence[Any]:  # rows of `runs`
+def _waiting(
+    tx: Transaction, limit: int, per_scope: int, scope: str | None, since: datetime
+) -> Sequence[Any]:  # rows of `runs`
     """Runs without a live owner within the places of their scope: live ones come first, then by priority and age."""
     now_s = tx.now_s()
     running = runs.c.status == RunStatus.RUNNING.value
     live = and_(running, runs.c.lease_until_s > now_s)
-    abandoned = and_(runs.c.epoch == 0, runs.c.created_at < datetime.fromtimestamp(now_s - ABANDONED_S, UTC))
+    before = min(since, datetime.fromtimestamp(now_s - ABANDONED_S, UTC))
+    abandoned = and_(runs.c.epoch == 0, runs.c.created_at < before)
     wanted = or_(running, and_(runs.c.status == RunStatus.QUEUED.value, or_(runs.c.for_workers, abandoned)))
     place = func.row_number().over(
         partition_by=runs.c.scope,

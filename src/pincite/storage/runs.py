@@ -85,6 +85,10 @@ class SqlRunStore:
             ),
         )
 
+    async def queue(self, run_id: str, priority: int) -> bool:
+        """Have the run wait for a worker, also an ended one; False where one has it. Errors: RunNotFound."""
+        return await self._database.write(self._scope, lambda tx: self._queue(tx, run_id, priority))
+
     async def hand_back(self, run_id: str, epoch: int) -> None:
         """Let another worker go on with the run, at once. Errors: RunFenced."""
         back: dict[str, object] = {
@@ -143,6 +147,15 @@ class SqlRunStore:
             tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(offered_at_s=0.0))
             return None
         return self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths + died)
+
+    def _queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
+        if _is_live(_row(tx, run_id), tx.now_s()):
+            return False
+        values: dict[str, object] = {"status": RunStatus.QUEUED, "for_workers": True, "offered_at_s": 0.0}
+        values |= {"priority": priority, "deaths": 0, "reason": "", "cancel_requested": False, "lease_until_s": 0.0}
+        waiting = tx.update(runs).where(runs.c.run_id == run_id)
+        tx.change(waiting.values(updated_at=self._clock.now(), worker="", epoch=runs.c.epoch + 1, **values))
+        return True
 
     def _own_anew(self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int) -> RunRecord | None:
         taken = tx.first(

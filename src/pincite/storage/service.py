@@ -135,7 +135,7 @@ class Storage:
     def __init__(self, database: Database, clock: Clock) -> None:
         self.database = database
         self.clock = clock
-        self.queue = SqlRunQueue(database)
+        self.queue = SqlRunQueue(database, clock.now())
 
     def scope(self, name: str) -> ScopedStorage:
         """What belongs to `name` (a user, or `public`)."""

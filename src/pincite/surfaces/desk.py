@@ -8,7 +8,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from pincite.domain.errors import PinciteError, RateLimited
-from pincite.domain.events import Event
+from pincite.domain.events import Event, RunStatus
 from pincite.engine import Engine
 
 OpenEngine = Callable[[str, str | None], Engine]
@@ -18,6 +18,10 @@ MAX_ENGINES = 64
 MAX_PARALLEL_RUNS = 4
 MAX_WAITING_RUNS = 256
 LOOK_AGAIN_S = 15.0
+FOLLOW_EVERY_S = 0.4
+"""How often a run that workers execute is looked at."""
+INTERACTIVE = 10
+"""Somebody waits for it: before every batch."""
 
 
 class Desk:
@@ -73,9 +77,10 @@ class Desk:
     async def cancel(self, engine: Engine, run_id: str) -> None:
         """Stop a run wherever it is worked on; what was paid for is kept. Errors: RunNotFound."""
         await engine.run(run_id)
-        if not self.stop(run_id):
+        if engine.leaves_runs_to_workers or not self.stop(run_id):
             await engine.cancel(run_id)
-            return
+            if not self.busy_with(run_id):
+                return
         with anyio.move_on_after(5):
             await self.ended(run_id)
 
@@ -110,6 +115,9 @@ class Desk:
 
         try:
             with scope:
+                if engine.leaves_runs_to_workers:
+                    await _follow(engine, run_id, told)
+                    return
                 async with self._slots:
                     await engine.resume(run_id, on_event=told)
         except PinciteError:
@@ -119,6 +127,20 @@ class Desk:
             self._scopes.pop(run_id, None)
             self._last.pop(run_id, None)
             self._tell(run_id)
+
+
+async def _follow(engine: Engine, run_id: str, told: Callable[[Event], None]) -> None:
+    """Leave the run to workers and tell its events until it has ended. Errors: RunNotFound."""
+    last = 0
+    await engine.queue(run_id, priority=INTERACTIVE)
+    while True:
+        ended = (await engine.run(run_id)).status not in (RunStatus.QUEUED, RunStatus.RUNNING)
+        for event in await engine.events(run_id, last):
+            last = event.seq
+            told(event)
+        if ended:
+            return
+        await anyio.sleep(FOLLOW_EVERY_S)
 
 
 D = TypeVar("D", bound=Desk)

@@ -128,6 +128,15 @@ class MemoryRunStore:
         run.lease_until, run.worker = 0.0, ""
         run.record = replace(run.record, status=status, reason=reason, updated_at=self._clock.now())
 
+    async def queue(self, run_id: str, priority: int) -> bool:
+        """Have the run wait for a worker; False where one has it. Errors: RunNotFound."""
+        run = self._run(run_id)
+        if self._is_owned(run):
+            return False
+        changed = {"status": RunStatus.QUEUED, "for_workers": True, "priority": priority, "deaths": 0, "reason": ""}
+        run.record = replace(run.record, epoch=run.record.epoch + 1, **changed)  # type: ignore[arg-type]
+        return True
+
     async def hand_back(self, run_id: str, epoch: int) -> None:
         """Let another worker go on with the run. Errors: RunFenced."""
         run = _owned(self._runs.get(run_id), epoch)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -304,6 +305,11 @@ class Parts:
         rules = retention(self.settings)
         if rules.of(snapshot) is not Kept.FULL:
             await (await self._storage()).settle_page(snapshot.snapshot_id, rules)
+
+    @property
+    def leaves_runs_to_workers(self) -> bool:
+        """Whether this process should queue its runs instead of executing them."""
+        return self._shared.is_on_server and find_spec("procrastinate") is not None
 
     async def offer_runs(self) -> int:
         """Have workers look at the runs of this scope that wait. Errors: ExtraNotInstalled, StorageUnavailable."""

@@ -12,7 +12,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
 from pincite.ports import Offer, RunRecord
 from pincite.runtime.worker import this_worker
-from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S
+from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
 from pincite.storage.service import Storage, open_storage
 from pincite.testing.clock import FrozenClock
 
@@ -86,7 +86,9 @@ async def test_a_run_that_nobody_took_is_for_anybody_after_a_while(storage: Stor
     scope = f"s{uuid4()}"
     await put(storage, scope, "run_1", for_workers=False)
     clock.advance(ABANDONED_S + 1)
-    assert await due(storage, scope) == ["run_1"]
+    assert await due(storage, scope) == [], "who stored it may be about to take it"
+    later = SqlRunQueue(storage.database, clock.now())
+    assert [offer.run_id for offer in await later.due(9, per_scope=9, scope=scope)] == ["run_1"]
 
 
 async def test_two_workers_that_look_at_once_offer_each_run_once(storage: Storage) -> None:

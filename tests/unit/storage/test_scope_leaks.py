@@ -105,6 +105,7 @@ READS: dict[str, Try] = {
 NOTHING_WHOLE = Retention(WhatStays.EXCERPTS)
 CHANGES: dict[str, Try] = {
     "runs.claim": lambda bob, kept: bob.runs.claim(kept.run.run_id, "bob", 30, 4),
+    "runs.queue": lambda bob, kept: bob.runs.queue(kept.run.run_id, 5),
     "runs.hand_back": lambda bob, kept: bob.runs.hand_back(kept.run.run_id, kept.run.epoch),
     "runs.take": lambda bob, kept: bob.runs.take(kept.run.run_id, "bob", 30),
     "runs.renew": lambda bob, kept: bob.runs.renew(kept.run.run_id, kept.run.epoch, 30),

@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.surfaces.cli import audit, bundle, cache, check, doctor, fetch, index, recheck, research, runs, search
+from pincite.surfaces.cli.batch import batch
 from pincite.surfaces.cli.mcp import mcp
 from pincite.surfaces.cli.run import print_json
 from pincite.surfaces.cli.serve import keys_app, serve
@@ -35,6 +36,7 @@ app.command("recheck")(recheck.recheck)
 app.add_typer(runs.app, name="runs")
 app.command("serve")(serve)
 app.command("worker")(worker)
+app.command("batch")(batch)
 app.command("mcp")(mcp)
 app.add_typer(keys_app, name="keys")
 app.add_typer(cache.app, name="cache")

@@ -18,6 +18,9 @@ keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=T
 def serve(
     host: Annotated[str, typer.Option(help="Interface. Others than loopback need an API key.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8787,
+    work: Annotated[
+        bool, typer.Option("--work/--no-work", help="Also execute queued runs and go on with interrupted ones.")
+    ] = True,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
@@ -32,7 +35,7 @@ def serve(
         serving = _serving()
         serving.vet_binding(host, serving.key_ring(home))
         note(f"Serving on http://{host}:{port} (the API: /docs). Ctrl-C stops; runs can be resumed.")
-        serving.serve(host, port, home)
+        serving.serve(host, port, home, work=work)
 
     guarded(job, as_json=as_json)
 

@@ -1,11 +1,13 @@
 """The application: routes, identity, limits on what comes in, errors, health."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI, Request
 
 from pincite.domain.version import VERSION
+from pincite.jobs.worker import WorkerLimits, working_beside
+from pincite.settings import Settings
 from pincite.surfaces.desk import OpenEngine, open_desk
 from pincite.surfaces.http import firecrawl, openai, openapi_document, problems, research, snapshots, tavily, tools, ui
 from pincite.surfaces.http.assistants import Assistants
@@ -15,21 +17,27 @@ from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import Service
 
 
-def create_app(open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] = ()) -> FastAPI:
+def create_app(
+    open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] = (), work: Settings | None = None
+) -> FastAPI:
     """The server as an ASGI application.
 
     Args:
         open_engine: makes the engine of a scope and profile.
         keys: who may ask; an empty ring lets everybody be the local user.
+        work: with these settings the server executes runs that wait, and goes on with those that were interrupted.
         hosts: names the `Host` header may have; empty: any. Set where no key is needed, against DNS rebinding.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_desk(lambda hosts, jobs: Service(open_engine, keys, hosts, jobs)) as service:
-            app.state.service = service
-            async with assistants.open(service):
-                yield
+        async with AsyncExitStack() as stack:
+            opening = open_desk(lambda hosts, jobs: Service(open_engine, keys, hosts, jobs))
+            app.state.service = await stack.enter_async_context(opening)
+            if work is not None:
+                await stack.enter_async_context(working_beside(work, WorkerLimits(drain_s=1.0)))
+            await stack.enter_async_context(assistants.open(app.state.service))
+            yield
 
     app = FastAPI(
         title="Pincite",

@@ -1,19 +1,20 @@
 """Running the server: the binding is vetted, engines are made from the settings of the home."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from pincite.domain.errors import Conflict
 from pincite.engine import Engine
-from pincite.settings import load_settings
+from pincite.settings import Settings, load_settings
 from pincite.surfaces.http.identity import KeyRing
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _DRAIN_S = 5
 
 
-def serve(host: str, port: int, home: Path | None) -> None:
-    """Serve until interrupted; running research is stopped, saved and resumable.
+def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None:
+    """Serve until interrupted; running research is stopped, saved and resumable. `work`: execute what waits, too.
 
     Errors:
         Conflict: a public interface without an API key. InvalidSetting, StorageUnavailable.
@@ -25,7 +26,12 @@ def serve(host: str, port: int, home: Path | None) -> None:
     keys = key_ring(home)
     vet_binding(host, keys)
 
-    app = create_app(engine_opener(home), keys, hosts=() if keys.active else LOOPBACK)
+    app = create_app(
+        engine_opener(home),
+        keys,
+        hosts=() if keys.active else LOOPBACK,
+        work=_worker_settings(home) if work else None,
+    )
     uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
 
 
@@ -36,6 +42,13 @@ def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
         return Engine.from_settings(home=home, scope=scope, profile=profile, serving=True)
 
     return open_engine
+
+
+def _worker_settings(home: Path | None) -> Settings | None:
+    """The settings of the worker inside the server; None on a PostgreSQL without what wakes workers."""
+    settings = load_settings({"home": home, "serving": True})
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    return None if url.startswith("postgres") and find_spec("procrastinate") is None else settings
 
 
 def key_ring(home: Path | None) -> KeyRing:

@@ -1,0 +1,280 @@
+"""A file of many questions: one JSON line in, one JSON line out, resumable after anything.
+
+Each line has a run of its own whose id follows from the batch and the line, so that the same command started again
+goes on: what is answered is not asked again, what was broken off is resumed from its ledger.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import IO, Any, Final
+
+import anyio
+
+from pincite.domain.errors import InvalidInput, PinciteError, RunFenced, RunNotFound
+from pincite.domain.events import Json, RunStatus
+from pincite.domain.search import Constraints
+from pincite.engine import Engine, Filing
+
+MAX_LINE_CHARS: Final = 100_000
+BATCH: Final = 0
+"""Priority of batches: after what somebody waits for."""
+_LOOK_S: Final = 0.5
+_MEMBERS: Final = frozenset(
+    {"id", "question", "urls", "include_domains", "prefer_domains", "exclude_domains", "since", "until", "language"}
+)
+ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
+OnAnswer = Callable[["Progress"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question of the file."""
+
+    key: str
+    question: str
+    urls: tuple[str, ...] = ()
+    constraints: Constraints = field(default_factory=Constraints)
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a batch is."""
+
+    total: int
+    answered: int = 0
+    failed: int = 0
+    kept: int = 0
+
+    @property
+    def done(self) -> int:
+        """Lines that need nothing more."""
+        return self.answered + self.failed + self.kept
+
+
+def read_items(path: Path) -> tuple[Item, ...]:
+    """The questions of a file of JSON lines: a text, or an object with `question` and what limits it.
+
+    Errors:
+        InvalidInput: names the first line that can't be used; nothing has been asked then.
+    """
+    items: list[Item] = []
+    known: set[str] = set()
+    for number, line in _lines(path):
+        item = _item(number, line)
+        if item.key in known:
+            raise InvalidInput(f"line {number}: the id {item.key!r} occurs twice", reason="batch_id_twice")
+        known.add(item.key)
+        items.append(item)
+    if not items:
+        raise InvalidInput(f"{path} holds no question", reason="batch_empty")
+    return tuple(items)
+
+
+class Batch:
+    """The questions of a file being answered into another.
+
+    Args:
+        engine: whose runs they are.
+        name: of the batch; runs are filed under it as their project.
+        items: the questions.
+        out: the file of answers; lines that are in it already are not asked again.
+    """
+
+    def __init__(self, engine: Engine, name: str, items: tuple[Item, ...], out: Path) -> None:
+        self._engine = engine
+        self._name = name
+        self._items = items
+        self._out = out
+        self._told = anyio.Lock()
+        self.progress = Progress(len(items))
+
+    async def run(self, slots: int, on_answer: OnAnswer, *, queued: bool = False) -> Progress:
+        """Answer what is not answered, `slots` at a time; with `queued` workers do it and this waits for them.
+
+        Errors: StorageUnavailable, StorageFull, ... (a question that fails alone is a line with `error`).
+        """
+        answered = _answered(self._out)
+        waiting = [item for item in self._items if item.key not in answered]
+        self.progress.kept = len(self._items) - len(waiting)
+        on_answer(self.progress)
+        with self._out.open("a", encoding="utf-8") as out:
+            if queued:
+                await self._leave_to_workers(waiting, out, on_answer)
+            else:
+                await self._answer_here(waiting, out, slots, on_answer)
+        return self.progress
+
+    async def _answer_here(self, waiting: list[Item], out: IO[str], slots: int, on_answer: OnAnswer) -> None:
+        places = iter(waiting)
+
+        async def work() -> None:
+            for item in places:
+                await self._answer(item, out, on_answer)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(min(slots, len(waiting))):
+                tasks.start_soon(work)
+
+    async def _answer(self, item: Item, out: IO[str], on_answer: OnAnswer) -> None:
+        try:
+            run_id, status = await self._stored(item, Filing(self._run_id(item), self._name, BATCH))
+            if status in ACTIVE or status in (RunStatus.CANCELLED, RunStatus.FAILED):
+                await self._engine.resume(run_id)
+            line = await self._line(item, run_id)
+        except RunFenced:
+            return  # another process answers this batch, too
+        except PinciteError as error:
+            if error.code in _ENDS_ALL:
+                raise
+            line = {"id": item.key, "question": item.question, "run_id": self._run_id(item), "error": error.as_dict()}
+        await self._tell(line, out, on_answer)
+
+    async def _leave_to_workers(self, waiting: list[Item], out: IO[str], on_answer: OnAnswer) -> None:
+        left: dict[str, Item] = {}
+        for item in waiting:
+            try:
+                filing = Filing(self._run_id(item), self._name, BATCH, for_workers=True)
+                run_id, status = await self._stored(item, filing)
+            except PinciteError as error:
+                if error.code in _ENDS_ALL:
+                    raise
+                await self._tell({"id": item.key, "question": item.question, "error": error.as_dict()}, out, on_answer)
+                continue
+            if status in (RunStatus.CANCELLED, RunStatus.FAILED):
+                await self._engine.queue(run_id, priority=BATCH)
+            left[run_id] = item
+        while left:
+            for run_id, item in tuple(left.items()):
+                record = await self._engine.run(run_id)
+                if record.status not in ACTIVE:
+                    del left[run_id]
+                    await self._tell(await self._line(item, run_id), out, on_answer)
+            await anyio.sleep(_LOOK_S)
+
+    async def _stored(self, item: Item, filing: Filing) -> tuple[str, RunStatus]:
+        """The run of a question, made now if there is none."""
+        run_id = self._run_id(item)
+        try:
+            return run_id, (await self._engine.run(run_id)).status
+        except RunNotFound:
+            await self._engine.start(item.question, urls=item.urls, constraints=item.constraints, filing=filing)
+            return run_id, RunStatus.QUEUED
+
+    async def _line(self, item: Item, run_id: str) -> dict[str, Any]:
+        view = await self._engine.view(run_id)
+        line: dict[str, Any] = {"id": item.key, "question": item.question, "run_id": run_id}
+        if view.report is None:
+            error = {"code": "INSUFFICIENT_EVIDENCE", "reason": view.record.reason or "no_report"}
+            return line | {"error": {**error, "message": f"the run is {view.record.status}"}}
+        return line | {
+            "status": str(view.report.status),
+            "report": json.loads(await self._engine.export(view.report, "json")),
+        }
+
+    async def _tell(self, line: Mapping[str, Any], out: IO[str], on_answer: OnAnswer) -> None:
+        text = json.dumps(line, ensure_ascii=False) + "\n"
+        async with self._told:
+            await anyio.to_thread.run_sync(_append, out, text)
+        if "error" in line:
+            self.progress.failed += 1
+        else:
+            self.progress.answered += 1
+        on_answer(self.progress)
+
+    def _run_id(self, item: Item) -> str:
+        asked = [self._name, item.key, item.question, *item.urls, repr(item.constraints)]
+        return "run_" + hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:26]
+
+
+_ENDS_ALL: Final = frozenset(
+    {"STORAGE_UNAVAILABLE", "STORAGE_FULL", "SCHEMA_MISMATCH", "LIBRARY_NOT_FOUND", "INVALID_SETTING", "PROVIDER_AUTH"}
+)
+"""What the next question would meet as well."""
+
+
+def batch_name(path: Path) -> str:
+    """The name of the batch in a file: the file's own, without its suffix."""
+    return path.stem
+
+
+def _append(out: IO[str], text: str) -> None:
+    out.write(text)
+    out.flush()
+
+
+def _answered(out: Path) -> set[str]:
+    """The ids that have an answer in the file; a torn last line and lines with an error are taken out of it."""
+    if not out.exists():
+        return set()
+    kept: list[str] = []
+    ids: set[str] = set()
+    lines = out.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        try:
+            found = json.loads(line)
+            if "error" not in found and found["id"] not in ids:
+                ids.add(found["id"])
+                kept.append(line)
+        except (ValueError, KeyError, TypeError):
+            continue
+    if len(kept) != len(lines):
+        partial = out.with_name(out.name + ".partial")
+        partial.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        partial.replace(out)
+    return ids
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if len(line) > MAX_LINE_CHARS:
+                    raise InvalidInput(f"line {number} has {len(line)} characters", reason="batch_line")
+                if line.strip():
+                    yield number, line
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} can't be read: {error}", hint="Give a file of JSON lines in UTF-8.") from error
+
+
+def _item(number: int, line: str) -> Item:
+    try:
+        found: Json = json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"line {number} is not JSON: {error}", reason="batch_line") from error
+    if isinstance(found, str):
+        found = {"question": found}
+    if not isinstance(found, dict) or not isinstance(found.get("question"), str) or not str(found["question"]).strip():
+        raise InvalidInput(f"line {number} has no question", reason="batch_line")
+    unknown = sorted(set(found) - _MEMBERS)
+    if unknown:
+        hint = f"Known: {', '.join(sorted(_MEMBERS))}."
+        raise InvalidInput(f"line {number}: unknown member {unknown[0]!r}", reason="batch_line", hint=hint)
+    try:
+        constraints = Constraints(
+            include_domains=_texts(found, "include_domains"),
+            prefer_domains=_texts(found, "prefer_domains"),
+            exclude_domains=_texts(found, "exclude_domains"),
+            since=_day(found.get("since")),
+            until=_day(found.get("until")),
+            language=found["language"] if isinstance(found.get("language"), str) else None,  # type: ignore[arg-type]
+        )
+        return Item(str(found.get("id", number)), str(found["question"]).strip(), _texts(found, "urls"), constraints)
+    except ValueError as error:
+        raise InvalidInput(f"line {number}: {error}", reason="batch_line") from error
+
+
+def _texts(found: Mapping[str, Json], name: str) -> tuple[str, ...]:
+    value = found.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise ValueError(f"{name} is not a list of texts")
+    return tuple(str(part) for part in value)
+
+
+def _day(value: Json) -> date | None:
+    if value is None:
+        return None
+    return date.fromisoformat(str(value))
