@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 import anyio
+import anyio.to_thread
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
@@ -44,6 +45,7 @@ from pincite.wiring import (
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
+    from pincite.domain.evidence import Verdict
     from pincite.ports import LanguageModel
     from pincite.research.model.estimate import Estimate
     from pincite.search.gate import RetrievalContext
@@ -189,6 +191,17 @@ class Engine:
         """
         auditor = await self._parts.auditor()
         return await auditor.audit(report, sources=sources)
+
+    async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
+        """The verdict on one claim against texts, as `pincite.check_claim` gives it.
+
+        Where the settings name a judge of entailment, it is asked about what the checks leave open.
+
+        Errors:
+            InvalidSetting, ExtraNotInstalled: the judge.
+        """
+        checker = await self._parts.checker()
+        return await anyio.to_thread.run_sync(checker.check, claim, list(sources))
 
     async def recheck(self, report: "Report | Json") -> "Recheck":
         """The pages and quotes of a stored report as they are today; new captures are kept beside the old.

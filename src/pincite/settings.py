@@ -173,7 +173,8 @@ class Settings(BaseModel):
     )
 
     serving: bool = Field(
-        False, description="This process serves many people; `pincite serve` sets it. DuckDuckGo is then off."
+        False,
+        description="This process serves many people: DuckDuckGo is off. `pincite serve` and PostgreSQL imply it.",
     )
 
     # ---- search ----
@@ -210,6 +211,13 @@ class Settings(BaseModel):
     search_deny_domains: Names = Field((), description="Domains that no search result may be from.")
     team_scope: str | None = Field(None, description="Scope that shares answers whose terms allow it.")
 
+    # ---- verification ----
+    entailment: str | None = Field(
+        None,
+        description="Judge of what the checks leave open: URL of an endpoint, or folder of an ONNX model.",
+    )
+    entailment_api_key: SecretStr | None = _key("Key of the entailment endpoint.")
+
     # ---- providers: keys and base URLs ----
     openai_api_key: SecretStr | None = _key("Key of OpenAI.", "OPENAI_API_KEY")
     openai_base_url: str | None = _key("Base URL of OpenAI.", "OPENAI_BASE_URL")
@@ -239,6 +247,12 @@ class Settings(BaseModel):
     jina_api_key: SecretStr | None = _key("Key of Jina.", "JINA_API_KEY")
     jina_search_base_url: str | None = _key("Base URL of Jina search.")
     jina_reader_base_url: str | None = _key("Base URL of Jina Reader.")
+
+    @property
+    def is_server(self) -> bool:
+        """Whether many people are served: by `pincite serve`, or over a database that machines share."""
+        url = self.database_url
+        return self.serving or (url is not None and url.get_secret_value().startswith("postgres"))
 
     @property
     def budget(self) -> Budget:

@@ -1,7 +1,7 @@
 """What an engine works with: stores, front doors, roles. Services are built on first use and closed with the engine."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,9 @@ from pincite.domain.library import IndexReport
 from pincite.domain.page import FetchRequest, FetchResult, Hosted, Kept, Snapshot
 from pincite.domain.plan import Task
 from pincite.ports import (
+    ClaimChecker,
     DocumentStore,
+    EntailmentBackend,
     EventSink,
     Exporter,
     Fetch,
@@ -32,6 +34,7 @@ from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetch_door import build_fetch, retention, scrape_usd, url_policy
+from pincite.wiring.judging import build_judge, checker_with
 from pincite.wiring.model_door import open_models, recorded_models, wants_models
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
@@ -113,6 +116,7 @@ class Parts:
         self._purse: Purse | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
+        self._judges: dict[str | None, EntailmentBackend | None] = {}
         self._building = anyio.Lock()
         self._opening = anyio.Lock()
 
@@ -201,9 +205,12 @@ class Parts:
     async def auditor(self) -> "AuditService":
         """The audit of anyone's report, over the fetch front door."""
         from pincite.audit.service import AuditService
-        from pincite.verification.checker import MechanicalChecker
 
-        return AuditService(MechanicalChecker(), await self.fetch())
+        return AuditService(checker_with(await self._judge()), await self.fetch())
+
+    async def checker(self) -> ClaimChecker:
+        """What checks claims, for use in a worker thread. Errors: InvalidSetting, ExtraNotInstalled."""
+        return checker_with(await self._judge())
 
     async def recheck(self, report: "Report") -> "Recheck":
         """The report's pages fetched anew and its quotes looked for."""
@@ -223,6 +230,7 @@ class Parts:
         lease: Lease | None = None,
     ) -> "ResearchService":
         """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
+        from pincite.research.judging import RecordedJudge
         from pincite.research.service import ResearchService
         from pincite.research.survey import LibrarySurvey
 
@@ -242,7 +250,15 @@ class Parts:
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = _limits(record, settings)
-        doors = Doors(search, fetch, storage.snapshots, storage.documents, LibrarySurvey(known, ledger))
+        judge = await self._judge(settings)
+        doors = Doors(
+            search,
+            fetch,
+            storage.snapshots,
+            storage.documents,
+            LibrarySurvey(known, ledger),
+            None if judge is None else RecordedJudge(judge, ledger),
+        )
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
         return ResearchService(
             build_roles(settings, doors, Run(ledger, events, self.clock, limits), model),
@@ -392,6 +408,17 @@ class Parts:
                     cache=await self._cache(),
                 )
             return self._searches[sources]
+
+    async def _judge(self, settings: Settings | None = None) -> EntailmentBackend | None:
+        """The judge of entailment, or None; a run may have been started with another one than is set now."""
+        wanted = settings or self.settings
+        async with self._building:
+            if wanted.entailment not in self._judges:
+                made = build_judge(wanted, self.clock)
+                self._judges[wanted.entailment] = made
+                if made is not None:
+                    await self._kept.open(aclosing(made))
+            return self._judges[wanted.entailment]
 
     async def _fetch(self, libraries: tuple[Path, ...]) -> Fetch:
         from pincite.fetch.extractors import BytesExtractor

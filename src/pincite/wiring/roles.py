@@ -7,6 +7,7 @@ from pincite.domain.report import Mode
 from pincite.ports import (
     Clock,
     DocumentStore,
+    EntailmentBackend,
     EventSink,
     Fetch,
     LanguageModel,
@@ -19,6 +20,7 @@ from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.settings import Settings
+from pincite.wiring.judging import checker_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Doors:
     snapshots: SnapshotStore
     documents: DocumentStore
     survey: LibrarySurvey | None = None
+    judge: EntailmentBackend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,6 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
     from pincite.research.extractive.writer import ExtractiveWriter
     from pincite.research.reader import PageReader
     from pincite.research.searcher import QuerySearcher
-    from pincite.verification.checker import MechanicalChecker
 
     shelf = Shelf()
     rules = Roles(
@@ -73,7 +75,7 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
             chunked=False,
         ),
         analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share),
-        verifier=ExtractiveVerifier(MechanicalChecker()),
+        verifier=ExtractiveVerifier(checker_with(doors.judge)),
         writer=ExtractiveWriter(),
     )
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))

@@ -32,6 +32,7 @@ FROZEN: Final = (
     "llm_retries",
     "llm_page_tokens",
     "llm_extractive_fallback",
+    "entailment",
 )
 
 

@@ -227,7 +227,7 @@ def within_budget(
 def lane_of(settings: Settings, *, run: bool = False) -> int:
     """The lane of this process at the limits; the runs of a server let the calls go first that somebody waits for."""
     if settings.lane is None:
-        return BATCH if run and settings.serving else INTERACTIVE
+        return BATCH if run and settings.is_server else INTERACTIVE
     return LANES[settings.lane]
 
 

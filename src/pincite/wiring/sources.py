@@ -90,7 +90,7 @@ def _is_local(source: str) -> bool:
 
 
 def _may_ask_duckduckgo(settings: Settings) -> bool:
-    return not settings.serving if settings.duckduckgo is None else settings.duckduckgo
+    return not settings.is_server if settings.duckduckgo is None else settings.duckduckgo
 
 
 def _without_a_key(settings: Settings) -> str:
@@ -98,7 +98,7 @@ def _without_a_key(settings: Settings) -> str:
     if _may_ask_duckduckgo(settings):
         return KEYLESS
     raise InvalidSetting(
-        "no search engine is set up, and DuckDuckGo is off" + (" on servers" if settings.serving else ""),
+        "no search engine is set up, and DuckDuckGo is off" + (" on servers" if settings.is_server else ""),
         reason="no_search_provider",
         hint=f"Set the key of an engine (such as TAVILY_API_KEY) or SEARXNG_URL. {_TURN_ON}",
     )

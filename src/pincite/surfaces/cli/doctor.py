@@ -15,6 +15,7 @@ EXTRAS = {
     "browser": ("playwright", "pages that need JavaScript"),
     "postgres": ("psycopg", "PostgreSQL"),
     "worker": ("procrastinate", "workers on PostgreSQL"),
+    "entailment": ("onnxruntime", "a local model that judges entailment"),
     "docx": ("docx", "reports as Word files"),
     "pdf": ("weasyprint", "reports as PDF"),
     "server": ("fastapi", "HTTP API"),
