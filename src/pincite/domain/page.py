@@ -110,7 +110,8 @@ class Block:
 
     `text` is what quotes are sliced from. For a table it is one line per row with cells joined by " | ", and `rows`
     holds the cells (first row is the header when `has_header`). `level` is the heading level 1-6, or the list depth
-    from 0. `language` is that of a code block. `page` is the page number in a PDF, from 1.
+    from 0. `language` is that of a code block. `page` is the page number in a PDF, from 1. `secondary` text shows only
+    to who asks for it (a closed `<details>`).
     """
 
     kind: BlockKind
@@ -123,6 +124,7 @@ class Block:
     has_header: bool = False
     marks: tuple[Mark, ...] = ()
     page: int | None = None
+    secondary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,12 @@ class Document:
     def block_at(self, offset: int) -> int:
         """The index of the block that holds `offset` (a separator counts to the block before it)."""
         return max(bisect_right(self.starts, offset) - 1, 0)
+
+    def is_secondary(self, start: int, end: int) -> bool:
+        """Whether all of `[start, end)` shows only to who asks for it."""
+        return all(
+            block.secondary for block in self.blocks[self.block_at(start) : self.block_at(max(end - 1, start)) + 1]
+        )
 
     def section_path(self, offset: int) -> tuple[str, ...]:
         """The headings above `offset`, outermost first."""

@@ -16,6 +16,7 @@ def pack_document(document: Document) -> bytes:
         [
             block.kind, block.text, block.level, block.ordered, block.number, block.language, block.rows,
             block.has_header, [[mark.start, mark.end, mark.kind, mark.href] for mark in block.marks], block.page,
+            block.secondary,
         ]
         for block in document.blocks
     ]  # fmt: skip
@@ -73,7 +74,7 @@ def _document(value: dict[str, Any]) -> Document:
 
 
 def _block(*row: Any) -> Block:
-    kind, text, level, ordered, number, language, rows, has_header, marks, page = row
+    kind, text, level, ordered, number, language, rows, has_header, marks, page, secondary = row
     return Block(
         BlockKind(kind),
         text,
@@ -85,6 +86,7 @@ def _block(*row: Any) -> Block:
         has_header,
         tuple(Mark(start, end, MarkKind(mark), href) for start, end, mark, href in marks),
         page,
+        secondary,
     )
 
 

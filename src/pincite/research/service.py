@@ -19,6 +19,7 @@ from pincite.research.state import (
     Limits,
     query_key,
     sendable,
+    weighed,
     with_reading,
     with_results,
     with_verification,
@@ -137,7 +138,10 @@ class ResearchService:
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
         progress = with_reading(progress, await roles.reader.read(task, results, progress))
         analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]
-        analyses = [replace(found, claims=within_quotable(found.claims, progress.pages)) for found in analyses]
+        analyses = [
+            replace(found, claims=weighed(within_quotable(found.claims, progress.pages), progress.pages))
+            for found in analyses
+        ]
         checked = await roles.verifier.verify(task, analyses, progress)
         quoted = (within_quotable((item.claim,), progress.pages) for item in checked.claims)
         trimmed = (

@@ -1,6 +1,6 @@
 """Limits of a run and how its progress grows. Values only: no calls to the outside, no decisions of a role."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -8,6 +8,7 @@ from decimal import Decimal
 from pincite.domain.budget import Budget
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, ReadPage, Verification
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
@@ -45,6 +46,7 @@ class Limits:
 
 LOW_CONFIDENCE = 0.5
 """Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md)."""
+_FOLDED = 0.5
 GIVEN = "given"
 """Provider name of results that are URLs of the user."""
 
@@ -131,6 +133,23 @@ def in_period(published_at: datetime | None, constraints: Constraints, *, keep_u
     day = published_at.date()
     return (constraints.since is None or day >= constraints.since) and (
         constraints.until is None or day <= constraints.until
+    )
+
+
+def weighed(claims: Iterable[Claim], pages: Sequence[ReadPage]) -> tuple[Claim, ...]:
+    """The claims with half the confidence where every quote is from text that shows only to who unfolds it."""
+    documents = {page.document.document_id: page.document for page in pages}
+    return tuple(
+        replace(claim, confidence=claim.confidence * _FOLDED) if _is_folded(claim, documents) else claim
+        for claim in claims
+    )
+
+
+def _is_folded(claim: Claim, documents: Mapping[str, Document]) -> bool:
+    quotes = [item.quote for item in claim.evidence]
+    return bool(quotes) and all(
+        (document := documents.get(quote.document_id)) is not None and document.is_secondary(quote.start, quote.end)
+        for quote in quotes
     )
 
 

@@ -9,12 +9,12 @@ import pytest
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import PageBlocked
 from pincite.domain.evidence import Claim, Evidence
-from pincite.domain.page import FetchRequest, FetchResult, Hosted
+from pincite.domain.page import Block, BlockKind, Document, FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Progress, ReadPage, Task
 from pincite.domain.search import Constraints, SearchResult
 from pincite.ports import Outcome
 from pincite.research.reader import PageReader, mark_duplicates
-from pincite.research.state import Limits, within_quotable
+from pincite.research.state import Limits, weighed, within_quotable
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb, document_of
 
 LONG = " ".join(f"word{number} follows the one before it and says nothing new." for number in range(40))
@@ -126,3 +126,16 @@ async def test_a_quote_is_no_longer_than_its_page_allows() -> None:
     kept = within_quotable(claims, [limited])
     assert [[len(item.quote.text) for item in found.evidence] for found in kept] == [[80], [20], []]
     assert within_quotable(claims, [page]) == claims
+
+
+async def test_claims_from_folded_text_weigh_half() -> None:
+    blocks = (Block(BlockKind.PARAGRAPH, "Seen by all."), Block(BlockKind.PARAGRAPH, "Folded away.", secondary=True))
+    page = (await pages_of({"https://a.test/1": LONG}))[0]
+    page = replace(page, document=Document("html", "3", blocks))
+
+    def claim(*spans: tuple[int, int]) -> Claim:
+        quotes = (page.document.quote(*span) for span in spans)
+        return Claim("c", "c", "1", evidence=tuple(Evidence(q, "snap_1", "", page.url) for q in quotes))
+
+    claims = (claim((0, 12)), claim((14, 26)), claim((0, 12), (14, 26)))
+    assert [found.confidence for found in weighed(claims, [page])] == [0.5, 0.25, 0.5]

@@ -93,6 +93,7 @@ class BlockWalk:
     _depth: int = 0
     _code_depth: int = 0
     _targets: dict[str, str] = field(default_factory=dict)
+    _folds: list[HtmlElement] = field(default_factory=list)
 
     def run(self, root: HtmlElement) -> list[Found]:
         """The blocks under `root` in page order."""
@@ -144,6 +145,9 @@ class BlockWalk:
         if tag == "table" and holds_data(element):
             self._table(element)
             return False
+        of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
+        if of_a_fold or (tag == "details" and "open" not in element.attrib):
+            self._folds.append(element)
         self._open_block(element, tag)
         return True
 
@@ -189,6 +193,8 @@ class BlockWalk:
                 return
             self._flush(element)
             self._close_block(tag)
+            if self._folds and self._folds[-1] is element:
+                self._folds.pop()
         elif tag in _MARKS:
             self._text.close(_MARKS[tag])
         elif tag == "q":
@@ -294,6 +300,7 @@ class BlockWalk:
             number=number,
             language=language,
             marks=() if is_code else marks,
+            secondary=self._is_folded(),
         )
         self.found.append(Found(block, element))
 
@@ -325,10 +332,16 @@ class BlockWalk:
                     rows=tuple(tuple(cell.text for cell in row) for row in rows),
                     has_header=is_header(elements[0]),
                     marks=marks,
+                    secondary=self._is_folded(),
                 ),
                 table,
             )
         )
+
+    def _is_folded(self) -> bool:
+        """Inside a closed `<details>`, its summary excepted, which always shows."""
+        shown = 2 if self._folds and self._folds[-1].tag == "summary" else 0
+        return len(self._folds) > shown
 
     def _cell(self, cell: HtmlElement) -> Cell:
         """The text of a table cell on one line."""

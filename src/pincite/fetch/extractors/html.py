@@ -12,7 +12,7 @@ from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
 
 EXTRACTOR = "html"
-VERSION = "2"
+VERSION = "3"
 
 
 def read_html(text: str, url: str) -> Document:

@@ -1,6 +1,7 @@
 """DOCX, XLSX and PPTX to a Document. Needs the `office` extra."""
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,7 @@ from pincite.fetch.extractors.html import links_of
 VERSION = "1"
 MAX_ROWS = 100_000
 _ROWS_IN_BLOCK = 200
+_ALMOST_WHITE = re.compile(r"(?:F[4-9A-F]){3}", re.IGNORECASE)
 
 
 def read_docx(body: bytes, url: str) -> Document:
@@ -166,7 +168,7 @@ def _is_hidden(properties: Any, w: str) -> bool:
         return True
     colour, size = properties.find(f"{w}color"), properties.find(f"{w}sz")
     shaded = properties.find(f"{w}shd") is not None or properties.find(f"{w}highlight") is not None
-    if colour is not None and colour.get(f"{w}val", "").upper() == "FFFFFF" and not shaded:
+    if colour is not None and _ALMOST_WHITE.fullmatch(colour.get(f"{w}val", "")) and not shaded:
         return True
     return size is not None and size.get(f"{w}val", "24") in {"0", "1", "2", "3", "4"}
 

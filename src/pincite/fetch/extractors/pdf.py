@@ -16,9 +16,11 @@ from typing import Any
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.pdf_hidden import remove_unseen
+from pincite.fetch.extractors.pdf_second import second_pages
 
 EXTRACTOR = "pdf"
-VERSION = "1"
+VERSION = "2"
 MAX_PAGES = 3_000
 MAX_CHARS = 20_000_000
 
@@ -37,6 +39,8 @@ _REPEATED_SHARE = 0.4
 _EDGE_LINES = 2
 _SHORT = 0.75
 _HEADING_CHARS = 120
+_WORD = re.compile(r"\w+")
+_SHOWN_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,14 @@ def read_pdf(body: bytes, url: str) -> Document:
         EmptyContent: `pdf_scanned` when there are pages but hardly any text.
         TooLarge: more than `MAX_PAGES` pages.
     """
-    with _LOCK:
-        raw = _read(body)
+    try:
+        with _LOCK:
+            raw = _read(body)
+    except ParseError as error:
+        second = second_reading(body) if error.reason == "pdf_unreadable" else None
+        if second is None:
+            raise
+        raw = second
     characters = sum(len(line) for page in raw.pages for line in page)
     if characters < _SCANNED_CHARS * max(1, len(raw.pages) // 2) and not (len(raw.pages) == 1 and characters):
         raise EmptyContent(
@@ -70,17 +80,32 @@ def read_pdf(body: bytes, url: str) -> Document:
         blocks += _blocks(lines, number, titles)
     if not blocks:
         raise EmptyContent("the PDF has no text", reason="pdf_scanned")
-    title = clean(raw.metadata.get("Title", "")).strip()
+    seen = _first_words(blocks)
+    title = _shown(raw.metadata.get("Title", ""), seen)
     return Document(
         EXTRACTOR,
         VERSION,
         tuple(blocks),
         title=title or next((block.text for block in blocks if len(block.text) <= _HEADING_CHARS), ""),
-        byline=" ".join(clean(raw.metadata.get("Author", "")).split()),
+        byline=_shown(raw.metadata.get("Author", ""), seen),
         published_at=_moment(raw.metadata.get("CreationDate", "")),
         modified_at=_moment(raw.metadata.get("ModDate", "")),
         canonical_url=url.partition("#")[0],
     )
+
+
+def _first_words(blocks: list[Block]) -> frozenset[str]:
+    """The words of the first two pages."""
+    return frozenset(
+        word for block in blocks if (block.page or 1) <= 2 for word in _WORD.findall(block.text.casefold())
+    )
+
+
+def _shown(metadata: str, seen: frozenset[str]) -> str:
+    """A field of the file's metadata, which nobody sees, where most of its words are on the first pages as well."""
+    text = " ".join(clean(metadata).split())
+    words = _WORD.findall(text.casefold())
+    return text if words and sum(word in seen for word in words) >= _SHOWN_SHARE * len(words) else ""
 
 
 def _read(body: bytes) -> _Raw:
@@ -111,14 +136,27 @@ def _read(body: bytes) -> _Raw:
         document.close()
 
 
+def second_reading(body: bytes) -> _Raw | None:
+    """What the second library makes of a file that PDFium refuses, or None."""
+    texts = second_pages(body, MAX_PAGES)
+    return None if texts is None else _Raw(tuple(_clean_lines(text) for text in texts), (), {})
+
+
 def _lines(document: Any, index: int) -> tuple[str, ...]:
     page = document[index]
-    text_page = page.get_textpage()
     try:
-        text = clean(_SOFT_HYPHEN.sub("", text_page.get_text_bounded()))
+        remove_unseen(page)
+        text_page = page.get_textpage()
+        try:
+            return _clean_lines(text_page.get_text_bounded())
+        finally:
+            text_page.close()
     finally:
-        text_page.close()
         page.close()
+
+
+def _clean_lines(text: str) -> tuple[str, ...]:
+    text = clean(_SOFT_HYPHEN.sub("", text))
     return tuple(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)
 
 

@@ -18,6 +18,7 @@ EXTRAS = {
     "entailment": ("onnxruntime", "a local model that judges entailment"),
     "docx": ("docx", "reports as Word files"),
     "pdf": ("weasyprint", "reports as PDF"),
+    "pdf-repair": ("pdf_oxide", "damaged PDF files, as a second try"),
     "server": ("fastapi", "HTTP API"),
     "mcp": ("mcp", "MCP tools"),
 }
