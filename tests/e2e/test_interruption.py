@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -47,23 +48,24 @@ def test_a_run_that_has_ended_stays_as_it_is_when_cancelled(demo: Pincite) -> No
 
 
 def test_a_run_is_stopped_from_another_process(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pincite", "research", QUESTION, "--source", f"local:{EXAMPLES}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(tmp_path),
-        cwd=tmp_path,
-    )
-    assert process.stderr is not None
-    pincite = command(tmp_path, tmp_path)
-    for line in process.stderr:
-        if line.startswith("run.started"):
-            process.send_signal(signal.SIGSTOP)
-            ended = pincite("runs", "cancel", "last")
-            process.send_signal(signal.SIGCONT)
-            break
-    _, rest = process.communicate(timeout=60)
-    assert "was asked to stop" in ended.out
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connects, and never answers
+        port = silent.getsockname()[1]
+        opened = {"PINCITE_ALLOW_NETWORKS": "127.0.0.0/8", "PINCITE_ALLOW_PORTS": str(port)}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pincite", "research", QUESTION, "--url", f"http://127.0.0.1:{port}/"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(tmp_path, {**opened, "PINCITE_FETCH_DEADLINE_S": "40"}),
+            cwd=tmp_path,
+        )
+        assert process.stderr is not None
+        pincite = command(tmp_path, tmp_path)
+        for line in process.stderr:
+            if line.startswith("plan.created"):
+                ended = pincite("runs", "cancel", "last")
+                break
+        _, rest = process.communicate(timeout=60)
+    assert "was asked to stop" in ended.out, ended.err
     assert process.returncode == 130, rest
     assert pincite("runs", "list", "--json").json[0]["status"] == "cancelled"
