@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 import anyio.to_thread
 
+from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
 from pincite.domain.events import Event, Json, RunStatus
@@ -25,7 +26,7 @@ from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.execution import Execution, OnEvent, Unheard, teller
-from pincite.ports import CallRecord, RunRecord
+from pincite.ports import RunRecord
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
@@ -49,10 +50,14 @@ if TYPE_CHECKING:
     from pincite.ports import LanguageModel
     from pincite.research.model.estimate import Estimate
     from pincite.search.gate import RetrievalContext
+    from pincite.search.spending import Spending
 
 Lane = Literal["critical", "interactive", "batch"]
 ANYWHERE = Constraints()
 """No limits on where and when evidence may come from."""
+
+ASKED = frozenset({"off", "miss", "revalidated"})
+"""States of the cache in which somebody outside was asked."""
 
 EVENT_BUFFER = 256
 """Events a slow reader of `research_events` may lag behind before the run waits for it."""
@@ -133,7 +138,12 @@ class Engine:
     # ---- the three front doors ----
 
     async def search(
-        self, query: str | Query, *, context: "RetrievalContext | float | None" = None, lane: Lane | None = None
+        self,
+        query: str | Query,
+        *,
+        context: "RetrievalContext | float | None" = None,
+        lane: Lane | None = None,
+        spending: "Spending | None" = None,
     ) -> SearchResponse:
         """Results of the sources in the settings. Within their cap on dollars.
 
@@ -142,6 +152,7 @@ class Engine:
             context: what the caller's own retrieval came to, or only how sure it is, 0 to 1. The gate may then find
                 that no web is needed: cached results come back, perhaps none, with the reason in `info`.
             lane: who goes first at the engines' limits; the setting `lane` when None.
+            spending: whose money it is, when not this engine's.
 
         Errors:
             InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
@@ -155,13 +166,18 @@ class Engine:
             context = RetrievalContext(context)
         if context is not None and not 0 <= context.confidence <= 1:
             raise InvalidInput(f"a confidence is 0 to 1, not {context.confidence}", reason="confidence")
-        search = await self._parts.search()
-        return await search.search(
-            Query(query) if isinstance(query, str) else query,
-            priority=self._parts.lane if lane is None else LANES[lane],
-            spending=self._parts.purse,
-            context=context,
-        )
+        asked = Query(query) if isinstance(query, str) else query
+        with self._parts.log.noted("search", to_json(asked)) as note:
+            search = await self._parts.search()
+            found = await search.search(
+                asked,
+                priority=self._parts.lane if lane is None else LANES[lane],
+                spending=spending or self._parts.purse,
+                context=context,
+            )
+            note.cost_usd = found.info.cost_usd
+            note.outcome = "ok" if found.info.cache in ASKED else "cached"
+        return found
 
     async def explain_search(self, query: str | Query) -> tuple[str, ...]:
         """The order in which the engines would be asked now and why, one line each. Calls nothing."""
@@ -174,10 +190,12 @@ class Engine:
         Errors:
             Every policy and remote error of docs/errors.md.
         """
-        fetch = await self._parts.fetch()
         asked = FetchRequest(request) if isinstance(request, str) else request
-        page = await self._parts.paid_for(asked, fetch)
-        await self._parts.settle_page(page.snapshot)
+        with self._parts.log.noted("fetch", {"url": asked.url}) as note:
+            fetch = await self._parts.fetch()
+            page = await self._parts.paid_for(asked, fetch)
+            await self._parts.settle_page(page.snapshot)
+            note.outcome = "ok" if page.info.cache in ASKED else "cached"
         return page
 
     async def audit(self, report: str | bytes, *, sources: Mapping[str, str] | None = None) -> "Audit":
@@ -189,8 +207,9 @@ class Engine:
         Errors:
             InvalidInput: empty, too large, or no report.
         """
-        auditor = await self._parts.auditor()
-        return await auditor.audit(report, sources=sources)
+        with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}):
+            auditor = await self._parts.auditor(self)
+            return await auditor.audit(report, sources=sources)
 
     async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
         """The verdict on one claim against texts, as `pincite.check_claim` gives it.
@@ -437,9 +456,26 @@ class Engine:
         """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""
         wanted = await self._resolve(run_id)
         await (await self._parts.runs()).delete(wanted)
+        await self._parts.log.forget_run(wanted)
         return wanted
 
     # ---- what is kept for a while ----
+
+    async def log(
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[datetime, str] | None = None,
+        tool: str | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+    ) -> Sequence[LoggedCall]:
+        """The newest calls first, through whichever front door, those that runs made among them; a second behind.
+
+        With `before` (time and id of a call) those that come after it in that order.
+        """
+        runs = await self._parts.runs()
+        return await self._parts.log.read(runs, limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
 
     async def cache_stats(self) -> CacheStats:
         """What the cache and the captured pages take up."""

@@ -83,6 +83,14 @@ class Execution:
     async def _execute(
         self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool = False
     ) -> Report:
+        with self._parts.log.noted("research", {"question": record.question}, run_id=record.run_id) as note:
+            report = await self._owned(runs, record, lease, tell, hand_back=hand_back)
+            metrics = report.metrics
+            note.outcome = str(FINAL_STATUS[report.status])
+            note.cost_usd, note.tokens_in, note.tokens_out = metrics.cost_usd, metrics.tokens_in, metrics.tokens_out
+        return report
+
+    async def _owned(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool) -> Report:
         parts = self._parts
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self._settings, record.inputs.get("settings"))

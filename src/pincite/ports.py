@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 import anyio
 
 from pincite.domain.budget import Budget, Usage
+from pincite.domain.calls import CallRecord
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
 from pincite.domain.library import Name, PageHit, Passage, Survey
@@ -303,23 +304,6 @@ class RunRecord:
     request_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """An outside call of a run as its ledger keeps it, without the answer. `tries` counts how often it was made."""
-
-    key: str
-    kind: str
-    request: Json
-    status: str
-    tries: int
-    started_at: datetime
-    settled_at: datetime | None
-    latency_ms: float | None
-    estimate: Usage
-    used: Usage
-    attempts: tuple[ProviderAttempt, ...] = ()
-
-
 class RunStore(Protocol):
     """Runs, their events and reports. Every method sees one scope only."""
 
@@ -387,6 +371,12 @@ class RunStore(Protocol):
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every outside call of the run in the order they were first made."""
+        ...
+
+    async def latest_calls(
+        self, limit: int, *, before: tuple[datetime, str] | None = None, kind: str | None = None
+    ) -> Sequence[tuple[str, CallRecord]]:
+        """Outside calls of all runs, each with its run's id, newest first; `before` is time and key of a call."""
         ...
 
 

@@ -67,6 +67,8 @@ class Settings(BaseModel):
         False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."
     )
 
+    log_keep_days: int = Field(90, ge=0, description="Days that the log of calls is kept (`pincite log`).")
+
     llm: str = Field(
         "none", description="Language model as PROVIDER:NAME (docs/models.md), or `none` for extractive mode."
     )

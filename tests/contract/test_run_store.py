@@ -90,6 +90,11 @@ async def test_the_calls_of_a_run_tell_what_was_asked_used_and_tried(stores: Any
         tried,
     )
     assert (found[1].estimate, found[1].settled_at, found[2].latency_ms) == (Usage(pages=1), None, None)
+    latest = await stores.runs.latest_calls(2)
+    assert [(run_id, call.key) for run_id, call in latest] == [("run_1", "k3"), ("run_1", "k2")]
+    older = await stores.runs.latest_calls(9, before=(latest[-1][1].started_at, latest[-1][1].key))
+    assert [call.key for _, call in older] == ["k1"]
+    assert [call.key for _, call in await stores.runs.latest_calls(9, kind="search")] == ["k1"]
 
 
 async def test_one_owner_at_a_time_until_the_lease_ends(stores: Any, clock: FrozenClock) -> None:

@@ -8,12 +8,13 @@ from typing import Any, Final
 from sqlalchemy import and_, or_
 
 from pincite.domain.budget import Budget
+from pincite.domain.calls import CallRecord
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
-from pincite.ports import CallRecord, Clock, RunRecord
+from pincite.ports import Clock, RunRecord
 from pincite.runtime.worker import is_gone
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction
@@ -115,6 +116,12 @@ class SqlRunStore:
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every outside call of the run in the order they were first made."""
         return await self._database.read(self._scope, lambda tx: _calls(tx, run_id))
+
+    async def latest_calls(
+        self, limit: int, *, before: tuple[datetime, str] | None = None, kind: str | None = None
+    ) -> Sequence[tuple[str, CallRecord]]:
+        """Outside calls of all runs, each with its run's id, newest first; `before` is time and key of a call."""
+        return await self._database.read(self._scope, lambda tx: _latest_calls(tx, limit, before, kind))
 
     async def delete(self, run_id: str) -> None:
         """Forget the run, its reports, and the captures that nothing else refers to.
@@ -272,21 +279,34 @@ def _calls(tx: Transaction, run_id: str) -> Sequence[CallRecord]:
         attempt = ProviderAttempt(row.provider, row.outcome, row.latency_ms, usd(row.cost_nanousd), row.detail)
         tried.setdefault(row.call_key, []).append(attempt)
     made = tx.select(calls).where(calls.c.run_id == run_id).order_by(calls.c.started_at, calls.c.call_key)
-    return tuple(
-        CallRecord(
-            key=row.call_key,
-            kind=row.kind,
-            request=json.loads(row.request),
-            status=row.status,
-            tries=row.attempts,
-            started_at=row.started_at,
-            settled_at=row.settled_at,
-            latency_ms=row.latency_ms,
-            estimate=usage_of("estimate", row),
-            used=usage_of("used", row),
-            attempts=tuple(tried.get(row.call_key, ())),
-        )
-        for row in tx.run(made)
+    return tuple(_call(row, tuple(tried.get(row.call_key, ()))) for row in tx.run(made))
+
+
+def _latest_calls(
+    tx: Transaction, limit: int, before: tuple[datetime, str] | None, kind: str | None
+) -> Sequence[tuple[str, CallRecord]]:
+    query = tx.select(calls).order_by(calls.c.started_at.desc(), calls.c.call_key.desc()).limit(limit)
+    if before is not None:
+        at, key = before
+        query = query.where(or_(calls.c.started_at < at, and_(calls.c.started_at == at, calls.c.call_key < key)))
+    if kind is not None:
+        query = query.where(calls.c.kind == kind)
+    return tuple((row.run_id, _call(row, ())) for row in tx.run(query))
+
+
+def _call(row: Any, attempts: tuple[ProviderAttempt, ...]) -> CallRecord:  # a row of `calls`
+    return CallRecord(
+        key=row.call_key,
+        kind=row.kind,
+        request=json.loads(row.request),
+        status=row.status,
+        tries=row.attempts,
+        started_at=row.started_at,
+        settled_at=row.settled_at,
+        latency_ms=row.latency_ms,
+        estimate=usage_of("estimate", row),
+        used=usage_of("used", row),
+        attempts=attempts,
     )
 
 

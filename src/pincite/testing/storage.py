@@ -10,11 +10,12 @@ from datetime import datetime
 import anyio
 
 from pincite.domain.budget import Budget, Usage
+from pincite.domain.calls import CallRecord
 from pincite.domain.errors import BudgetExhausted, Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.page import Document, Snapshot
 from pincite.domain.report import Report
-from pincite.ports import CallRecord, Clock, Entry, PlannedCall, RunRecord, SettledCall
+from pincite.ports import Clock, Entry, PlannedCall, RunRecord, SettledCall
 
 
 @dataclass(slots=True)
@@ -162,6 +163,18 @@ class MemoryRunStore:
         """Every outside call of the run in the order they were first made."""
         run = self._runs.get(run_id)
         return () if run is None else tuple(_call(run, *run.calls[key]) for key in run.calls)
+
+    async def latest_calls(
+        self, limit: int, *, before: tuple[datetime, str] | None = None, kind: str | None = None
+    ) -> Sequence[tuple[str, CallRecord]]:
+        """Outside calls of all runs, newest first."""
+        made = [(id_, _call(run, *run.calls[key])) for id_, run in self._runs.items() for key in run.calls]
+        asked = [
+            (id_, call)
+            for id_, call in made
+            if (before is None or (call.started_at, call.key) < before) and kind in (None, call.kind)
+        ]
+        return tuple(sorted(asked, key=lambda item: (item[1].started_at, item[1].key), reverse=True)[:limit])
 
     async def delete(self, run_id: str) -> None:
         """Forget the run. Errors: RunNotFound, Locked."""

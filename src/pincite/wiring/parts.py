@@ -33,6 +33,7 @@ from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
+from pincite.wiring.call_log import CallLog
 from pincite.wiring.fetch_door import build_fetch, retention, scrape_usd, url_policy
 from pincite.wiring.judging import build_judge, checker_with
 from pincite.wiring.model_door import open_models, recorded_models, wants_models
@@ -106,6 +107,8 @@ class Parts:
         self._shared = shared
         self._stores = stores
         self._kept = kept
+        self.log = CallLog(settings, shared.clock)
+        stores.on_close(self.log.close)
         self._opened_storage: ScopedStorage | None = None
         self._opened_cache: SqliteCache | SqlCache | None = None
         self._opened_common: Common | None = None
@@ -202,11 +205,11 @@ class Parts:
         """The fetch front door; pages of local libraries are served from there."""
         return await self._fetch(resolve_libraries(self.settings))
 
-    async def auditor(self) -> "AuditService":
-        """The audit of anyone's report, over the fetch front door."""
+    async def auditor(self, fetch: Fetch) -> "AuditService":
+        """The audit of anyone's report, over a fetch front door."""
         from pincite.audit.service import AuditService
 
-        return AuditService(checker_with(await self._judge()), await self.fetch())
+        return AuditService(checker_with(await self._judge()), fetch)
 
     async def checker(self) -> ClaimChecker:
         """What checks claims, for use in a worker thread. Errors: InvalidSetting, ExtraNotInstalled."""

@@ -91,6 +91,7 @@ READS: dict[str, Try] = {
     "runs.get_report": lambda bob, kept: bob.runs.get_report(kept.run.run_id),
     "runs.events": lambda bob, kept: bob.runs.events(kept.run.run_id),
     "runs.calls": lambda bob, kept: bob.runs.calls(kept.run.run_id),
+    "runs.latest_calls": lambda bob, kept: bob.runs.latest_calls(100),
     "snapshots.get": lambda bob, kept: bob.snapshots.get(kept.snapshot.snapshot_id),
     "documents.get": lambda bob, kept: bob.documents.get(kept.document.document_id),
     "documents.for_snapshot": lambda bob, kept: bob.documents.for_snapshot(kept.snapshot.snapshot_id, "html", "1"),

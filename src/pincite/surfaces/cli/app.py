@@ -9,8 +9,10 @@ from typer.exceptions import TyperException
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
+from pincite.runtime.caller import Caller, called_by
 from pincite.surfaces.cli import audit, bundle, cache, check, doctor, fetch, index, recheck, research, runs, search
 from pincite.surfaces.cli.batch import batch
+from pincite.surfaces.cli.log import log
 from pincite.surfaces.cli.mcp import mcp
 from pincite.surfaces.cli.run import print_json
 from pincite.surfaces.cli.serve import keys_app, serve
@@ -40,6 +42,7 @@ app.command("batch")(batch)
 app.command("mcp")(mcp)
 app.add_typer(keys_app, name="keys")
 app.add_typer(cache.app, name="cache")
+app.command("log")(log)
 app.command("doctor")(doctor.doctor)
 
 
@@ -61,7 +64,8 @@ def _root(
 def run(arguments: Sequence[str]) -> int:
     """The exit code after running the command line `arguments` (architecture §6 lists the codes)."""
     try:
-        outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
+        with called_by(Caller("cli")):
+            outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
     except TyperException as error:
         return _usage_error(error, as_json="--json" in arguments)
     except (typer.Abort, KeyboardInterrupt):

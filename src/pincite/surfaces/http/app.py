@@ -9,7 +9,18 @@ from pincite.domain.version import VERSION
 from pincite.jobs.worker import WorkerLimits, working_beside
 from pincite.settings import Settings
 from pincite.surfaces.desk import OpenEngine, open_desk
-from pincite.surfaces.http import firecrawl, openai, openapi_document, problems, research, snapshots, tavily, tools, ui
+from pincite.surfaces.http import (
+    firecrawl,
+    log,
+    openai,
+    openapi_document,
+    problems,
+    research,
+    snapshots,
+    tavily,
+    tools,
+    ui,
+)
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
@@ -50,7 +61,7 @@ def create_app(
     )
     app.state.remembered = research.Remembered()
     problems.install(app)
-    for module in (tools, research, snapshots, tavily, firecrawl, openai):
+    for module in (tools, research, snapshots, log, tavily, firecrawl, openai):
         app.include_router(module.router)
     ui.install(app)
 

@@ -9,6 +9,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.domain.errors import InvalidInput, PinciteError, Timeout, TooLarge, Unauthorized
+from pincite.runtime.caller import Caller, called_by
 from pincite.surfaces.http import problems
 
 MAX_BODY_BYTES = 5_000_000
@@ -65,7 +66,8 @@ class Gate:
         if refusal is not None:
             await problems.answer(request, refusal, status)(scope, receive, named)
             return
-        await self._app(scope, _replayed(body, receive), named)
+        with called_by(Caller("http", name, _session_of(request))):
+            await self._app(scope, _replayed(body, receive), named)
 
     async def _body(self, request: Request, receive: Receive) -> bytes:
         declared = request.headers.get("content-length", "0")
@@ -94,6 +96,12 @@ def _refusal(request: Request, hosts: frozenset[str]) -> PinciteError | None:
     if origin and request.method not in _READING and origin.split("://", 1)[-1].lower() != host:
         return Unauthorized("pages of other sites may not post here", reason="origin_foreign")
     return None
+
+
+def _session_of(request: Request) -> str:
+    """What the caller calls its session, if anything."""
+    given = request.headers.get("x-session-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else ""
 
 
 def _name_of(host: str) -> str:

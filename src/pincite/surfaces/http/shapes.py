@@ -169,6 +169,31 @@ class Audit(BaseModel):
     references: list[dict[str, Any]]
 
 
+class LogEntry(BaseModel):
+    """A call that came through a front door, or that a run made (`surface` is `run`)."""
+
+    id: str
+    at: str
+    surface: str
+    tool: str
+    request: Any
+    outcome: str = Field(description="`ok`, `cached`, the status of a run, or an error code in lower case.")
+    latency_ms: float
+    cost_usd: float
+    tokens_in: int
+    tokens_out: int
+    run_id: str
+    session_id: str
+    request_id: str
+
+
+class LogPage(BaseModel):
+    """Calls, newest first."""
+
+    calls: list[LogEntry]
+    next_cursor: str | None
+
+
 class Health(BaseModel):
     """How the process is."""
 

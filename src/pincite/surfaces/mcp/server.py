@@ -1,7 +1,7 @@
 """The tools. Research waits a little, then hands out the run's id: hosts give up on calls after about a minute."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Query
 from pincite.domain.version import VERSION
 from pincite.engine import Engine
+from pincite.runtime.caller import Caller, called_by, caller
 from pincite.surfaces.desk import Desk
 from pincite.surfaces.mcp import sections
 from pincite.surfaces.mcp.replies import compact, found_or_told, told
@@ -47,6 +48,7 @@ class Office:
 
     desk: Desk
     scope_of: Callable[[Context], str]
+    session_id: str = ""
 
     async def engine(self, context: Context, profile: str | None = None) -> Engine:
         """The engine of the caller. Errors: RateLimited, InvalidSetting."""
@@ -89,8 +91,8 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         """Find pages. Results are leads: read a page with web_fetch before relying on it."""
         since = (datetime.now(UTC) - timedelta(days=_WINDOWS[time_range])).date() if time_range else None
         limits = Constraints(include_domains=include_domains, exclude_domains=exclude_domains, since=since)
-        with told():
-            engine = await _office(context).engine(context)
+        with _entered(context) as office:
+            engine = await office.engine(context)
             found = await engine.search(Query(query, max_results, limits))
         hits = [
             Hit(
@@ -111,8 +113,8 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         offset: Offset = 0,
     ) -> Annotated[CallToolResult, Page]:
         """Read one page as Markdown, a window at a time. Internal addresses are refused, robots.txt is obeyed."""
-        with told():
-            engine = await _office(context).engine(context)
+        with _entered(context) as office:
+            engine = await office.engine(context)
             page = await engine.fetch(FetchRequest(url, max_chars=max_chars, offset=offset))
         return compact(
             Page(
@@ -135,8 +137,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         max_wait_seconds: Wait = 45,
     ) -> Annotated[CallToolResult, Progress]:
         """Answer a question from several sources; every sentence carries [n]. Long runs go on: call research_result."""
-        office = _office(context)
-        with told():
+        with _entered(context) as office:
             engine = await office.engine(context, effort)
             run_id = await engine.start(question)
             office.desk.work_on(engine, run_id)
@@ -156,8 +157,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         offset: Offset = 0,
     ) -> Annotated[CallToolResult, Progress]:
         """The report of a run, or its claims with quotes, or its sources; waits if it is still running."""
-        office = _office(context)
-        with told():
+        with _entered(context) as office:
             engine = await office.engine(context)
             await engine.run(run_id)
             await _wait(office.desk, run_id, max_wait_seconds, context)
@@ -166,8 +166,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
     @server.tool(title="Stop a research run", annotations=STOPS)
     async def research_cancel(run_id: str, context: Context) -> Annotated[CallToolResult, Progress]:
         """Stop a run; what was found and paid for is kept."""
-        office = _office(context)
-        with told():
+        with _entered(context) as office:
             engine = await office.engine(context)
             await office.desk.cancel(engine, run_id)
             return compact(await sections.progress(engine, run_id, "report", 0))
@@ -179,8 +178,8 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         offset: Offset = 0,
     ) -> Annotated[CallToolResult, Audited]:
         """Check every sentence of anyone's report against the pages it cites; lists what is not supported."""
-        with told():
-            engine = await _office(context).engine(context)
+        with _entered(context) as office:
+            engine = await office.engine(context)
             return compact(sections.audited(await engine.audit(report), offset))
 
 
@@ -214,16 +213,16 @@ def _add_chatgpt_tools(server: MCPServer[Office]) -> None:
     @server.tool(title="Search", annotations=READS_WEB)
     async def search(query: str, context: Context) -> Annotated[CallToolResult, Found]:
         """Find pages; fetch takes the id of a result."""
-        with told():
-            engine = await _office(context).engine(context)
+        with _entered(context) as office:
+            engine = await office.engine(context)
             found = await engine.search(Query(query, 10))
         return compact(Found(results=[FoundId(id=r.url, title=r.title, url=r.url) for r in found.results]))
 
     @server.tool(title="Fetch", annotations=READS_WEB)
     async def fetch(id: str, context: Context) -> Annotated[CallToolResult, Fetched]:  # noqa: A002  # ChatGPT's name
         """Read a page that search found."""
-        with told():
-            engine = await _office(context).engine(context)
+        with _entered(context) as office:
+            engine = await office.engine(context)
             page = await engine.fetch(id)
         text = document_markdown(page.document)
         metadata = {
@@ -240,6 +239,16 @@ def _office(context: Context) -> Office:
     found: Any = context.request_context.lifespan_context  # typed by the SDK as any server's
     office: Office = found
     return office
+
+
+@contextmanager
+def _entered(context: Context) -> Iterator[Office]:
+    """The office for one call, whose errors are told in words."""
+    office = _office(context)
+    here = caller()
+    who = Caller("mcp", here.request_id or context.request_id, here.session_id or office.session_id)
+    with told(), called_by(who):
+        yield office
 
 
 async def _wait(desk: Desk, run_id: str, seconds: float, context: Context) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from pincite.engine import Engine
 from pincite.settings import load_settings
@@ -35,6 +36,6 @@ def own_office(**overrides: object) -> OpenOffice:
     @asynccontextmanager
     async def open_office() -> AsyncIterator[Office]:
         async with open_desk(lambda hosts, jobs: Desk(open_engine, hosts, jobs)) as desk:
-            yield Office(desk, lambda _: settings.scope)
+            yield Office(desk, lambda _: settings.scope, f"mcp_{token_hex(8)}")
 
     return open_office

@@ -52,6 +52,7 @@ async def test_answers_have_the_shape_that_is_documented(
         ("get", "/v1/research/{run_id}/sources", {}),
         ("get", "/v1/research/{run_id}/trace", {}),
         ("get", "/v1/snapshots/{snapshot_id}", {}),
+        ("get", "/v1/log", {}),
         ("post", "/v1/search", {"json": {"query": 3}}),
         ("get", "/healthz", {}),
     ]

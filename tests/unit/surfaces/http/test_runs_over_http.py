@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+import anyio
 import httpx2
 
 
@@ -139,3 +140,18 @@ async def test_an_idempotency_key_starts_one_run(client: httpx2.AsyncClient, que
 async def test_health_and_readiness(client: httpx2.AsyncClient) -> None:
     assert (await client.get("/healthz", headers={"X-Request-Id": "abc-1"})).headers["x-request-id"] == "abc-1"
     assert (await client.get("/readyz")).json() == {"status": "ready"}
+
+
+async def test_the_log_tells_what_was_called(client: httpx2.AsyncClient, ended_run: str) -> None:
+    headers = {"X-Session-Id": "ses-1", "X-Request-Id": "req-log-1"}
+    await client.post("/v1/search", json={"query": "Halden lighthouse"}, headers=headers)
+    for _ in range(100):  # the log is at most a second behind
+        calls = (await client.get("/v1/log", params={"session_id": "ses-1"})).json()["calls"]
+        if calls:
+            break
+        await anyio.sleep(0.05)
+    assert [(call["surface"], call["tool"], call["request_id"]) for call in calls] == [("http", "search", "req-log-1")]
+    page = (await client.get("/v1/log", params={"limit": 2, "run_id": ended_run})).json()
+    assert len(page["calls"]) == 2
+    rest = (await client.get("/v1/log", params={"run_id": ended_run, "cursor": page["next_cursor"]})).json()
+    assert not {call["id"] for call in page["calls"]} & {call["id"] for call in rest["calls"]}

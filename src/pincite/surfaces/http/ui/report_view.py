@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import quote
 
+from pincite.domain.calls import CallRecord
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.markdown import day, one_line
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence, Sentence
-from pincite.ports import CallRecord
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.progress import STAGES, Progress
 from pincite.surfaces.http.ui.rendering import BADGES, money, plural, seconds, site

@@ -1,0 +1,142 @@
+"""The log of calls as an engine keeps it: what came through the front doors, and what runs did."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.calls import CallRecord, LoggedCall
+from pincite.domain.errors import PinciteError
+from pincite.domain.events import Json
+from pincite.ports import Clock, RunStore
+from pincite.runtime.caller import caller
+from pincite.runtime.tool_log import ToolLog
+from pincite.settings import Settings
+from pincite.urls.masking import mask_all
+
+if TYPE_CHECKING:
+    from pincite.storage.tool_log import FileToolLog
+
+OF_RUNS = "run"
+"""The surface of the calls that runs make."""
+
+
+@dataclass(slots=True)
+class Note:
+    """What became of a call, told while it is under way."""
+
+    request: Json
+    outcome: str = "ok"
+    cost_usd: Decimal = Decimal(0)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    run_id: str = ""
+
+
+class CallLog:
+    """Notes every call of an engine, and reads them back. Nothing is opened before the first of either."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._log: ToolLog | None = None
+
+    @contextmanager
+    def noted(self, tool: str, request: Json, *, run_id: str = "") -> Iterator[Note]:
+        """Note the call made within the block: when, by whom, how long it took, how it ended."""
+        note = Note(request, run_id=run_id)
+        at, started = self._clock.now(), self._clock.monotonic_s()
+        note.outcome = "cancelled"
+        try:
+            yield note
+            if note.outcome == "cancelled":
+                note.outcome = "ok"
+        except PinciteError as error:
+            note.outcome = error.code.lower()
+            raise
+        finally:
+            who = caller()
+            self._opened().note(
+                LoggedCall(
+                    id=f"call_{token_hex(12)}",
+                    at=at,
+                    surface=who.surface,
+                    tool=tool,
+                    request=mask_all(note.request),
+                    outcome=note.outcome,
+                    latency_ms=round((self._clock.monotonic_s() - started) * 1000, 3),
+                    cost_usd=note.cost_usd,
+                    tokens_in=note.tokens_in,
+                    tokens_out=note.tokens_out,
+                    run_id=note.run_id,
+                    session_id=who.session_id,
+                    request_id=who.request_id,
+                )
+            )
+
+    async def read(
+        self,
+        runs: RunStore,
+        limit: int,
+        *,
+        before: tuple[datetime, str] | None = None,
+        tool: str | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+    ) -> tuple[LoggedCall, ...]:
+        """The newest calls first, those that runs made among them; `before` is time and id of a call."""
+        file = self._file()
+        found = await anyio.to_thread.run_sync(
+            lambda: file.read(limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
+        )
+        made: list[tuple[str, CallRecord]] = []
+        if session_id is None and run_id is None:
+            made = list(await runs.latest_calls(limit, before=before, kind=tool))
+        elif run_id is not None and session_id is None:
+            made = [(run_id, call) for call in await runs.calls(run_id) if tool in (None, call.kind)]
+        inside = (_of_run(id_, call) for id_, call in made)
+        wanted = (call for call in inside if before is None or (call.at, call.id) < before)
+        return tuple(sorted((*found, *wanted), key=lambda call: (call.at, call.id), reverse=True)[:limit])
+
+    async def forget_run(self, run_id: str) -> None:
+        """Remove what is kept of a run."""
+        file = self._file()
+        await anyio.to_thread.run_sync(file.forget, run_id)
+
+    def close(self) -> None:
+        """Write what is waiting."""
+        if self._log is not None:
+            self._log.close()
+
+    def _opened(self) -> ToolLog:
+        if self._log is None:
+            self._log = ToolLog(self._file().write)
+        return self._log
+
+    def _file(self) -> "FileToolLog":
+        from pincite.storage.tool_log import FILE_NAME, FileToolLog
+
+        keep = timedelta(days=self._settings.log_keep_days)
+        return FileToolLog(self._settings.home / FILE_NAME, self._settings.scope, self._clock, keep)
+
+
+def _of_run(run_id: str, call: CallRecord) -> LoggedCall:
+    return LoggedCall(
+        id=call.key,
+        at=call.started_at,
+        surface=OF_RUNS,
+        tool=call.kind,
+        request=mask_all(call.request),
+        outcome=call.status,
+        latency_ms=call.latency_ms or 0.0,
+        cost_usd=call.used.cost_usd,
+        tokens_in=call.used.tokens_in,
+        tokens_out=call.used.tokens_out,
+        run_id=run_id,
+    )

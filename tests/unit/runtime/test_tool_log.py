@@ -1,0 +1,59 @@
+"""Notes of calls are written in batches by a thread: soon, in order, never lost on closing, bounded when it can't."""
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from pincite.domain.calls import LoggedCall
+from pincite.domain.errors import StorageFull
+from pincite.runtime import tool_log
+from pincite.runtime.caller import Caller, called_by, caller
+from pincite.runtime.tool_log import ToolLog, shortened
+
+
+def call(n: int) -> LoggedCall:
+    return LoggedCall(f"call_{n}", datetime(2026, 1, 1, tzinfo=UTC), "python", "search", {"n": n}, "ok", 1.0)
+
+
+def test_what_was_noted_is_written_when_the_log_is_closed() -> None:
+    batches: list[Sequence[LoggedCall]] = []
+    log = ToolLog(batches.append, behind_s=60)
+    for n in range(500):
+        log.note(call(n))
+    log.close()
+    assert [item.request for batch in batches for item in batch] == [{"n": n} for n in range(500)]
+    assert len(batches) <= 2
+
+
+def test_a_note_is_written_soon_without_closing() -> None:
+    written = threading.Event()
+    log = ToolLog(lambda batch: written.set(), behind_s=0.01)
+    log.note(call(1))
+    assert written.wait(5)
+    log.close()
+
+
+def test_a_log_that_can_not_be_written_stops_nothing() -> None:
+    def refuse(batch: Sequence[LoggedCall]) -> None:
+        raise StorageFull("no space")
+
+    log = ToolLog(refuse, behind_s=0)
+    log.note(call(1))
+    log.close()
+    assert log.lost == 1
+    ToolLog(refuse).close()  # nothing was noted: no thread
+
+
+def test_notes_are_short() -> None:
+    text = "a" * (tool_log.MAX_TEXT + 500)
+    found = shortened({"query": text, "list": [text, 1]})
+    assert isinstance(found, dict)
+    assert len(str(found["query"])) < tool_log.MAX_TEXT + 40
+    assert str(found["query"]).endswith("(2500 characters)")
+
+
+def test_who_called_is_told_within_the_block_alone() -> None:
+    assert caller() == Caller("python")
+    with called_by(Caller("http", "req_1")):
+        assert caller().request_id == "req_1"
+    assert caller().surface == "python"
