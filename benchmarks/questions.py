@@ -2,11 +2,14 @@
 
     python benchmarks/questions.py QUESTIONS.jsonl --sites DIR --config public.json --work DIR [--only SITE,SITE]
     python benchmarks/questions.py QUESTIONS.jsonl --library PATH --work DIR
+    python benchmarks/questions.py QUESTIONS.jsonl --sites DIR --config public.json --miniweb serve.py --work DIR
     python benchmarks/questions.py --qa FOLDER --work DIR
 
 `--sites` holds unpacked documentation packages and `--config` says which folder of them is which site (mini web
 configuration). Reports are kept as Markdown below `--work`. A fact counts when a sentence that states it is cited to
-a page listed for the question. `--remove-gold` asks each answerable question again without its pages.
+a page listed for the question. `--remove-gold` asks each answerable question again without its pages. `--miniweb` asks
+the whole product over loopback HTTP instead (search and pages; the rate per host is off), and checks each report after.
+`--embeddings minilm` ranks passages by meaning as well.
 """
 
 import argparse
@@ -24,14 +27,18 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from mini_web import served, settings_for, without_port
 
+from pincite import Engine
 from pincite.domain.budget import Budget
+from pincite.domain.page import FetchRequest
 from pincite.domain.plan import Task
-from pincite.domain.report import Report, ReportStatus, Sentence, broken_rules
+from pincite.domain.report import Reference, Report, ReportStatus, Sentence, broken_rules
 from pincite.domain.search import Query, SearchResponse
-from pincite.ports import Search
+from pincite.ports import Embedder, Search
 from pincite.research.extractive.analyst import ExtractiveAnalyst
 from pincite.research.extractive.planner import ExtractivePlanner
+from pincite.research.extractive.reranking import Reranker
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.verifier import ExtractiveVerifier
 from pincite.research.extractive.writer import ExtractiveWriter
@@ -45,6 +52,9 @@ from pincite.settings import load_settings
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
 from pincite.verification.checker import MechanicalChecker
 from pincite.wiring import Parts, open_parts
+from pincite.wiring.checking import check_stored_report
+from pincite.wiring.registry import EMBEDDERS
+from pincite.wiring.registry import load as load_class
 
 
 @dataclass
@@ -70,7 +80,13 @@ class Tally:
     pages: list[int] = field(default_factory=list)
 
 
-async def ask(parts: Parts, limits: Limits, question: str, hidden: frozenset[str] = frozenset()) -> Report:
+async def ask(
+    parts: Parts,
+    limits: Limits,
+    question: str,
+    hidden: frozenset[str] = frozenset(),
+    reranker: Reranker | None = None,
+) -> Report:
     ledger, events, stores, shelf = ListLedger(limits.budget), ListEvents(), MemoryStores(), Shelf()
     roles = Roles(
         ExtractivePlanner(
@@ -80,7 +96,7 @@ async def ask(parts: Parts, limits: Limits, question: str, hidden: frozenset[str
         PageReader(
             await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False
         ),
-        ExtractiveAnalyst(shelf),
+        ExtractiveAnalyst(shelf, max_domain_share=limits.max_domain_share, reranker=reranker),
         ExtractiveVerifier(MechanicalChecker()),
         ExtractiveWriter(),
     )
@@ -105,7 +121,14 @@ def states(sentences: tuple[Sentence, ...], fact: dict[str, Any], gold: set[str]
     )
 
 
-def score(question: dict[str, Any], report: Report, tally: Tally, *, removed: bool) -> None:
+def score(
+    question: dict[str, Any],
+    report: Report,
+    tally: Tally,
+    *,
+    removed: bool,
+    references: tuple[Reference, ...] | None = None,
+) -> None:
     counts, kind = tally.counts, question["kind"]
     abstained = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
     counts["broken rules"] += len(list(broken_rules(report)))
@@ -118,7 +141,7 @@ def score(question: dict[str, Any], report: Report, tally: Tally, *, removed: bo
         return
     counts["answerable n"] += 1
     counts["over-abstention"] += abstained
-    urls = {reference.n: reference.url for reference in report.references}
+    urls = {reference.n: reference.url for reference in references or report.references}
     gold = {fact["url"] for fact in question["facts"]}
     for fact in question["facts"]:
         counts[f"{kind} n"] += 1
@@ -167,7 +190,7 @@ def load(file: Path) -> list[dict[str, Any]]:
 
 
 async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) -> None:
-    questions = load(Path(args.questions))
+    questions = load(Path(args.questions))[:: args.every]
     only = set(args.only.split(",")) if args.only else None
     tally = Tally()
     for question in questions:
@@ -176,13 +199,42 @@ async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) 
         gold = frozenset(fact["url"] for fact in question["facts"])
         for removed in (False, True) if args.remove_gold and question["kind"] in ("fact", "synthesis") else (False,):
             started = time.perf_counter()
-            report = await ask(parts, limits, question["question"], gold if removed else frozenset())
+            report = await ask(parts, limits, question["question"], gold if removed else frozenset(), args.reranker)
             tally.seconds.append(time.perf_counter() - started)
             tally.pages.append(report.metrics.pages_fetched)
             score(question, report, tally, removed=removed)
-            file = args.work / "reports" / f"{question['id']}{'-removed' if removed else ''}.md"
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(report.markdown)
+            keep(args.work / "reports" / f"{question['id']}{'-removed' if removed else ''}.md", report)
+    show(tally)
+
+
+def keep(file: Path, report: Report) -> None:
+    """For reading: what a run wrote."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(report.markdown)
+
+
+async def run_web(args: argparse.Namespace) -> None:
+    """The same questions through the whole product over HTTP; each report is checked against what was stored."""
+    given = {"profile": args.profile, "per_domain_cap": args.per_domain_cap, "embeddings": args.embeddings}
+    only = set(args.only.split(",")) if args.only else None
+    tally = Tally()
+    with served(args.miniweb, args.sites, args.config, args.work, args.port) as web:
+        settings = settings_for(web, args.work / "web-home", {k: v for k, v in given.items() if v is not None})
+        async with Engine(settings) as engine:
+            for question in load(Path(args.questions))[:: args.every]:
+                if only and not set(question["sites"]) <= only:
+                    continue
+                report = await engine.research(question["question"])
+                tally.seconds.append(report.metrics.duration_s)
+                tally.pages.append(report.metrics.pages_fetched)
+                tally.counts["searches"] += report.metrics.searches
+                tally.counts["pages failed"] += report.metrics.pages_failed
+                checked = check_stored_report(await engine.export(report, "json"), settings)
+                tally.counts["reports n"] += 1
+                tally.counts["reports that check clean"] += checked.status == "passed"
+                keep(args.work / "reports-web" / f"{question['id']}.md", report)
+                plain = tuple(replace(r, url=without_port(r.url, web["port"])) for r in report.references)
+                score(question, report, tally, removed=False, references=plain)
     show(tally)
 
 
@@ -190,13 +242,17 @@ async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None
     """Multi-hop: are all gold passages among the cited ones, and how many are among the first ten results."""
     questions = [q for q in load(args.qa / "questions.jsonl") if len(q["gold_doc_ids"]) > 1][:: args.every]
     search, tally = await parts.search(), Tally()
-    recalls = []
+    recalls, by_meaning = [], []
     for question in questions:
         gold = set(question["gold_doc_ids"])
         results = (await search.search(Query(question["question"], 10))).results
         recalls.append(len(gold & {Path(r.url).stem for r in results}) / len(gold))
+        if args.embedder:
+            fifty = [r.url for r in (await search.search(Query(question["question"], 50))).results]
+            ranked = await by_both(parts, args.embedder, question["question"], fifty)
+            by_meaning.append(len(gold & {Path(url).stem for url in ranked[:10]}) / len(gold))
         started = time.perf_counter()
-        report = await ask(parts, limits, question["question"])
+        report = await ask(parts, limits, question["question"], reranker=args.reranker)
         tally.seconds.append(time.perf_counter() - started)
         tally.pages.append(report.metrics.pages_fetched)
         cited = {Path(reference.url).stem for reference in report.references}
@@ -208,12 +264,26 @@ async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None
         tally.counts["broken rules"] += len(list(broken_rules(report)))
     show(tally)
     print(f"recall@10 of one search with the question: {statistics.mean(recalls):.3f}")
+    if by_meaning:
+        print(f"recall@10 of its first 50 ranked by words and meaning: {statistics.mean(by_meaning):.3f}")
+
+
+async def by_both(parts: Parts, embedder: Embedder, question: str, urls: list[str]) -> list[str]:
+    """The pages by reciprocal rank of their place in the search and their nearness in meaning."""
+    door = await parts.fetch()
+    texts = [(await door.fetch(FetchRequest(url))).document.text[:1_000] for url in urls]
+    wanted, *found = embedder.embed([question, *texts])
+    near = [sum(a * b for a, b in zip(wanted, vector, strict=True)) for vector in found]
+    places = {index: place for place, index in enumerate(sorted(range(len(urls)), key=lambda i: -near[i]), start=1)}
+    fused = sorted(range(len(urls)), key=lambda i: -(1 / (60 + i + 1) + 1 / (60 + places[i])))
+    return [urls[index] for index in fused]
 
 
 SHARES = {
     " in report": " n",
     " in first three": " n",
     " recognised": " n",
+    " that check clean": " n",
 }
 
 
@@ -242,8 +312,18 @@ async def main() -> None:
     parser.add_argument("--only")
     parser.add_argument("--remove-gold", action="store_true")
     parser.add_argument("--profile", default="standard")
+    parser.add_argument("--embeddings", choices=list(EMBEDDERS))
+    parser.add_argument("--miniweb", type=Path)
+    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument("--per-domain-cap", type=int)
     args = parser.parse_args()
+    args.work = args.work.resolve()
     args.work.mkdir(parents=True, exist_ok=True)
+    if args.miniweb:
+        await run_web(args)
+        return
+    args.embedder = load_class(EMBEDDERS, args.embeddings, "embedder")() if args.embeddings else None
+    args.reranker = Reranker(args.embedder) if args.embeddings else None
     if args.qa:
         library = qa_library(args.qa, args.work)
     elif args.sites:

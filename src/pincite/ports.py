@@ -499,6 +499,14 @@ class EntailmentBackend(Protocol):
         ...
 
 
+class Embedder(Protocol):
+    """Turns texts into vectors whose inner product says how near they are in meaning."""
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """One vector of length 1 for each text, in order; the same text gives the same vector. Blocks: CPU work."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A run that waits for a worker, of any scope. Higher `priority` goes first."""

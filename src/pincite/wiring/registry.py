@@ -35,6 +35,8 @@ EXPORTERS: Mapping[str, str] = {
     "pdf": "pincite.exports.pdf:PdfExporter",
 }
 
+EMBEDDERS: Mapping[str, str] = {"minilm": "pincite.embeddings.minilm:MiniLm"}
+
 
 def load(registry: Mapping[str, str], name: str, what: str) -> Any:  # a class of the registry
     """The class registered as `name`.

@@ -1,12 +1,15 @@
 """Chooses who does each role of a run: a model where one is set for it, rules everywhere else."""
 
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.report import Mode
 from pincite.ports import (
     Clock,
     DocumentStore,
+    Embedder,
     EntailmentBackend,
     EventSink,
     Fetch,
@@ -21,6 +24,10 @@ from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.settings import Settings
 from pincite.wiring.judging import checker_with
+from pincite.wiring.registry import EMBEDDERS, load
+
+if TYPE_CHECKING:
+    from pincite.research.extractive.reranking import Reranker
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
             domain_quality=settings.domain_quality,
             chunked=False,
         ),
-        analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share),
+        analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share, reranker=_reranker(settings)),
         verifier=ExtractiveVerifier(checker_with(doors.judge)),
         writer=ExtractiveWriter(),
     )
@@ -82,6 +89,22 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
     if model is None or not modelled:
         return rules
     return _with_models(settings, rules, run, model, modelled)
+
+
+def _reranker(settings: Settings) -> "Reranker | None":
+    """Ranks passages by meaning, where the settings ask for it."""
+    if settings.embeddings == "none":
+        return None
+    from pincite.research.extractive.reranking import Reranker
+
+    return Reranker(_embedder(settings.embeddings))
+
+
+@cache
+def _embedder(name: str) -> Embedder:
+    """The embedder of this process: its model is loaded once, at the first text."""
+    made: Embedder = load(EMBEDDERS, name, "embedder")()
+    return made
 
 
 def _with_models(

@@ -26,6 +26,7 @@ FROZEN: Final = (
     "domain_quality",
     "independent_share",
     "max_domain_share",
+    "embeddings",
     "llm",
     "llm_roles",
     "llm_fallbacks",

@@ -15,6 +15,7 @@ from pincite.research.extractive.passages import repeated_furniture
 from pincite.research.extractive.premises import premise_of
 from pincite.research.extractive.questions import Ask, read_question
 from pincite.research.extractive.ranking import PassageIndex
+from pincite.research.extractive.reranking import Reranker
 from pincite.research.extractive.scoring import Scored
 from pincite.research.extractive.shares import DomainShares
 from pincite.research.extractive.shelf import Shelf
@@ -39,8 +40,9 @@ _COVERAGE_ELSEWHERE = 0.3
 class ExtractiveAnalyst:
     """Whole sentences as claims, chosen by score with a penalty for repeating what is already chosen."""
 
-    def __init__(self, shelf: Shelf, *, max_domain_share: float = 1.0) -> None:
+    def __init__(self, shelf: Shelf, *, max_domain_share: float = 1.0, reranker: Reranker | None = None) -> None:
         self._shelf = shelf
+        self._reranker = reranker
         self._max_domain_share = max_domain_share
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
@@ -62,6 +64,8 @@ class ExtractiveAnalyst:
         if best < MIN_COVERAGE:
             reason = "not in these sources: no passage read is about this"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
+        if self._reranker is not None:
+            scored = self._reranker.rerank(sub_question.text, scored)
         scored = [*self._on_premise(task, sub_question, index, fitting), *scored]
         alone = len(progress.plan.sub_questions) == 1
         claims = self._choose(scored, sub_question, progress, _CLAIMS_ALONE if alone else _CLAIMS_PER_PART)

