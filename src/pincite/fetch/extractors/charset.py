@@ -68,6 +68,8 @@ def decode(body: bytes, content_type: str | None = None) -> Decoded:
         if body.startswith(mark):
             return _decoded(body[len(mark) :], name)
     declared = _label_of_header(content_type)
+    if (declared or "").startswith("utf-16") and b"\x00" not in body[:_SNIFF_BYTES]:
+        declared = None  # markup in UTF-16 has a zero byte in every other place
     inside = _label_inside(body)
     if not (declared or "").startswith("utf-16"):
         text = _strict_utf8(body)

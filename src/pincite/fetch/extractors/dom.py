@@ -28,6 +28,7 @@ _RAW = re.compile(
 _TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]{0,5000}"|'[^']{0,5000}')*+""")
 _QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
 _FEW_CHARS = 2_000
+_HEAD_TAGS = frozenset("title meta link base basefont bgsound script style noscript noframes template object".split())
 _DEEP = etree.XPath("boolean(//body" + "/*" * MAX_NESTING + ")")
 _SIZE = etree.XPath("string-length(normalize-space(.))")
 
@@ -68,9 +69,34 @@ def parse(text: str) -> Page:
         raise EmptyContent("the page has no content", reason="empty_page") from error
     except (etree.XMLSyntaxError, etree.LxmlError, ValueError) as error:
         raise ParseError("the page can't be parsed as HTML", reason="html_malformed") from error
+    _empty_head(root)
     if _DEEP(root):
         raise ParseError(f"tags are nested more than {MAX_NESTING} deep", reason="too_deep")
     return Page(root, "\n".join(styles), tag_count)
+
+
+def _empty_head(root: HtmlElement) -> None:
+    """Move what is no metadata from the head to the body.
+
+    libxml2 doesn't know `main`, `section` and their like: on a page without a `<body>` tag it leaves them in the head.
+
+    Source: WHATWG HTML §13.2.6.4.4, "in head": anything else ends the head.
+    """
+    head = root.find("head")
+    if head is None:
+        return
+    first = next((i for i, child in enumerate(head) if child.tag not in _HEAD_TAGS), None)
+    if first is None:
+        return
+    body = root.find("body")
+    if body is None:
+        body = etree.SubElement(root, "body")
+    moved = list(head)[first:]
+    for place, child in enumerate(moved):
+        body.insert(place, child)  # its tail comes along
+    if body.text and body.text.strip():  # it stood after what was moved
+        moved[-1].tail = (moved[-1].tail or "") + body.text
+        body.text = None
 
 
 def _guard(text: str) -> int:

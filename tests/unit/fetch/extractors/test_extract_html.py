@@ -206,3 +206,19 @@ def test_every_block_stands_in_the_text_and_marks_stay_inside(fragment: str) -> 
         assert block.text.strip() == block.text or block.kind in {BlockKind.CODE, BlockKind.TABLE}
         for mark in block.marks:
             assert 0 <= mark.start < mark.end <= len(block.text)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<html><title>T</title><main><p>{}</p></main>",
+        "<title>T</title><section><h1>One</h1><p>{}</p></section><article><p>Two</p></article>",
+        "<html><head><title>T</title><main><p>{}</p></main></head><body><p>More</p></body>",
+        "<title>T</title><header>Top</header>{}",
+    ],
+)
+def test_a_page_without_body_tags_is_read(markup: str) -> None:
+    fact = "The lighthouse is 31 metres tall and was first lit in 1888."
+    document = extract(markup.format(fact).encode(), "https://a.example/x")
+    assert fact in document.text
+    assert document.title == "T"
