@@ -32,9 +32,11 @@ from pincite.settings import Settings, load_settings
 from pincite.wiring import (
     CacheCleared,
     CacheStats,
+    EvidenceKept,
     Outlook,
     Parts,
     Shared,
+    bundle_of_run,
     frozen_settings,
     model_names,
     narrowed,
@@ -286,6 +288,18 @@ class Engine:
         """
         exporter = self._parts.exporter(format_)
         return exporter.render(report, await self._documents_of(report))
+
+    async def bundle(self, run_id: str, kept: EvidenceKept = "passages") -> bytes:
+        """The report of a run with its evidence as a WACZ, which `pincite check` verifies anywhere.
+
+        Errors:
+            RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
+            InvalidInput: the home's runs are not in its SQLite file.
+        """
+        if self.settings.database_url is not None:
+            raise InvalidInput("bundles are made where the runs are in SQLite", reason="bundle_needs_sqlite")
+        wanted = await self._resolve(run_id)
+        return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
 
     def vet_format(self, format_: str) -> None:
         """Return when reports can be exported in that format. Errors: InvalidInput, ExtraNotInstalled."""

@@ -23,6 +23,25 @@ def test_a_bundle_checks_itself_where_nothing_is_stored(demo: Pincite, pincite: 
     assert any(problem["where"] == "archive/data.warc.gz" for problem in changed.json["problems"])
 
 
+def test_a_published_bundle_carries_passages_unless_told_otherwise(
+    demo: Pincite, pincite: Pincite, tmp_path: Path
+) -> None:
+    sizes = {}
+    for evidence, kept in ((None, "excerpts"), ("passages", "excerpts"), ("full", "full")):
+        file = tmp_path / f"{evidence}.wacz"
+        told = ("--evidence", evidence) if evidence else ()
+        written = demo("runs", "export", "last", "-o", str(file), *told)
+        assert written.code == 0, written.err
+        checked = pincite("check", str(file), "--json")
+        assert (checked.code, checked.json["status"]) == (0, "passed"), checked.out
+        assert set(checked.json["kept"]) == {kept}
+        sizes[evidence] = file.stat().st_size
+    assert sizes[None] == sizes["passages"] < sizes["full"]
+    assert "kept as `excerpts`" in pincite("check", str(tmp_path / "passages.wacz")).out
+    refused = demo("bundle", "last", "-o", str(tmp_path / "x.wacz"), "--evidence", "some", "--json")
+    assert (refused.code, refused.json["error"]["reason"]) == (2, "evidence_unknown")
+
+
 def test_a_run_that_is_not_here_has_no_bundle(pincite: Pincite, tmp_path: Path) -> None:
     ended = pincite("bundle", "last", "-o", str(tmp_path / "x.wacz"), "--json")
     assert ended.code == 2

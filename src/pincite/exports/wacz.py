@@ -86,6 +86,7 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
         CAPTURES: _lines(_json_line(_capture_json(item)) for item in placed),
         DOCUMENTS: _lines(_json_line(_document_json(document)) for document in documents.values()),
     }
+    files = {path: content for path, content in files.items() if content}  # validators take an empty file for broken
     files[PACKAGE] = _package(report, files)
     files[PACKAGE_DIGEST] = _pretty({"path": PACKAGE, "hash": f"sha256:{sha256_hex(files[PACKAGE])}"})
     return zip_bytes(files)

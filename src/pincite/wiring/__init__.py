@@ -4,7 +4,7 @@
 `sources` says where a run looks; `registry` names adapters by text, so that each is imported when it is first used.
 """
 
-from pincite.wiring.checking import bundle_of_run, check_stored_report
+from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
 from pincite.wiring.model_door import model_names
 from pincite.wiring.outlook import Outlook, outlook
 from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
@@ -15,6 +15,7 @@ __all__ = [
     "CAPS",
     "CacheCleared",
     "CacheStats",
+    "EvidenceKept",
     "Outlook",
     "Parts",
     "Shared",

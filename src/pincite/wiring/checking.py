@@ -1,6 +1,7 @@
 """Checking a stored report against a home, without the database layer."""
 
 import json
+from typing import Literal
 
 from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, Problem, ProblemKind, check_report
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound
@@ -54,12 +55,17 @@ def _check_bundle(data: bytes) -> CheckResult:
     return CheckResult(status, result.counts, (*damage, *result.problems), result.kept)
 
 
-def bundle_of_run(run_id: str, settings: Settings) -> bytes:
+EvidenceKept = Literal["full", "passages"]
+"""What a bundle carries of the pages: all of them, or the passages that are quoted with what stands around them."""
+
+
+def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") -> bytes:
     """The newest report of a run (`last`: of the newest run) with all that it rests on, as a WACZ.
 
     Errors:
         RunNotFound, InsufficientEvidence (the run has no report), NotFound (evidence was deleted), StorageUnavailable.
     """
+    from pincite.exports.passages import PassagesOnly
     from pincite.exports.wacz import render_bundle
     from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
 
@@ -76,7 +82,8 @@ def bundle_of_run(run_id: str, settings: Settings) -> bytes:
             raise InsufficientEvidence(
                 f"run {wanted} has no report", reason="no_report", hint=f"pincite runs resume {wanted}"
             )
-        return render_bundle(report, evidence, evidence.events(wanted))
+        source = PassagesOnly(report, evidence) if kept == "passages" else evidence
+        return render_bundle(report, source, evidence.events(wanted))
 
 
 class NothingStored:

@@ -7,6 +7,7 @@ import typer
 
 from pincite.domain.events import RunStatus
 from pincite.surfaces.cli import options
+from pincite.surfaces.cli.bundle import Evidence, vetted
 from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text, run_async, write_file
 
 if TYPE_CHECKING:
@@ -132,20 +133,23 @@ def cancel(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
 def export(
     run_id: RunId,
     format_: Annotated[
-        str | None, typer.Option("--format", help="md, json, html, pdf, docx, csv, bib, ris or csl.json.")
+        str | None, typer.Option("--format", help="md, json, html, pdf, docx, csv, bib, ris, csl.json or wacz.")
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File; its suffix gives the format.")] = None,
+    evidence: Evidence = "passages",
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """Write a run's report in another format."""
+    """Write a run's report in another format; `--evidence` is about wacz."""
 
     async def job() -> bytes:
         from pincite.engine import Engine
 
         async with Engine.from_settings(home=home) as engine:
-            report = await engine.report(run_id)
-            return await engine.export(report, format_ or (format_of(output) if output else "md"))
+            wanted = format_ or (format_of(output) if output else "md")
+            if wanted == "wacz":
+                return await engine.bundle(run_id, vetted(evidence))
+            return await engine.export(await engine.report(run_id), wanted)
 
     data = run_async(job, as_json=as_json)
     if output is None:

@@ -39,6 +39,7 @@ FORMATS = {
     "ris": "application/x-research-info-systems; charset=utf-8",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "pdf": "application/pdf",
+    "wacz": "application/wacz",
 }
 
 
@@ -152,12 +153,21 @@ async def events(
 
 
 @router.get("/{run_id}/report", response_class=Response, responses=REPORT)
-async def report(run_id: str, request: Request, scope: Scope, format: str = "json") -> Response:  # noqa: A002
-    """The report in any format of docs/exports.md."""
+async def report(
+    run_id: str,
+    request: Request,
+    scope: Scope,
+    format: str = "json",  # noqa: A002  # the name everybody expects
+    evidence: Literal["full", "passages"] = "passages",
+) -> Response:
+    """The report in any format of docs/exports.md; `evidence` says what a bundle (wacz) carries of the pages."""
     engine = await service_of(request).engine(scope)
     if format not in FORMATS:
         raise InvalidInput(f"there is no format {format!r}", hint=f"Known: {', '.join(FORMATS)}.")
-    data = await engine.export(await engine.report(run_id), format)
+    if format == "wacz":
+        data = await engine.bundle(run_id, evidence)
+    else:
+        data = await engine.export(await engine.report(run_id), format)
     headers = {
         "Content-Disposition": f'attachment; filename="{run_id}.{format}"',
         "Content-Security-Policy": "sandbox",
