@@ -26,7 +26,7 @@ from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.execution import Execution, OnEvent, Unheard, teller
-from pincite.ports import RunRecord
+from pincite.ports import QueueCounts, RunRecord
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
@@ -383,6 +383,10 @@ class Engine:
         queued = await (await self._parts.runs()).queue(await self._resolve(run_id), priority)
         await self._parts.offer_runs()
         return queued
+
+    async def queue_counts(self) -> QueueCounts:
+        """Runs of all scopes that wait or are in work, as numbers."""
+        return await self._parts.queue_counts()
 
     async def work_on(self, run_id: str, *, at_most: int, on_event: OnEvent | None = None) -> RunStatus | None:
         """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).

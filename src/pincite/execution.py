@@ -21,6 +21,10 @@ from pincite.domain.report import Report, ReportStatus
 from pincite.ports import EventSink, RunRecord, RunStore
 from pincite.runtime.failures import first_failure
 from pincite.runtime.lease import LEASE_S, Lease, with_lease
+from pincite.runtime.telemetry import genai, meter
+from pincite.runtime.telemetry.logs import bind
+from pincite.runtime.telemetry.meter import METER
+from pincite.runtime.telemetry.spans import span
 from pincite.runtime.worker import this_worker
 from pincite.settings import Settings
 from pincite.urls.masking import mask_all
@@ -104,8 +108,12 @@ class Execution:
             await runs.put_report(report)
             return report
 
+        started_s = parts.clock.monotonic_s()
+        bind(run_id=record.run_id, request_id=record.request_id)
+        about = {genai.RUN_ID: record.run_id, genai.REQUEST_ID: record.request_id}
         try:
-            report = await with_lease(runs, record, parts.clock, work, lease=lease)
+            with span("research", {**about, genai.TOPIC_HASH: topic_hash(task.question)}):
+                report = await with_lease(runs, record, parts.clock, work, lease=lease)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True), suppress(RunFenced):
                 if hand_back:
@@ -118,6 +126,8 @@ class Execution:
             raise
         with anyio.CancelScope(shield=True):
             await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
+        METER.add(meter.RUNS, 1, FINAL_STATUS[report.status])
+        METER.add(meter.RUN_SECONDS, parts.clock.monotonic_s() - started_s)
         await parts.settle_run(record.run_id)
         return report
 
@@ -134,6 +144,7 @@ class Execution:
         await self._finish(record, status, error.reason)
 
     async def _finish(self, record: RunRecord, status: RunStatus, reason: str) -> None:
+        METER.add(meter.RUNS, 1, status)
         with anyio.CancelScope(shield=True):
             try:
                 await (await self._parts.runs()).finish(record.run_id, record.epoch, status, reason)

@@ -62,6 +62,13 @@ class Settings(BaseModel):
     database_url: SecretStr | None = Field(None, description="Another database than the SQLite file in `home`.")
     redis_url: SecretStr | None = Field(None, description="Shared limits and cache for many workers.")
     scope: str = Field("local", description="Owner of what this process stores; nothing crosses scopes.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="What `serve` and `worker` log to stderr at least."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="Log lines for people or for programs.")
+    otel_endpoint: str | None = _key(
+        "Collector of OpenTelemetry for traces (OTLP over HTTP).", "OTEL_EXPORTER_OTLP_ENDPOINT"
+    )
     runs_per_scope: int = Field(4, ge=1, le=1000, description="Runs of one user that workers do at a time.")
     transaction_pooler: bool = Field(
         False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."

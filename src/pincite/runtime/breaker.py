@@ -4,6 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from pincite.ports import Clock
+from pincite.runtime.telemetry.meter import BREAKERS, METER
 
 _MAX_KEYS = 20_000
 
@@ -73,3 +74,4 @@ class MemoryBreaker:
             state.open_until = now + pause
             state.opened = min(state.opened + 1, 16)
             state.probe_until = 0.0
+            METER.add(BREAKERS, 1)

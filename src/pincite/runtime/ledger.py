@@ -29,6 +29,9 @@ from pincite.domain.events import Json
 from pincite.ports import CallStore, Clock, Outcome, PlannedCall, SettledCall
 from pincite.runtime.lease import Lease
 from pincite.runtime.single_flight import SingleFlight
+from pincite.runtime.telemetry import genai, meter
+from pincite.runtime.telemetry.meter import METER
+from pincite.runtime.telemetry.spans import Span, Value, span
 
 KEY_VERSION: Final = 1
 UNKNOWN_OUTCOME: Final = '{"error":null}'
@@ -79,6 +82,8 @@ class RunLedger:
         """
         key, canonical = call_key(kind, request)
         outcome = self._recorded.get(key)
+        if outcome is not None:
+            METER.add(meter.REPLAYED, 1, kind)
         if outcome is None and self._strict:
             raise Conflict(
                 f"the replay asked for a {kind} call that the run did not make: {canonical[:200]}",
@@ -106,7 +111,8 @@ class RunLedger:
         failure: PinciteError | None = None
         try:
             try:
-                settled = _succeeded(await do())
+                with span(planned.kind, {genai.CALL_KIND: planned.kind, genai.CALL_KEY: planned.key}) as around:
+                    settled = await _spanned(planned, do, around)
             except PinciteError as error:
                 failure = error
                 settled = _failed(planned, error)
@@ -114,8 +120,10 @@ class RunLedger:
             with anyio.CancelScope(shield=True), suppress(PinciteError):
                 await self._store.settle(planned, self._timed(_unknown(planned), started))
             raise
+        settled = self._timed(settled, started)
+        _count(planned, settled, failure)
         with anyio.CancelScope(shield=True):
-            await self._store.settle(planned, self._timed(settled, started))
+            await self._store.settle(planned, settled)
         if settled.final:
             self._recorded[planned.key] = settled.outcome
         if failure is not None:
@@ -138,6 +146,32 @@ def call_key(kind: str, request: Mapping[str, Json]) -> tuple[str, str]:
     except (TypeError, ValueError) as error:
         raise Internal(f"a {kind} call whose request is not plain JSON: {error}", reason="ledger_request") from error
     return hashlib.sha256(f"{kind}\0{KEY_VERSION}\0{canonical}".encode()).hexdigest()[:40], canonical
+
+
+async def _spanned(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], around: Span) -> SettledCall:
+    try:
+        made = await do()
+    except PinciteError as error:
+        around.failed(error.code)
+        around.set({genai.ERROR_TYPE: error.code})
+        raise
+    used: dict[str, Value] = {genai.COST_USD: float(made.usage.cost_usd)}
+    if made.usage.tokens_in or made.usage.tokens_out:
+        used |= {genai.INPUT_TOKENS: made.usage.tokens_in, genai.OUTPUT_TOKENS: made.usage.tokens_out}
+        used |= {genai.OPERATION: genai.CHAT}
+    around.set(used)
+    return _succeeded(made)
+
+
+def _count(planned: PlannedCall, settled: SettledCall, failure: PinciteError | None) -> None:
+    kind, used = planned.kind, settled.usage
+    METER.add(meter.CALLS, 1, kind, "ok" if failure is None else failure.code)
+    METER.add(meter.CALL_SECONDS, settled.latency_ms / 1000, kind)
+    METER.add(meter.COST, float(used.cost_usd), kind)
+    for direction, tokens in (("in", used.tokens_in), ("out", used.tokens_out)):
+        METER.add(meter.TOKENS, tokens, direction)
+    for tried in settled.attempts:
+        METER.add(meter.ATTEMPTS, 1, tried.provider, str(tried.outcome))
 
 
 def _dumps(value: object) -> str:

@@ -15,6 +15,7 @@ import anyio
 
 from pincite.ports import Clock, Reservation
 from pincite.runtime.limiter import Rate
+from pincite.runtime.telemetry.meter import LIMIT_SECONDS, METER
 
 _MAX_LINES: Final = 20_000
 _MAX_WAITERS: Final = 2_000
@@ -90,6 +91,13 @@ class SharedLimiter:
 
         Errors: those of the store.
         """
+        started_s = self._clock.monotonic_s()
+        place = await self._reserve(key, cost, priority, max_wait_s)
+        waited_s = self._clock.monotonic_s() - started_s
+        METER.add(LIMIT_SECONDS, waited_s, "refused" if place is None else "granted")
+        return place
+
+    async def _reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
         line = self._line(key)
         asks = self._asks(key, cost, priority)
         deadline = self._clock.monotonic_s() + max_wait_s

@@ -23,6 +23,7 @@ from pincite.ports import (
     Exporter,
     Fetch,
     LanguageModel,
+    QueueCounts,
     RunRecord,
     RunStore,
     Search,
@@ -290,6 +291,7 @@ class Parts:
         """Where the run says what happened."""
         sink = await (await self._storage()).events(record)
         sink.topic_hash = topic
+        sink.request_id = record.request_id or None
         return sink
 
     async def paid_for(self, request: FetchRequest, fetch: Fetch) -> FetchResult:
@@ -329,6 +331,10 @@ class Parts:
     def leaves_runs_to_workers(self) -> bool:
         """Whether this process should queue its runs instead of executing them."""
         return self._shared.is_on_server and find_spec("procrastinate") is not None
+
+    async def queue_counts(self) -> QueueCounts:
+        """Runs of all scopes that wait or are in work, as numbers."""
+        return await self._shared.queue_counts()
 
     async def offer_runs(self) -> int:
         """Have workers look at the runs of this scope that wait. Errors: ExtraNotInstalled, StorageUnavailable."""

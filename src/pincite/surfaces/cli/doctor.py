@@ -16,6 +16,8 @@ EXTRAS = {
     "postgres": ("psycopg", "PostgreSQL"),
     "worker": ("procrastinate", "workers on PostgreSQL"),
     "entailment": ("onnxruntime", "a local model that judges entailment"),
+    "redis": ("redis", "shared limits and cache in Redis or Valkey"),
+    "otel": ("opentelemetry.sdk", "traces to a collector"),
     "docx": ("docx", "reports as Word files"),
     "pdf": ("weasyprint", "reports as PDF"),
     "pdf-repair": ("pdf_oxide", "damaged PDF files, as a second try"),

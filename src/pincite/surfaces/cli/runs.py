@@ -13,6 +13,7 @@ from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pincite.domain.calls import CallRecord
     from pincite.engine import RunView
     from pincite.ports import RunRecord
 
@@ -47,8 +48,16 @@ def list_runs(
 
 
 @app.command()
-def show(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+def show(
+    run_id: RunId,
+    trace: Annotated[bool, typer.Option("--trace", help="The tree of its calls with time and money.")] = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
     """Print what a run planned, searched, read, claimed and spent."""
+    if trace:
+        _show_trace(run_id, home, as_json=as_json)
+        return
 
     async def job() -> "RunView":
         from pincite.engine import Engine
@@ -65,6 +74,23 @@ def show(run_id: RunId, home: options.Home = None, as_json: options.Json = False
     from pincite.surfaces.cli.run_view import render_run
 
     print_text(render_run(view))
+
+
+def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
+    async def job() -> "tuple[RunView, Sequence[CallRecord]]":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            view = await engine.view(run_id)
+            return view, await engine.calls(view.record.run_id)
+
+    from pincite.surfaces.cli.trace_view import render_trace, trace_json
+
+    view, calls = run_async(job, as_json=as_json)
+    if as_json:
+        print_json(trace_json(view.record, view.events, calls))
+    else:
+        print_text(render_trace(view.record, view.events, calls))
 
 
 @app.command()

@@ -33,8 +33,10 @@ def worker(
 
         from pincite.jobs.worker import WorkerLimits, open_worker
         from pincite.settings import load_settings
+        from pincite.wiring.observing import observe
 
         settings = load_settings({"home": home})
+        observe(settings)
         stopping = anyio.Event()
         limits = WorkerLimits(slots, drain)
         async with open_worker(settings, limits, on_run=told) as found, anyio.create_task_group() as tasks:

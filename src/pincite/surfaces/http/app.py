@@ -12,6 +12,7 @@ from pincite.surfaces.desk import OpenEngine, open_desk
 from pincite.surfaces.http import (
     firecrawl,
     log,
+    metrics,
     openai,
     openapi_document,
     problems,
@@ -61,7 +62,7 @@ def create_app(
     )
     app.state.remembered = research.Remembered()
     problems.install(app)
-    for module in (tools, research, snapshots, log, tavily, firecrawl, openai):
+    for module in (tools, research, snapshots, log, tavily, firecrawl, openai, metrics):
         app.include_router(module.router)
     ui.install(app)
 

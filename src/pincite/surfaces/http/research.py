@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
 from pincite.domain.events import Event
-from pincite.engine import Engine
+from pincite.engine import Engine, Filing
 from pincite.exports.codec import event_json, report_json
 from pincite.ports import RunRecord
 from pincite.surfaces.http import cursors, shapes
@@ -97,7 +97,8 @@ async def start(
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
     run_id = remembered.find(scope, idempotency_key, digest) if idempotency_key else None
     if run_id is None:
-        run_id = await engine.start(body.question, urls=body.urls, constraints=body.constraints())
+        filing = Filing(request_id=request.state.request_id)
+        run_id = await engine.start(body.question, urls=body.urls, constraints=body.constraints(), filing=filing)
         service.work_on(engine, run_id)
         if idempotency_key:
             remembered.keep(scope, idempotency_key, digest, run_id)

@@ -8,6 +8,7 @@ from pincite.domain.errors import Conflict
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.http.identity import KeyRing
+from pincite.wiring.observing import observe
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _DRAIN_S = 5
@@ -23,6 +24,7 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
 
     from pincite.surfaces.http.app import create_app
 
+    observe(load_settings({"home": home}))
     keys = key_ring(home)
     vet_binding(host, keys)
 

@@ -1,0 +1,83 @@
+"""Log lines for operators: one JSON object or one readable line each, secrets taken out last.
+
+Everything that goes through `logging` passes here, also what other libraries say, with their tracebacks.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, MutableMapping
+from typing import Any, Final
+
+MASK: Final = "***"
+_MIN_SECRET: Final = 6
+"""A shorter value would take ordinary words out of every line."""
+
+Mask = Callable[[str], str]
+
+
+def masker(secrets: Iterable[str], also: Mask) -> Mask:
+    """What replaces each of these values, and what `also` finds, by `***`."""
+    known = sorted({value for value in secrets if len(value) >= _MIN_SECRET}, key=len, reverse=True)
+
+    def mask(text: str) -> str:
+        for value in known:
+            text = text.replace(value, MASK)
+        return also(text)
+
+    return mask
+
+
+def masked(value: Any, mask: Mask) -> Any:  # what a log line may hold
+    """The value with every text in it masked."""
+    match value:
+        case str():
+            return mask(value)
+        case dict():
+            return {masked(name, mask): masked(item, mask) for name, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [masked(item, mask) for item in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return mask(str(value))
+
+
+def configure_logs(mask: Mask, *, level: str, as_json: bool) -> None:
+    """Have every log line of this process rendered to stderr. Called once, by a front door."""
+    import structlog
+
+    def redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        return {name: masked(value, mask) for name, value in event.items()}
+
+    before: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.stdlib.ExtraAdder(),
+    ]
+    render = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=before,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            redact,
+            render,
+        ],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for chatty in ("httpx2", "httpcore2", "procrastinate", "uvicorn.access"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+
+
+def bind(**values: str) -> None:
+    """Add these to every log line of this task from now on (when structlog is in use)."""
+    if "structlog" in sys.modules:
+        import structlog
+
+        structlog.contextvars.bind_contextvars(**values)

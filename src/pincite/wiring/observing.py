@@ -1,0 +1,54 @@
+"""Turns on what operators see, from the settings: logs without secrets, traces to a collector."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
+
+from pincite.domain.errors import ExtraNotInstalled
+from pincite.domain.version import VERSION
+from pincite.runtime.telemetry.logs import Mask, configure_logs, masker
+from pincite.settings import Settings
+from pincite.urls.masking import mask_secrets
+
+
+def observe(settings: Settings) -> None:
+    """Configure logs and traces of this process; called once by a front door that runs for long.
+
+    Errors: ExtraNotInstalled (traces without the SDK).
+    """
+    configure_logs(mask_of(settings), level=settings.log_level, as_json=settings.log_format == "json")
+    if settings.otel_endpoint:
+        _export_traces(settings.otel_endpoint)
+
+
+def mask_of(settings: Settings) -> Mask:
+    """What takes every secret of the settings out of a text, and what looks like one in its URLs."""
+    return masker(secrets_of(settings), mask_secrets)
+
+
+def secrets_of(settings: Settings) -> Iterator[str]:
+    """Every secret value of the settings, as it may occur in a text."""
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, SecretStr):
+            text = value.get_secret_value()
+            yield text
+            yield from (part.strip() for part in text.split(","))  # several keys of one provider
+            if "://" in text and (password := urlsplit(text).password):
+                yield from (password, unquote(password))
+
+
+def _export_traces(endpoint: str) -> None:
+    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
+        raise ExtraNotInstalled("traces need the SDK of OpenTelemetry", hint="Run: pip install 'pincite[otel]'")
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    provider = TracerProvider(resource=Resource.create({"service.name": "pincite", "service.version": VERSION}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint.rstrip("/") + "/v1/traces")))
+    trace.set_tracer_provider(provider)
