@@ -21,7 +21,7 @@ from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, 
 from pincite.domain.events import Event, Json, RunStatus
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
-from pincite.domain.page import Document, FetchRequest, FetchResult, Snapshot
+from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, Snapshot
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
@@ -444,9 +444,10 @@ class Engine:
             )
         return view.report
 
-    async def document(self, document_id: str) -> Document | None:
-        """The text that quotes were cut from, or None when it is not stored (any more)."""
-        return await (await self._parts.documents()).get(document_id)
+    async def reading(self, document_id: str) -> Document | Excerpts | None:
+        """The text that quotes were cut from, what is kept of it, or None when nothing is (any more)."""
+        stored = await self._parts.documents()
+        return await stored.get(document_id) or await stored.excerpts(document_id)
 
     def outlook(self) -> Outlook:
         """What a run would use and may cost at most. Calls nothing."""

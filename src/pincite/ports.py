@@ -253,6 +253,10 @@ class DocumentStore(Protocol):
         """The document, or None."""
         ...
 
+    async def excerpts(self, document_id: str) -> Excerpts | None:
+        """What is kept in place of the document, or None."""
+        ...
+
     async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
         """What this extractor version read out of that capture, or None."""
         ...

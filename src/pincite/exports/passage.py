@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import BlockKind, Document, Excerpts
 from pincite.domain.report import ReportEvidence
 
 CONTEXT_CHARS = 240
@@ -34,23 +34,40 @@ class Passage:
     """A quote in its surroundings and the headings above it.
 
     `stored` is False when the document isn't at hand or says something else at this place: what is shown then is the
-    quote as the report carries it.
+    quote as the report carries it. `whole` is False when only the surroundings of quotes were kept of the page.
     """
 
     parts: tuple[Part, ...]
     section: tuple[str, ...] = ()
     stored: bool = True
+    whole: bool = True
 
 
-def passage(evidence: ReportEvidence, document: Document | None, context_chars: int = CONTEXT_CHARS) -> Passage:
+def passage(
+    evidence: ReportEvidence, document: Document | Excerpts | None, context_chars: int = CONTEXT_CHARS
+) -> Passage:
     """The quote of `evidence` within the stored document, or within its own prefix and suffix without one."""
     start, end = evidence.start, evidence.end
+    if isinstance(document, Excerpts):
+        return _within(evidence, document)
     if document is None or not 0 <= start < end or document.text[start:end] != evidence.quote:
         around = (Piece(evidence.prefix, False), Piece(evidence.quote, True), Piece(evidence.suffix, False))
         shown = tuple(piece for piece in around if piece.text)
         return Passage((Part(BlockKind.PARAGRAPH, shown),), stored=False)
     section = document.section_path(start)
     return Passage(tuple(_parts(document, start, end, context_chars)), section)
+
+
+def _within(evidence: ReportEvidence, kept: Excerpts) -> Passage:
+    """The quote within what was kept around it."""
+    for at, text in kept.windows:
+        low, high = evidence.start - at, evidence.end - at
+        if low >= 0 and text[low:high] == evidence.quote:
+            before = (CUT if at else "") + text[:low]
+            after = text[high:] + (CUT if at + len(text) < kept.chars else "")
+            pieces = (Piece(before, False), Piece(evidence.quote, True), Piece(after, False))
+            return Passage((Part(BlockKind.PARAGRAPH, tuple(p for p in pieces if p.text)),), whole=False)
+    return passage(evidence, None)
 
 
 def parts_of(document: Document, limit_chars: int) -> tuple[Part, ...]:

@@ -29,6 +29,10 @@ class SqlDocumentStore:
         """The document, or None. Errors: StorageUnavailable (what is stored is damaged)."""
         return await self._database.read(self._scope, lambda tx: _get(tx, document_id))
 
+    async def excerpts(self, document_id: str) -> Excerpts | None:
+        """What is kept in place of the document, or None. Errors: as `get`."""
+        return await self._database.read(self._scope, lambda tx: _excerpts(tx, document_id))
+
     async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
         """What this extractor version read out of that capture, or None. Errors: as `get`."""
         return await self._database.read(self._scope, lambda tx: _for_snapshot(tx, snapshot_id, extractor, version))
@@ -80,6 +84,24 @@ def _get(tx: Transaction, document_id: str) -> Document | None:
         if (found := read_document(tx, content_sha256, document_id)) is not None:
             return found
     return None
+
+
+def _excerpts(tx: Transaction, document_id: str) -> Excerpts | None:
+    rows = tx.run(tx.select(documents).where(documents.c.document_id == document_id))
+    for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
+        content = get_blob(tx, content_sha256)
+        if content is not None and (found := excerpts_in(content)) is not None:
+            return found
+    return None
+
+
+def excerpts_in(content: bytes) -> Excerpts | None:
+    """The excerpts in a stored blob, or None when it holds a whole document. Errors: StorageUnavailable (damaged)."""
+    try:
+        stored = json.loads(content)
+        return from_json(Excerpts, stored[EXCERPTS_KEY]) if EXCERPTS_KEY in stored else None
+    except (ValueError, TypeError, ParseError) as error:
+        raise StorageUnavailable(f"stored excerpts can't be read: {error}", reason="corrupt") from error
 
 
 def _for_snapshot(tx: Transaction, snapshot_id: str, extractor: str, version: str) -> Document | None:

@@ -11,7 +11,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, DeadLink, PinciteError
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.ids import sha256_hex, snapshot_id
-from pincite.domain.page import Block, BlockKind, Document, FetchInfo, FetchRequest, FetchResult, Snapshot
+from pincite.domain.page import Block, BlockKind, Document, Excerpts, FetchInfo, FetchRequest, FetchResult, Snapshot
 from pincite.domain.search import Query, SearchResponse, SearchResult
 from pincite.ports import Outcome
 from pincite.runtime.metering import count_request
@@ -205,6 +205,9 @@ class _Documents:
 
     async def get(self, document_id: str) -> Document | None:
         return self._kept.get(document_id)
+
+    async def excerpts(self, document_id: str) -> Excerpts | None:
+        return None
 
     async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
         return None

@@ -13,7 +13,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.calls import CallRecord
 from pincite.domain.errors import BudgetExhausted, Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.page import Document, Snapshot
+from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.domain.report import Report
 from pincite.ports import Clock, Entry, PlannedCall, RunRecord, SettledCall
 
@@ -337,6 +337,10 @@ class MemoryDocumentStore:
     async def get(self, document_id: str) -> Document | None:
         """The document, or None."""
         return next((d for d in self._documents.values() if d.document_id == document_id), None)
+
+    async def excerpts(self, document_id: str) -> Excerpts | None:
+        """None: every document here is whole."""
+        return None
 
     async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
         """What this extractor version read out of that capture, or None."""

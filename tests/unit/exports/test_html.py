@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lxml import html as parser
 
 from pincite.domain.markdown import without_controls
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, BlockKind, Document, excerpts_of
 from pincite.domain.report import Report, ReportEvidence, ReportStatus
 from pincite.exports.html import HtmlExporter
 from pincite.exports.passage import CONTEXT_CHARS, passage
@@ -182,3 +182,13 @@ def test_the_marked_text_is_the_quote_wherever_it_lies(data: st.DataObject) -> N
 def test_offsets_that_do_not_fit_the_document_show_the_report_s_own_quote(start: int, end: int) -> None:
     wrong = replace(SAMPLE.report.claims[0].evidence[0], start=start, end=end)
     assert not passage(wrong, LONG).stored
+
+
+def test_a_quote_is_shown_in_what_was_kept_around_it() -> None:
+    evidence = SAMPLE.report.claims[1].evidence[0]
+    kept = excerpts_of(SAMPLE.documents[evidence.document_id], [(evidence.start, evidence.end)])
+    shown = passage(evidence, kept)
+    assert (shown.stored, shown.whole) == (True, False)
+    assert [piece.text for piece in shown.parts[0].pieces if piece.marked] == [evidence.quote]
+    other = replace(evidence, start=evidence.start + 1, end=evidence.end + 1)
+    assert not passage(other, kept).stored

@@ -203,7 +203,7 @@ async def _evidence(engine: Engine, claim: ReportClaim, item: ReportEvidence) ->
     except PinciteError:  # deleted, or damaged: the quote that the report carries is shown instead
         snapshot = None
     try:
-        document = await engine.document(item.document_id)
+        document = await engine.reading(item.document_id)
     except PinciteError:
         document = None
     shown = passage(item, document, AROUND_CHARS)
