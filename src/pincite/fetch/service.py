@@ -257,7 +257,12 @@ class FetchService:
             rendered = await self._renderer.fetch(request)
             return rendered, await self._read(rendered)
         if document is None:
-            raise empty or EmptyContent("the page has no text")
+            failure = empty or EmptyContent("the page has no text")
+            if self._renderer is None and needs_rendering(snapshot, None):
+                failure.hint = (
+                    'Scripts may make its text: pip install "pincite[browser]", and a Chromium on this system.'
+                )
+            raise failure
         return snapshot, document
 
     async def _read(self, snapshot: Snapshot) -> Document:

@@ -17,6 +17,7 @@ from pincite.fetch.extractors.html import links_of
 VERSION = "1"
 MAX_ROWS = 100_000
 _ROWS_IN_BLOCK = 200
+_TITLE_CHARS = 120
 _ALMOST_WHITE = re.compile(r"(?:F[4-9A-F]){3}", re.IGNORECASE)
 
 
@@ -186,7 +187,9 @@ def _line(text: str) -> str:
 def _document(kind: str, blocks: list[Block], url: str) -> Document:
     if not blocks:
         raise EmptyContent("the file has no text", reason="empty_page")
-    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")
+    first = blocks[0].text.split("\n")[0] if blocks[0].kind is BlockKind.PARAGRAPH else ""
+    title = next((block.text for block in blocks if block.kind is BlockKind.HEADING), first)
+    title = title if len(title) <= _TITLE_CHARS else ""
     found = tuple(blocks)
     return Document(kind, VERSION, found, title=title, canonical_url=url.partition("#")[0], links=links_of(found))
 
