@@ -48,7 +48,7 @@ from pincite.research.service import ResearchService, Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.runtime.clock import SystemClock
-from pincite.settings import load_settings
+from pincite.settings import Settings, load_settings
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
 from pincite.verification.checker import MechanicalChecker
 from pincite.wiring import Parts, open_parts
@@ -86,8 +86,10 @@ async def ask(
     question: str,
     hidden: frozenset[str] = frozenset(),
     reranker: Reranker | None = None,
+    shelf: Shelf | None = None,
 ) -> Report:
-    ledger, events, stores, shelf = ListLedger(limits.budget), ListEvents(), MemoryStores(), Shelf()
+    ledger, events, stores = ListLedger(limits.budget), ListEvents(), MemoryStores()
+    shelf = shelf or Shelf()
     roles = Roles(
         ExtractivePlanner(
             shelf, survey=LibrarySurvey(await parts.vocabularies(), ledger), results_per_query=limits.results_per_query
@@ -112,13 +114,18 @@ async def ask(
     return await service.run(Task(question))
 
 
-def states(sentences: tuple[Sentence, ...], fact: dict[str, Any], gold: set[str], urls: dict[int, str]) -> bool:
+def states(sentences: tuple[Sentence, ...], fact: dict[str, Any], gold: frozenset[str], urls: dict[int, str]) -> bool:
     """Whether a sentence states the fact and is cited to one of the question's pages."""
     return any(
         any(re.search(pattern, sentence.text, re.IGNORECASE) for pattern in fact["answer_patterns"])
         and any(urls[n] in gold for n in sentence.references)
         for sentence in sentences
     )
+
+
+def gold_of(question: dict[str, Any]) -> frozenset[str]:
+    """The pages that state a fact of the question; `urls` of a fact are further pages that do."""
+    return frozenset(url for fact in question["facts"] for url in (fact["url"], *fact.get("urls", ())))
 
 
 def score(
@@ -142,7 +149,7 @@ def score(
     counts["answerable n"] += 1
     counts["over-abstention"] += abstained
     urls = {reference.n: reference.url for reference in references or report.references}
-    gold = {fact["url"] for fact in question["facts"]}
+    gold = gold_of(question)
     for fact in question["facts"]:
         counts[f"{kind} n"] += 1
         counts[f"{kind} in report"] += states(report.sentences(), fact, gold, urls)
@@ -196,7 +203,7 @@ async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) 
     for question in questions:
         if only and not set(question["sites"]) <= only:
             continue
-        gold = frozenset(fact["url"] for fact in question["facts"])
+        gold = gold_of(question)
         for removed in (False, True) if args.remove_gold and question["kind"] in ("fact", "synthesis") else (False,):
             started = time.perf_counter()
             report = await ask(parts, limits, question["question"], gold if removed else frozenset(), args.reranker)
@@ -300,6 +307,18 @@ def show(tally: Tally) -> None:
     print(f"pages read: median {statistics.median(tally.pages)}")
 
 
+def settings_of(library: Path, work: Path, profile: str) -> tuple[Settings, Limits]:
+    """The settings of a run over one library, and its limits."""
+    settings = load_settings(
+        {"home": work / "home", "source": (f"local:{library}",), "profile": profile}, environ={}, files=()
+    )
+    return settings, Limits(
+        budget=Budget(searches=settings.max_searches, pages=settings.max_pages, rounds=settings.max_rounds),
+        results_per_query=settings.results_per_query,
+        pages_per_round=settings.pages_per_round,
+    )
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("questions", nargs="?")
@@ -330,14 +349,7 @@ async def main() -> None:
         library = library_of(args.sites, args.config, args.work)
     else:
         library = args.library
-    settings = load_settings(
-        {"home": args.work / "home", "source": (f"local:{library}",), "profile": args.profile}, environ={}, files=()
-    )
-    limits = Limits(
-        budget=Budget(searches=settings.max_searches, pages=settings.max_pages, rounds=settings.max_rounds),
-        results_per_query=settings.results_per_query,
-        pages_per_round=settings.pages_per_round,
-    )
+    settings, limits = settings_of(library, args.work, args.profile)
     async with open_parts(settings) as parts:
         report = await parts.index(library)
         print(f"library: {report.pages} pages, {report.added} read anew in {report.seconds:.0f} s", file=sys.stderr)

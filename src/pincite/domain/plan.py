@@ -51,11 +51,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A sub-question without (enough) evidence: why, and which queries were tried."""
+    """A sub-question without (enough) evidence: why, and which queries were tried.
+
+    `touched` says that there are claims which only touch on it: they are printed, but not as an answer.
+    """
 
     sub_question: str
     reason: str
     queries: tuple[str, ...] = ()
+    touched: bool = False
 
 
 @dataclass(frozen=True, slots=True)

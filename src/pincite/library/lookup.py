@@ -30,12 +30,15 @@ from pincite.library.ranking import (
 from pincite.library.snippets import snippet
 from pincite.urls.domains import host_matches
 
-CANDIDATES = 200
+CANDIDATES = 150
 _MAX_TERMS = 40
 _SURE_TERMS = 4
+_LEAST_TERMS = 2
+_PASSAGES_RANKED = 10_000
+"""SQLite ranks every passage that has one of the words: in a large library the common ones must be left out."""
 _COMMON = 0.05
 _ANYWHERE = Constraints()
-_LOOKED_AT = 120
+_LOOKED_AT = 80
 _NOT_LOOKED_AT = PassageMatch()
 _BEST_PAGES = 40
 _SURE_PAGES = 5
@@ -213,7 +216,8 @@ class Lookup:
 
     def _more_candidates(self, asked: _Asked) -> dict[int, _Candidate]:
         """The best passages for the words that feedback added, with the question's own most telling ones."""
-        words = _any_of([*_telling(asked)[:_SURE_TERMS], *(term for term in asked.terms if term not in asked.order)])
+        added = [term for term in asked.terms if term not in asked.order]
+        words = _any_of(_within_reach([*_telling(asked)[:_SURE_TERMS], *added], asked))
         return self._stored(self._best(words))
 
     def _best(self, words: str) -> list[tuple[int]]:
@@ -225,7 +229,7 @@ class Lookup:
 
     def _candidates(self, asked: _Asked, around: Mapping[int, float]) -> dict[int, _Candidate]:
         """The best passages of the whole library by SQLite's BM25, and those of the best pages."""
-        words = _any_of(_telling(asked))
+        words = _any_of(_within_reach(_telling(asked), asked))
         pages = heapq.nsmallest(_BEST_PAGES, around, key=lambda page_id: (-around[page_id], page_id))
         inside = self._db.execute(
             "SELECT rowid FROM passage_terms WHERE passage_terms MATCH ? AND +rowid IN"
@@ -350,6 +354,18 @@ def _telling(asked: _Asked) -> list[str]:
     own = sorted(asked.order, key=lambda term: frequency[term])
     limit = asked.statistics.passages * _COMMON
     return [term for rank, term in enumerate(own) if rank < _SURE_TERMS or frequency[term] <= limit]
+
+
+def _within_reach(terms: Iterable[str], asked: _Asked) -> list[str]:
+    """Of terms in the order of their worth those whose passages together are few enough to be ranked in time."""
+    frequency = asked.statistics.frequencies
+    chosen: list[str] = []
+    passages = 0
+    for term in terms:
+        if len(chosen) < _LEAST_TERMS or passages + frequency[term] <= _PASSAGES_RANKED:
+            chosen.append(term)
+            passages += frequency[term]
+    return chosen
 
 
 def _any_of(terms: Collection[str]) -> str:

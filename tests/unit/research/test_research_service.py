@@ -179,3 +179,14 @@ async def test_odd_questions_give_a_sound_report(bench: Any, question: str) -> N
     report = await bench().service().run(Task(question))
     assert not list(broken_rules(report))
     assert re.search(r"^# ", report.markdown)
+
+
+async def test_passages_that_only_touch_on_a_question_are_shown_but_are_no_answer(bench: Any) -> None:
+    report = await bench().service().run(Task("In which year did the city council of Lisbon repeal the lock tax?"))
+    assert report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+    assert not report.summary.sentences
+    assert report.gaps[0].reason.startswith("not in these sources")
+    assert not list(broken_rules(report))
+    if report.sections:
+        assert "only touches on the question" in report.markdown
+    assert "## Answer" not in report.markdown

@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from pincite.domain.evidence import Claim
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
+from pincite.research.extractive.answerable import LIKELY, likelihood, signals
 from pincite.research.extractive.answers import states_quantity
 from pincite.research.extractive.claims import make_claim
 from pincite.research.extractive.corroboration import corroborated
@@ -25,6 +26,7 @@ from pincite.verification.lexicon import NEGATIONS
 
 MIN_COVERAGE = 0.36
 """Below this share of the question's weight the best passage is about something else (docs/research.md)."""
+ONLY_TOUCHED = "not in these sources, as far as can be seen: the pages read only touch on this"
 _KEEP_OF_BEST = 0.6
 _COVERAGE_OF_BEST = 0.45
 _SAME = 0.72
@@ -64,12 +66,16 @@ class ExtractiveAnalyst:
         if best < MIN_COVERAGE:
             reason = "not in these sources: no passage read is about this"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
+        made = signals(ask, index, scored)
+        unsure = made is not None and likelihood(made) < LIKELY
         if self._reranker is not None:
             scored = self._reranker.rerank(sub_question.text, scored)
         scored = [*self._on_premise(task, sub_question, index, fitting), *scored]
         alone = len(progress.plan.sub_questions) == 1
-        claims = self._choose(scored, sub_question, progress, _CLAIMS_ALONE if alone else _CLAIMS_PER_PART)
-        return Analysis(claims=claims, best_score=best, best_url=scored[0].passage.url)
+        limit = _CLAIMS_ALONE if alone and not unsure else _CLAIMS_PER_PART
+        claims = self._choose(scored, sub_question, progress, limit)
+        gaps = (Gap(sub_question.text, ONLY_TOUCHED, queries, touched=True),) if unsure else ()
+        return Analysis(claims=claims, gaps=gaps, best_score=best, best_url=scored[0].passage.url)
 
     def _on_premise(
         self, task: Task, sub_question: SubQuestion, index: PassageIndex, fitting: frozenset[str]

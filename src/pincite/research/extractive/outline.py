@@ -15,6 +15,7 @@ OTHERWISE = "The page says otherwise: "
 MAX_WORDS = 1_200
 FURTHER = "Further findings"
 TOGETHER = "Both together"
+ONLY_TOUCHED = " (only touched on)"
 _HEADING_CHARS = 90
 _OWN_SECTION = 2
 """Claims a page needs for a section of its own when the question has one part."""
@@ -62,15 +63,18 @@ def draft(task: Task, progress: Progress) -> Draft:
         for part in parts
     }
     denial = _denial(progress)
-    answer = _answer(parts, by_part, denial)
+    touched = {gap.sub_question for gap in progress.gaps if gap.touched and denial is None}
+    answer = _answer([part for part in parts if part.text not in touched], by_part, denial)
     told = {item.claim.text for item in answer}
     room = MAX_WORDS - sum(len(item.claim.text.split()) for item in answer)
     findings: list[tuple[str, list[VerifiedClaim]]] = []
     for part in parts:
         items, room = _fitting([item for item in by_part[part.sub_question_id] if item.claim.text not in told], room)
         told |= {item.claim.text for item in items}
-        findings.append((_part_heading(part, task, parts), items))
-    kept, closing = split_off(findings)
+        heading = _part_heading(part, task, parts)
+        findings.append((heading + ONLY_TOUCHED * (part.text in touched), items))
+    # What only touches on the question has no key numbers, and its risks are not those of an answer.
+    kept, closing = split_off(findings) if answer else (findings, Closing())
     sections = _by_page(kept[0][1], progress) if len(parts) == 1 else kept
     unsupported = [
         Gap(part.text, "what was found did not pass its checks")

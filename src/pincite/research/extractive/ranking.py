@@ -39,6 +39,7 @@ class PassageIndex:
         self._page_terms: dict[str, set[str]] = {}
         self._total_length = 0
         self._names: set[str] = set()
+        self._by_passage: dict[int, Indexed] = {}
         self._frequencies: dict[str, int] = {}
         self._library_passages = 0
 
@@ -65,6 +66,7 @@ class PassageIndex:
             )
             number = len(self._entries)
             self._names |= entry.names
+            self._by_passage[id(passage)] = entry
             self._entries.append(entry)
             self._total_length += entry.length
             for term in set(body) | head | entry.section | entry.title:
@@ -93,6 +95,14 @@ class PassageIndex:
         """Whether any page read has the term."""
         return term in self._postings
 
+    def entry(self, passage: Passage) -> Indexed:
+        """A passage of this index with its terms by field."""
+        return self._by_passage[id(passage)]
+
+    def page_terms(self, url: str) -> frozenset[str]:
+        """All terms of a page."""
+        return frozenset(self._page_terms[url])
+
     def passages(self, terms: Sequence[str], *, limit: int = _PASSAGES_SCORED) -> list[tuple[Indexed, float]]:
         """The best passages by BM25F over body, head, section and title, best first.
 
@@ -118,6 +128,20 @@ class PassageIndex:
 
     def statements(self, ask: Ask, *, limit: int = _PASSAGES_SCORED) -> list[Scored]:
         """The statements of the best passages, best first; ties in the order of the pages."""
+        about = self.sites_about(ask.names)[0]
+        weighing = self.weighing(ask)
+        wide = self._spelled(weighing.weights, weighing.variants)
+        for term, weight in weighing.learned.items():
+            wide[term] = wide.get(term, 0.0) + weight * weighing.total
+        scored: list[Scored] = []
+        for entry, _ in self._best(wide, about, limit):
+            page = self._page_terms[entry.passage.url]
+            elsewhere = _ELSEWHERE if about and site_of(entry.passage.url) not in about else 1.0
+            scored.extend(score_passage(entry, page, weighing, elsewhere))
+        return sorted(scored, key=lambda item: (-item.score, -item.coverage))
+
+    def weighing(self, ask: Ask) -> Weighing:
+        """What the terms of the question are worth among the pages read."""
         about, implied = self.sites_about(ask.names)
         weights = {
             term: self.idf(term) * emphasis * (_IMPLIED if term in implied else 1.0)
@@ -125,18 +149,8 @@ class PassageIndex:
         }
         variants = {term: self._variants(term) for term in weights}
         learned = self.learned(self._best(self._spelled(weights, variants), about, _FEEDBACK_PASSAGES), weights)
-        total = sum(weights.values()) or 1.0
         named = frozenset(word.lower().removesuffix("()") for word in ask.identifiers) & self._names
-        weighing = Weighing(ask, weights, variants, learned, total, named)
-        wide = self._spelled(weights, variants)
-        for term, weight in learned.items():
-            wide[term] = wide.get(term, 0.0) + weight * total
-        scored: list[Scored] = []
-        for entry, _ in self._best(wide, about, limit):
-            page = self._page_terms[entry.passage.url]
-            elsewhere = _ELSEWHERE if about and site_of(entry.passage.url) not in about else 1.0
-            scored.extend(score_passage(entry, page, weighing, elsewhere))
-        return sorted(scored, key=lambda item: (-item.score, -item.coverage))
+        return Weighing(ask, weights, variants, learned, sum(weights.values()) or 1.0, named)
 
     def _variants(self, term: str) -> frozenset[str]:
         """The term, and terms read that are the same word in another form where the stemmer does not see it.

@@ -97,6 +97,10 @@ class Weighing:
             return 1.0
         return VARIANT if any(other in place for other in self.variants[term]) else 0.0
 
+    def share(self, place: Container[str]) -> float:
+        """0 to 1: how much of the question's weight is in the place."""
+        return sum(weight * self.found(term, place) for term, weight in self.weights.items()) / self.total
+
 
 def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere: float) -> Iterable[Scored]:
     """Each statement of the passage with its score; `elsewhere` lowers all of them on a site about something else."""
@@ -121,7 +125,7 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
         coverage *= elsewhere / weighing.total
         fit = 1.0 if index == opening else answer_fit(ask, text, passage)
         score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
-        score *= 1 + _ORDER_WEIGHT * _order(ask.terms, statement.terms)
+        score *= 1 + _ORDER_WEIGHT * word_order(ask.terms, statement.terms)
         score *= (_TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose) * entry_worth
         yield Scored(passage, index, score * _shape(statement, text), coverage, fit)
 
@@ -181,7 +185,7 @@ def _neighbours(own: Sequence[frozenset[str]], index: int) -> frozenset[str]:
     return before | own[index + 1] if index + 1 < len(own) else before
 
 
-def _order(question: Sequence[str], statement: Sequence[str]) -> float:
+def word_order(question: Sequence[str], statement: Sequence[str]) -> float:
     """The share of neighbouring pairs of the question that are within four words of each other in the statement."""
     if len(question) < 2:
         return 0.0
