@@ -15,6 +15,8 @@ from pincite.research.extractive.scoring import Indexed, Scored, Weighing, word_
 _LOOKED_AT = 5
 _NEAR_WORTH, _BODY_WORTH = 0.9, 0.75
 _LENGTH_TERMS = 12
+_MOST_MARGIN = 0.4
+"""Beyond this the other pages are about other things, as in any small library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,11 @@ class Signals:
     """What speaks for an answer, each about 0 to 1.
 
     `score` of the best statement; `rarest`: how near to it the question's rarest word is; `missing`: the share of
-    words that are nowhere near; `margin` over the best statement of any other page; `focus`: what term, headings and
-    title around the best statements hold of the question; `page`: what the best page holds; `length` of the question
-    in words; `order`: neighbouring words that are neighbours in the statement; `elsewhere`: the statement is of another
-    site than the one the question names; `named`: it is in the entry of an identifier of the question; `form`: it has
-    the form of the wanted answer.
+    words that are nowhere near; `margin` over the best statement of any other page, at most 0.4; `focus`: what term,
+    headings and title around the best statements hold of the question; `page`: what the best page holds; `length` of
+    the question in words; `order`: neighbouring words that are neighbours in the statement; `elsewhere`: the statement
+    is of another site than the one the question names; `named`: it is in the entry of an identifier of the question;
+    `form`: it has the form of the wanted answer.
     """
 
     score: float
@@ -43,19 +45,19 @@ class Signals:
 
 
 WEIGHTS = Signals(
-    score=2.33,
-    rarest=0.39,
-    missing=-1.51,
-    margin=3.68,
-    focus=2.62,
-    page=3.23,
-    length=2.65,
-    order=0.72,
-    elsewhere=-3.4,
-    named=3.07,
-    form=-0.03,
+    score=3.47,
+    rarest=0.33,
+    missing=-0.44,
+    margin=4.54,
+    focus=1.85,
+    page=2.35,
+    length=3.11,
+    order=0.29,
+    elsewhere=-0.54,
+    named=0.63,
+    form=0.07,
 )
-BIAS = -6.31
+BIAS = -7.05
 LIKELY = 0.35
 """Below this the statements only touch on the question: one answerable question in ten is (docs/research.md)."""
 
@@ -83,7 +85,7 @@ def signals(ask: Ask, index: PassageIndex, scored: Sequence[Scored]) -> Signals 
         score=best.score,
         rarest=near[max(near, key=lambda term: weighing.weights[term])],
         missing=len(absent) / len(near),
-        margin=(best.score - other) / best.score if best.score else 0.0,
+        margin=min((best.score - other) / best.score, _MOST_MARGIN) if best.score else 0.0,
         focus=max(each.focus() for each in around),
         page=weighing.share(index.page_terms(best.passage.url)),
         length=min(len(near), _LENGTH_TERMS) / _LENGTH_TERMS,
