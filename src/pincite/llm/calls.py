@@ -5,7 +5,8 @@ replay meets the same failures in the same order.
 """
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final, TypeVar, cast
@@ -34,6 +35,8 @@ MARGIN: Final = 1.15
 SCHEMA_TOKENS: Final = 400
 LONGEST_WAIT_S: Final = 20.0
 """A provider that asks for more patience than this is passed over for the next model."""
+_SHORTEST_SECRET: Final = 6
+_MASK: Final = "[secret]"
 _LONGEST_ANSWER_TOKENS: Final = 16_000
 _FAILURES: Final = (ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, RemoteError)
 _NOTES: Final[Mapping[str, str]] = {
@@ -55,6 +58,7 @@ class RecordedCalls:
         clock: the time, to wait between attempts.
         retries: more attempts at one model after passing faults.
         money_capped: whether the run may not spend dollars that nobody can count beforehand.
+        secrets: texts that are taken out of every answer before anybody sees it.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class RecordedCalls:
         *,
         retries: int = 2,
         money_capped: bool = False,
+        secrets: Sequence[str] = (),
     ) -> None:
         self._model = model
         self._ledger = ledger
@@ -73,6 +78,7 @@ class RecordedCalls:
         self._clock = clock
         self._retries = retries
         self._money_capped = money_capped
+        self._secrets = tuple(secret for secret in secrets if len(secret) >= _SHORTEST_SECRET)
 
     async def ask(self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None) -> T:
         """The answer of the role's model, or of the first fallback that gives one.
@@ -132,7 +138,8 @@ class RecordedCalls:
                 made = await self._model.generate(role, prompt, output_type, choice=choice, deadline_s=left_s)
             except ModelBadOutput as error:
                 return _useless(error)
-            return _useful(made)
+            outcome = _useful(made)
+            return replace(outcome, value=self._without_secrets(outcome.value))
 
         request: dict[str, Json] = {
             "role": str(role),
@@ -144,6 +151,18 @@ class RecordedCalls:
         }
         record = await self._ledger.call("model", request, estimate, do)
         return await self._read(role, record, output_type)
+
+    def _without_secrets(self, value: Json) -> Json:
+        """The answer without any of our secrets, however the model came by them."""
+        if isinstance(value, str):
+            for secret in self._secrets:
+                value = re.sub(re.escape(secret), _MASK, value, flags=re.IGNORECASE)
+            return value
+        if isinstance(value, list):
+            return [self._without_secrets(item) for item in value]
+        if isinstance(value, dict):
+            return {name: self._without_secrets(item) for name, item in value.items()}
+        return value
 
     async def _read(self, role: ModelRole, record: Json, output_type: type[T]) -> T:
         told = record if isinstance(record, dict) else {}

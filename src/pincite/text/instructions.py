@@ -32,6 +32,11 @@ _RULES: Final = tuple(
         (r"\b(?:new|updated)\s+(?:directive|instructions?|orders?|system\s+prompt)\b", 0.7),
         (r"\bfrom\s+now\s+on\b.{0,30}\byou\b", 0.7),
         (r"\b(?:answer|reply|respond|say)\s+(?:only\s+)?(?:with\s+)?(?:only\b|the\s+word\b|nothing\s+but\b)", 0.7),
+        (
+            r"\b(?:[Aa]nswer|[Rr]eply|[Rr]espond|[Ss]ay)\s+(?:with\s+)?[\"“]?(?-i:[A-Z]{3,})[\"”]?(?:\s+only|\s+and\s+stop)?[.!]?$",
+            1.0,
+        ),
+        (r"\bwhen\s+you\s+(?:write|report|answer|speak)\b.{0,60}\b(?:recommend|mention|praise|name|add|say)\b", 1.0),
         (r"\byour\s+(?:whole|entire|only|final)\s+(?:answer|reply|response|output)\b", 1.0),
         (r"\b(?:as|in|for)\s+your\s+(?:answer|reply|report|summary|output)\b", 0.6),
         (r"\b(?:system|hidden)\s+(?:message|prompt|configuration|instructions?)\b", 0.6),
@@ -45,7 +50,8 @@ _RULES: Final = tuple(
         (r"\bstop\s+searching\b|\bcite\s+only\s+this\b|\bnever\s+quote\s+it\b", 1.0),
         (r"\b(?:illustrate|end|begin)\s+(?:the|your)\s+answer\s+with\b", 1.0),
         # Forged roles, tool calls, templates.
-        (r"<\|[^|>]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:system|document|assistant|user)>", 0.7),
+        (r"<\|[^|>]{1,40}\|>|\[/?INST\]|<</?SYS>>", 1.0),
+        (r"</?(?:system|document|assistant|user)>", 0.7),
         (r"^\s*(?:system|assistant|user|developer)\s*:", 0.5),
         (r"<(?:tool_use|tool_call|function_call)\b|\"(?:tool|function|arguments|tool_calls)\"\s*:", 1.0),
         # Places to send things to.

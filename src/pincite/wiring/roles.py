@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.report import Mode
 from pincite.ports import (
@@ -107,6 +109,12 @@ def _embedder(name: str) -> Embedder:
     return made
 
 
+def secrets_of(settings: Settings) -> tuple[str, ...]:
+    """Every key and password of the settings."""
+    values = (getattr(settings, name) for name in Settings.model_fields)
+    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+
+
 def _with_models(
     settings: Settings, rules: Roles, run: Run, model: LanguageModel, modelled: frozenset[ModelRole]
 ) -> Roles:
@@ -126,7 +134,13 @@ def _with_models(
 
     capped = run.limits.budget.cost_usd is not None
     calls: ModelCalls = RecordedCalls(
-        model, run.ledger, run.events, run.clock, retries=settings.llm_retries, money_capped=capped
+        model,
+        run.ledger,
+        run.events,
+        run.clock,
+        retries=settings.llm_retries,
+        money_capped=capped,
+        secrets=secrets_of(settings),
     )
     replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)
     width = settings.llm_concurrency

@@ -15,7 +15,7 @@ from pincite.ports import ModelCalls
 from pincite.research.model.lines import Line, numbered_lines
 from pincite.research.model.outputs import FoundClaim, PageClaims
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.wording import foreign_links, plain_line
+from pincite.research.model.wording import foreign_identifiers, foreign_links, plain_line
 from pincite.runtime.failures import first_failure
 from pincite.text.instructions import is_flagged
 from pincite.text.sentences import Span
@@ -145,6 +145,8 @@ def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line
     spans = _spans(found, page, offered)
     quotes = [page.document.text[span.start : span.end] for span in spans]
     if not quotes or all(is_flagged(quote) for quote in quotes) or foreign_links(text, quotes):
+        return None
+    if foreign_identifiers(text, [*quotes, page.document.title]):
         return None
     if text[-1:] not in '.!?)"”':
         text += "."

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pincite.domain.evidence import CheckOutcome, Relation, Verdict, VerdictStatus, VerifiedClaim, page_texts
 from pincite.ports import ClaimChecker
 from pincite.research.assembly import Line
-from pincite.research.model.wording import foreign_links, plain_line
+from pincite.research.model.alterations import alteration
+from pincite.research.model.wording import foreign_identifiers, foreign_links, plain_line
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import terms
 
@@ -52,13 +53,17 @@ def check_sentence(
         return Checked(line, items, "it speaks to machines")
     if foreign_links(line, texts):
         return Checked(line, items, "it has a link that its passages do not have")
+    if foreign_identifiers(line, [*texts, *(item.claim.text for item in items)]):
+        return Checked(line, items, "it has an identifier that its passages do not have")
     if line[-1:] not in '.!?)"”':
         line += "."
     needed = tuple(item for item in items if _is_told(line, item)) or items
     if any(line.rstrip(".") == item.claim.text.rstrip(".") for item in needed):
         return Checked(line, needed)
-    why = _unsupported(line, needed, page_texts(quotes), checker)
-    return Checked(line, needed, why)
+    changed = alteration(line, page_texts(quotes))
+    if changed:
+        return Checked(line, needed, changed)
+    return Checked(line, needed, _unsupported(line, needed, page_texts(quotes), checker))
 
 
 def _unsupported(line: str, items: Sequence[VerifiedClaim], sources: Sequence[str], checker: ClaimChecker) -> str:

@@ -6,10 +6,19 @@ from dataclasses import replace
 import anyio
 
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
-from pincite.domain.evidence import Check, CheckOutcome, Relation, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.evidence import (
+    Check,
+    CheckOutcome,
+    Relation,
+    Verdict,
+    VerdictStatus,
+    VerifiedClaim,
+    page_texts,
+)
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
 from pincite.ports import ModelCalls
+from pincite.research.model.alterations import alteration
 from pincite.research.model.outputs import Judgements, Pairs
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.roles import Verifier
@@ -32,7 +41,8 @@ class GuardedVerifier:
     """The mechanical verdicts on claims that a model made: what is printable among rules' own claims may not be here.
 
     A claim with a figure, date, name or negation that its passage does not have is refused, not partly supported; so is
-    one that only passages speaking to machines support. Confidence is capped by what the checks allow.
+    one that turns the wording of its passage, or that only passages speaking to machines support. Confidence is capped
+    by what the checks allow.
     """
 
     def __init__(self, mechanical: Verifier) -> None:
@@ -41,7 +51,7 @@ class GuardedVerifier:
     async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
         """The mechanical verification, stricter."""
         first = await self._mechanical.verify(task, analyses, progress)
-        return replace(first, claims=tuple(capped(_without_flagged(_without_failed(item))) for item in first.claims))
+        return replace(first, claims=tuple(capped(_guarded(item)) for item in first.claims))
 
 
 class ModelVerifier:
@@ -168,6 +178,23 @@ def capped(item: VerifiedClaim) -> VerifiedClaim:
     return replace(item, claim=replace(item.claim, confidence=round(min(item.claim.confidence, limit + more, 0.97), 2)))
 
 
+def _guarded(item: VerifiedClaim) -> VerifiedClaim:
+    return _without_altered(_without_flagged(_without_failed(item)))
+
+
+def _without_altered(item: VerifiedClaim) -> VerifiedClaim:
+    """The claim, refused when it follows its passage closely and turns it with a small change."""
+    quotes = [(e.url, e.quote.text) for e in item.claim.evidence if e.relation is Relation.SUPPORTS]
+    changed = alteration(item.claim.text, page_texts(quotes)) if item.printable else ""
+    return _refused(item, "wording", changed) if changed else item
+
+
+def _refused(item: VerifiedClaim, name: str, why: str) -> VerifiedClaim:
+    check = Check(name, CheckOutcome.FAILED, why)
+    verdict = Verdict(VerdictStatus.UNSUPPORTED, (), 0.0, (why,), (*item.verdict.checks, check))
+    return replace(item, verdict=verdict, checks=(*item.checks, check))
+
+
 def _without_failed(item: VerifiedClaim) -> VerifiedClaim:
     """The claim, refused when it is printable in part although a hard check failed."""
     failed = [c for c in item.verdict.checks if c.outcome is CheckOutcome.FAILED and c.name != "coverage"]
@@ -181,10 +208,7 @@ def _without_flagged(item: VerifiedClaim) -> VerifiedClaim:
     quotes = [e.quote.text for e in item.claim.evidence if e.relation is Relation.SUPPORTS]
     if not item.printable or not all(is_flagged(quote) for quote in quotes):
         return item
-    why = "the only passage speaks to machines, not to readers"
-    check = Check("address", CheckOutcome.FAILED, why)
-    verdict = Verdict(VerdictStatus.UNSUPPORTED, (), 0.0, (why,), (*item.verdict.checks, check))
-    return replace(item, verdict=verdict, checks=(*item.checks, check))
+    return _refused(item, "address", "the only passage speaks to machines, not to readers")
 
 
 def _is_left_open(item: VerifiedClaim) -> bool:

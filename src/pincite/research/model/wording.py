@@ -21,6 +21,10 @@ _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
 _MARKUP = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\w{1,12}\]:?|<[^>]{1,200}>|`{3,}")
+_IDENTIFIER = re.compile(
+    r"(?<![\w.-])(?:--?[a-z][\w-]+|(?=[\w./:-]*[^\W\d_])(?=[\w./:-]*\d)(?!\d+(?:st|nd|rd|th|s)\b)\w[\w./:-]+\w"
+    r"|\w*[^\W_]_[^\W_]\w*|[^\W\d]\w+(?:\.[^\W\d]\w+)+)(?![\w-])"
+)
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
 
@@ -39,6 +43,13 @@ def foreign_links(text: str, sources: Iterable[str]) -> tuple[str, ...]:
     """URLs and host names of the text that none of the sources has."""
     joined = " ".join(sources).lower()
     return tuple(link for link in links_in(text) if link.lower().rstrip(".,;)") not in joined)
+
+
+def foreign_identifiers(text: str, sources: Iterable[str]) -> tuple[str, ...]:
+    """Identifiers of the text (`max_locks`, `test1`, `--force`, `io.Reader`) that none of the sources has."""
+    joined = " ".join(sources).lower()
+    found = (match.group() for match in _IDENTIFIER.finditer(text))
+    return tuple(dict.fromkeys(name for name in found if name.lower() not in joined))
 
 
 def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
@@ -71,7 +82,13 @@ def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
 def heading_of(proposed: str, text: str) -> str:
     """A short title: the proposed one where it is a plain line without figures, else the part's own words."""
     line = plain_line(proposed).strip(" #*_:.?!")
-    if not line or any(character.isdigit() for character in line) or is_flagged(line) or len(line) > MAX_HEADING_CHARS:
+    if (
+        not line
+        or links_in(line)
+        or any(character.isdigit() for character in line)
+        or is_flagged(line)
+        or len(line) > MAX_HEADING_CHARS
+    ):
         line = text.rstrip(" ?.!")
     if len(line) > MAX_HEADING_CHARS:
         line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"

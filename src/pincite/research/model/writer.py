@@ -115,11 +115,12 @@ class ModelWriter:
             repaired = await self._repair(failed, mine, progress)
             fixed = iter(repaired)
             checked = [next(fixed) if item.why else item for item in checked]
-        kept = tuple(item.line for item in checked if not item.why)
         dropped = tuple(item for item in checked if item.why)
-        if not kept:
-            return _PartText(tuple(Line(item.claim.text, (item,)) for item in mine.values()), dropped)
-        return _PartText(kept, dropped)
+        told = {claim.claim.claim_id for item in checked if not item.why for claim in item.items}
+        lines: list[Line] = []
+        for item in checked:
+            lines += [item.line] if not item.why else _in_own_words(item.items, told)
+        return _PartText(tuple(lines or _in_own_words(tuple(mine.values()), told)), dropped)
 
     async def _repair(
         self, failed: Sequence[Checked], mine: dict[str, VerifiedClaim], progress: Progress
@@ -215,6 +216,13 @@ def _content(parts: Sequence[Part], texts: Sequence[_PartText]) -> Content:
         sections[0] = (heading, lines_[1:])
         sections = [section for section in sections if section[1]]
     return Content(answer, tuple(sections), gaps=tuple(dict.fromkeys(gaps)))
+
+
+def _in_own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
+    """The claims that no sentence tells, in the words in which they were verified; `told` grows."""
+    lines = [Line(item.claim.text, (item,)) for item in items if item.claim.claim_id not in told]
+    told.update(item.claim.claim_id for item in items)
+    return lines
 
 
 def _own_words(mine: dict[str, VerifiedClaim], error: PinciteError) -> _PartText:
