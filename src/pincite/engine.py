@@ -33,6 +33,7 @@ from pincite.wiring import (
     CacheCleared,
     CacheStats,
     EvidenceKept,
+    FrontDesk,
     Outlook,
     Parts,
     Shared,
@@ -477,6 +478,10 @@ class Engine:
         await (await self._parts.runs()).delete(wanted)
         await self._parts.log.forget_run(wanted)
         return wanted
+
+    async def front_desk(self) -> FrontDesk:
+        """What a server needs beside the front doors: its memory of requests, budgets of keys, webhooks."""
+        return await self._parts.front_desk()
 
     # ---- what is kept for a while ----
 

@@ -74,6 +74,9 @@ class Settings(BaseModel):
         False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."
     )
 
+    webhook_secret: SecretStr | None = Field(
+        None, description="What signs webhooks, the same on all servers; by default a file of the home, made once."
+    )
     log_keep_days: int = Field(90, ge=0, description="Days that the log of calls is kept (`pincite log`).")
 
     llm: str = Field(

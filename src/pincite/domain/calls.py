@@ -47,3 +47,16 @@ class LoggedCall:
     run_id: str = ""
     session_id: str = ""
     request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address to be told when a run has ended. `status` is `waiting`, `sent` or `given_up`."""
+
+    scope: str
+    delivery_id: str
+    run_id: str
+    url: str
+    status: str
+    tries: int
+    detail: str = ""

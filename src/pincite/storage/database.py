@@ -76,7 +76,7 @@ class Statements:
 
 
 class AcrossScopes:
-    """Makers of statements over the rows of all scopes: for the operator's view of the queue alone (`storage.queue`).
+    """Makers of statements over the rows of all scopes: for the view of the queue and of webhooks that are due.
 
     A test holds that no other module uses them.
     """

@@ -16,9 +16,11 @@ from pincite.storage.schema import (
     metadata,
     provider_attempts,
     reports,
+    request_keys,
     run_snapshots,
     runs,
     snapshots,
+    webhooks,
 )
 
 _OF_A_RUN: tuple[Table, ...] = (
@@ -30,6 +32,8 @@ _OF_A_RUN: tuple[Table, ...] = (
     evidence,
     citations,
     run_snapshots,
+    request_keys,
+    webhooks,
     runs,
 )
 _OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)

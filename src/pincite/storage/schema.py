@@ -380,3 +380,37 @@ tool_log = Table(
     _text("request_id"),
     Index("ix_tool_log_at", "scope", "at"),
 )
+
+request_keys = Table(
+    "request_keys",
+    metadata,
+    _scope(),
+    _key("request_key"),
+    _text("body_sha256", None),
+    _text("run_id", None),
+    Column("created_at", Moment, nullable=False),
+)
+
+spendings = Table(
+    "spendings",
+    metadata,
+    _scope(),
+    _key("key_name"),
+    _key("day"),
+    Column("taken_nanousd", BigInteger, nullable=False),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    _scope(),
+    _key("delivery_id"),
+    _text("run_id", None),
+    _text("url", None),
+    _text("status", None),
+    Column("tries", Integer, nullable=False),
+    Column("next_at_s", Double, nullable=False),
+    _text("detail"),
+    Column("created_at", Moment, nullable=False),
+    Index("ix_webhooks_due", "status", "next_at_s"),
+)

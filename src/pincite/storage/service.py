@@ -18,6 +18,7 @@ from pincite.storage.database import Database, open_database
 from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
+from pincite.storage.front_desk import SqlFrontDesk
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
@@ -46,6 +47,7 @@ class ScopedStorage:
         self.runs = SqlRunStore(database, scope, clock)
         self.snapshots = SqlSnapshotStore(database, scope, clock)
         self.documents = SqlDocumentStore(database, scope, clock)
+        self.desk = SqlFrontDesk(database, scope, clock)
 
     def calls(self, record: RunRecord) -> SqlCallStore:
         """The calls of a run that was taken at `record.epoch`."""

@@ -1,8 +1,8 @@
 """Where a server works: one open engine for each user and profile, and the runs that are being worked on."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -12,6 +12,7 @@ from pincite.domain.events import Event, RunStatus
 from pincite.engine import Engine
 
 OpenEngine = Callable[[str, str | None], Engine]
+After = Callable[[], Awaitable[None]]
 """A new engine for a scope and a profile (None: the one in force)."""
 
 MAX_ENGINES = 64
@@ -60,12 +61,16 @@ class Desk:
                 self._engines[key] = engine
             return self._engines[key]
 
-    def work_on(self, engine: Engine, run_id: str) -> None:
-        """Execute a stored run in the background. Errors: RateLimited (too many are waiting)."""
+    def tend(self, do: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
+        """Have something done beside the runs until the end."""
+        self._jobs.start_soon(do, *arguments)
+
+    def work_on(self, engine: Engine, run_id: str, *, after: After | None = None) -> None:
+        """Execute a stored run in the background, then call `after`. Errors: RateLimited (too many are waiting)."""
         if len(self._scopes) >= MAX_WAITING_RUNS:
             raise RateLimited("too many runs are waiting on this server", retry_after_s=30)
         self._scopes[run_id] = anyio.CancelScope()
-        self._jobs.start_soon(self._work, engine, run_id, self._scopes[run_id])
+        self._jobs.start_soon(self._work, engine, run_id, self._scopes[run_id], after)
 
     def stop(self, run_id: str) -> bool:
         """Stop a run that is worked on here; whether it was."""
@@ -108,7 +113,7 @@ class Desk:
         if waiting is not None:
             waiting.set()
 
-    async def _work(self, engine: Engine, run_id: str, scope: anyio.CancelScope) -> None:
+    async def _work(self, engine: Engine, run_id: str, scope: anyio.CancelScope, after: After | None) -> None:
         def told(event: Event) -> None:
             self._last[run_id] = event
             self._tell(run_id)
@@ -127,6 +132,9 @@ class Desk:
             self._scopes.pop(run_id, None)
             self._last.pop(run_id, None)
             self._tell(run_id)
+            if after is not None:
+                with anyio.CancelScope(shield=True), suppress(PinciteError):
+                    await after()
 
 
 async def _follow(engine: Engine, run_id: str, told: Callable[[Event], None]) -> None:

@@ -5,6 +5,7 @@
 """
 
 from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
+from pincite.wiring.front_desk import DailyPurse, FrontDesk
 from pincite.wiring.model_door import model_names
 from pincite.wiring.outlook import Outlook, outlook
 from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
@@ -15,7 +16,9 @@ __all__ = [
     "CAPS",
     "CacheCleared",
     "CacheStats",
+    "DailyPurse",
     "EvidenceKept",
+    "FrontDesk",
     "Outlook",
     "Parts",
     "Shared",

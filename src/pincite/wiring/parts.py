@@ -36,6 +36,7 @@ from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.call_log import CallLog
 from pincite.wiring.fetch_door import build_fetch, retention, scrape_usd, url_policy
+from pincite.wiring.front_desk import FrontDesk
 from pincite.wiring.judging import build_judge, checker_with
 from pincite.wiring.model_door import open_models, recorded_models, wants_models
 from pincite.wiring.registry import EXPORTERS, load
@@ -52,6 +53,7 @@ from pincite.wiring.search_door import (
 )
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import Sources, remember_library, resolve_libraries, resolve_sources
+from pincite.wiring.webhook_door import build_webhooks
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
@@ -118,6 +120,7 @@ class Parts:
         self._searches: dict[Sources, SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._purse: Purse | None = None
+        self._front_desk: FrontDesk | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
         self._judges: dict[str | None, EntailmentBackend | None] = {}
@@ -137,6 +140,16 @@ class Parts:
     async def snapshots(self) -> SnapshotStore:
         """The captures of the scope. Errors: as `runs`."""
         return (await self._storage()).snapshots
+
+    async def front_desk(self) -> FrontDesk:
+        """What a server needs beside the front doors. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
+        storage = await self._storage()
+        async with self._building:
+            if self._front_desk is None:
+                hooks = await build_webhooks(self.settings, self.clock, self._kept)
+                database = (await self._shared.storage()).database
+                self._front_desk = FrontDesk(storage.desk, hooks, database, self.clock)
+            return self._front_desk
 
     async def _storage(self) -> "ScopedStorage":
         """The database, opened when it is first needed: a search of what is cached never loads its library."""

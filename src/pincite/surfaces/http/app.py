@@ -21,6 +21,7 @@ from pincite.surfaces.http import (
     tavily,
     tools,
     ui,
+    webhooks,
 )
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate
@@ -48,6 +49,7 @@ def create_app(
             app.state.service = await stack.enter_async_context(opening)
             if work is not None:
                 await stack.enter_async_context(working_beside(work, WorkerLimits(drain_s=1.0)))
+            app.state.service.tend(webhooks.deliver, app.state.service)
             await stack.enter_async_context(assistants.open(app.state.service))
             yield
 
@@ -60,9 +62,8 @@ def create_app(
         responses=openapi_document.PROBLEMS,
         generate_unique_id_function=openapi_document.operation_id,
     )
-    app.state.remembered = research.Remembered()
     problems.install(app)
-    for module in (tools, research, snapshots, log, tavily, firecrawl, openai, metrics):
+    for module in (tools, research, snapshots, log, webhooks, tavily, firecrawl, openai, metrics):
         app.include_router(module.router)
     ui.install(app)
 

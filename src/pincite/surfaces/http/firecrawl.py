@@ -16,6 +16,7 @@ from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Query
 from pincite.surfaces.http.service import admitted, service_of
+from pincite.surfaces.http.starting import purse_of
 
 router = APIRouter(prefix="/v2", tags=["drop-in: Firecrawl"])
 
@@ -71,7 +72,7 @@ async def search(body: FirecrawlSearch, request: Request, scope: str = Depends(a
     """Web results."""
     engine = await service_of(request).engine(scope)
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())
-    found = await engine.search(Query(body.query, body.limit, limits))
+    found = await engine.search(Query(body.query, body.limit, limits), spending=await purse_of(request, engine))
     web = [
         {"url": result.url, "title": result.title, "description": result.snippet, "position": result.rank}
         for result in found.results

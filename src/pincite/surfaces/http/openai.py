@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 from fastapi import APIRouter, Depends, Request
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from pincite.domain.errors import InvalidInput, InvalidTopic, NotFound, PinciteError
 from pincite.domain.report import Reference, Report
 from pincite.engine import Engine
+from pincite.surfaces.http import starting
 from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import admitted, service_of
 
@@ -30,6 +31,7 @@ MODELS = {
     "pincite-extractive": "standard",
 }
 _KEEP_ALIVE_S = 5.0
+Awaited: TypeAlias = "AsyncIterator[str | Report | PinciteError]"
 _MARK = re.compile(r"(?<!\\)\[(\d+)\]")
 _PIECE = re.compile(r".{1,400}?(?:\s|$)|.{1,400}", re.DOTALL)
 
@@ -77,10 +79,11 @@ async def chat(body: ChatBody, request: Request, scope: str = Depends(admitted))
     _refuse_functions(body.tools)
     engine = await service_of(request).engine(scope, profile)
     question = _question(body.messages)
+    run_id = await _begun(request, engine, question)
     if body.stream:
         usage = bool((body.stream_options or {}).get("include_usage"))
-        return _events(_chat_stream(engine, question, body.model, usage=usage))
-    report = await engine.research(question)
+        return _events(_chat_stream(_awaited(request, engine, run_id), run_id, body.model, usage=usage))
+    report = await starting.to_the_end(request, engine, run_id)
     message = {
         "role": "assistant",
         "content": report.markdown,
@@ -99,9 +102,17 @@ async def responses(body: ResponsesBody, request: Request, scope: str = Depends(
     _refuse_functions(body.tools)
     engine = await service_of(request).engine(scope, profile)
     question = body.input if isinstance(body.input, str) else _question(body.input)
+    run_id = await _begun(request, engine, question)
     if body.stream:
-        return _events(_response_stream(engine, question, body))
-    return PlainJson(_response(await engine.research(question), body))
+        return _events(_response_stream(_awaited(request, engine, run_id), run_id, body))
+    return PlainJson(_response(await starting.to_the_end(request, engine, run_id), body))
+
+
+async def _begun(request: Request, engine: Engine, question: str) -> str:
+    """The id of a run that is being worked on."""
+    run_id = await starting.start(request, engine, starting.Wish(question))
+    starting.work_on(request, engine, run_id)
+    return run_id
 
 
 def annotations(report: Report) -> Iterator[dict[str, Any]]:
@@ -114,15 +125,15 @@ def annotations(report: Report) -> Iterator[dict[str, Any]]:
             yield {"start_index": mark.start(), "end_index": mark.end(), "url": found.url, "title": found.title}
 
 
-async def _chat_stream(engine: Engine, question: str, model: str, *, usage: bool) -> AsyncIterator[str]:
-    head = _chat_head("stream", model, "chat.completion.chunk")
+async def _chat_stream(run: Awaited, run_id: str, model: str, *, usage: bool) -> AsyncIterator[str]:
+    head = _chat_head(run_id, model, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return _data({**head, "choices": [choice], **({"usage": None} if usage else {})})
 
     yield chunk({"role": "assistant", "content": ""})
-    async for report in _awaited(engine, question):
+    async for report in run:
         if isinstance(report, str):
             yield report
             continue
@@ -140,7 +151,7 @@ async def _chat_stream(engine: Engine, question: str, model: str, *, usage: bool
     yield "data: [DONE]\n\n"
 
 
-async def _response_stream(engine: Engine, question: str, body: ResponsesBody) -> AsyncIterator[str]:
+async def _response_stream(run: Awaited, run_id: str, body: ResponsesBody) -> AsyncIterator[str]:
     number = 0
 
     def event(kind: str, **data: Any) -> str:
@@ -148,10 +159,10 @@ async def _response_stream(engine: Engine, question: str, body: ResponsesBody) -
         number += 1
         return f"event: {kind}\n" + _data({"type": kind, "sequence_number": number - 1, **data})
 
-    opening = _opening(body)
+    opening = _opening(body, run_id)
     yield event("response.created", response=opening)
     yield event("response.in_progress", response=opening)
-    async for report in _awaited(engine, question):
+    async for report in run:
         if isinstance(report, str):
             yield report
             continue
@@ -159,7 +170,7 @@ async def _response_stream(engine: Engine, question: str, body: ResponsesBody) -
             failed = {**opening, "status": "failed", "error": {"code": "server_error", "message": report.message}}
             yield event("response.failed", response=failed)
             return
-        done = {**_response(report, body), "id": opening["id"], "created_at": opening["created_at"]}
+        done = {**_response(report, body), "created_at": opening["created_at"]}
         message = done["output"][0]
         part = message["content"][0]
         place = {"item_id": message["id"], "output_index": 0, "content_index": 0}
@@ -176,27 +187,24 @@ async def _response_stream(engine: Engine, question: str, body: ResponsesBody) -
         yield event("response.completed", response=done)
 
 
-async def _awaited(engine: Engine, question: str) -> AsyncIterator[str | Report | PinciteError]:
-    """Comments that keep the connection alive while the research runs, then the report or the error."""
-    outcome: list[Report | PinciteError] = []
-    done = anyio.Event()
+async def _awaited(request: Request, engine: Engine, run_id: str) -> Awaited:
+    """Comments that keep the connection alive while the run goes on, then the report or the error.
 
-    async def work() -> None:
-        try:
-            outcome.append(await engine.research(question))
-        except PinciteError as error:
-            outcome.append(error)
-        finally:
-            done.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(work)
-        while not done.is_set():
+    A caller who goes away stops the run.
+    """
+    service = service_of(request)
+    try:
+        while service.busy_with(run_id):
             with anyio.move_on_after(_KEEP_ALIVE_S) as waiting:
-                await done.wait()
+                await service.ended(run_id)
             if waiting.cancelled_caught:
                 yield ": researching\n\n"
-    yield outcome[0]
+    finally:
+        service.stop(run_id)  # nothing happens to a run that has ended
+    try:
+        yield await starting.report_of(engine, run_id)
+    except PinciteError as error:
+        yield error
 
 
 def _response(report: Report, body: ResponsesBody) -> dict[str, Any]:
@@ -217,12 +225,12 @@ def _response(report: Report, body: ResponsesBody) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": metrics.tokens_in + metrics.tokens_out,
     }
-    return {**_opening(body), "id": f"resp_{report.run_id}", "status": "completed", "output": [message], "usage": usage}
+    return {**_opening(body, report.run_id), "status": "completed", "output": [message], "usage": usage}
 
 
-def _opening(body: ResponsesBody) -> dict[str, Any]:
+def _opening(body: ResponsesBody, run_id: str) -> dict[str, Any]:
     return {
-        "id": f"resp_{time.time_ns():x}",
+        "id": f"resp_{run_id}",
         "object": "response",
         "created_at": int(time.time()),
         "status": "in_progress",
@@ -267,8 +275,7 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _chat_head(run_id: str, model: str, kind: str) -> dict[str, Any]:
-    unique = run_id if run_id != "stream" else f"{time.time_ns():x}"
-    return {"id": f"chatcmpl-{unique}", "object": kind, "created": int(time.time()), "model": model}
+    return {"id": f"chatcmpl-{run_id}", "object": kind, "created": int(time.time()), "model": model}
 
 
 def _chat_usage(report: Report) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections import OrderedDict
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -13,11 +13,11 @@ from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
-from pincite.domain.events import Event
-from pincite.engine import Engine, Filing
+from pincite.domain.events import Event, RunStatus
+from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
 from pincite.ports import RunRecord
-from pincite.surfaces.http import cursors, shapes
+from pincite.surfaces.http import cursors, shapes, starting
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.shapes import published, shaped, streamed
 from pincite.surfaces.http.tools import Limits, Scope
@@ -26,7 +26,6 @@ router = APIRouter(prefix="/v1/research", tags=["research"])
 
 HEARTBEAT_S = 15.0
 MAX_WAIT_S = 50.0
-MAX_REMEMBERED_KEYS = 10_000
 MAX_EVENTS = 2**31 - 1
 
 FORMATS = {
@@ -58,28 +57,22 @@ class ResearchBody(Limits):
     question: str = Field(validation_alias=AliasChoices("question", "query", "input"), max_length=20_000)
     urls: tuple[str, ...] = Field((), max_length=100)
     profile: Literal["quick", "standard", "thorough", "offline"] | None = None
+    max_rounds: int | None = Field(None, ge=1, le=20, description="These caps only lower what is in force.")
+    max_searches: int | None = Field(None, ge=0)
+    max_pages: int | None = Field(None, ge=0)
+    max_web_requests: int | None = Field(None, ge=0)
+    max_tokens: int | None = Field(None, ge=0)
+    max_cost_usd: float | None = Field(None, ge=0, le=1_000_000)
+    deadline_s: float | None = Field(None, gt=0, le=86_400)
+    webhook_url: str | None = Field(None, max_length=2048, description="Told when the run has ended; signed.")
 
-
-class Remembered:
-    """Idempotency keys of this process, newest kept: the body's hash and the run it started."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
-
-    def find(self, scope: str, key: str, body: str) -> str | None:
-        """The run started with this key. Errors: Conflict (with another body)."""
-        known = self._known.get((scope, key))
-        if known is None:
-            return None
-        if known[0] != body:
-            raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
-        return known[1]
-
-    def keep(self, scope: str, key: str, body: str, run_id: str) -> None:
-        """Remember what the key started."""
-        self._known[(scope, key)] = (body, run_id)
-        while len(self._known) > MAX_REMEMBERED_KEYS:
-            self._known.popitem(last=False)
+    def wish(self) -> starting.Wish:
+        """What is to be found out, under which caps."""
+        names = ("max_rounds", "max_searches", "max_pages", "max_web_requests", "max_tokens", "deadline_s")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.max_cost_usd is not None:
+            given["max_cost_usd"] = Decimal(str(self.max_cost_usd))
+        return starting.Wish(self.question, self.urls, self.constraints(), given)
 
 
 @router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))
@@ -90,20 +83,24 @@ async def start(
     scope: Scope,
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> dict[str, Any]:
-    """Start a run; follow `Location`."""
+    """Start a run; follow `Location`. With an `Idempotency-Key` it is started once, also after a restart."""
     service = service_of(request)
     engine = await service.engine(scope, body.profile)
-    remembered: Remembered = request.app.state.remembered
+    desk = await engine.front_desk()
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    run_id = remembered.find(scope, idempotency_key, digest) if idempotency_key else None
-    if run_id is None:
-        filing = Filing(request_id=request.state.request_id)
-        run_id = await engine.start(body.question, urls=body.urls, constraints=body.constraints(), filing=filing)
-        service.work_on(engine, run_id)
-        if idempotency_key:
-            remembered.keep(scope, idempotency_key, digest, run_id)
+    known = await desk.memory.started_with(idempotency_key) if idempotency_key else None
+    run_id = known[1] if known is not None else await starting.start(request, engine, body.wish(), body.webhook_url)
+    if idempotency_key and known is None:
+        known = await desk.memory.remember(idempotency_key, digest, run_id)
+        if known[1] != run_id:  # somebody else with the same key was faster
+            await engine.delete(run_id)
+            run_id = known[1]
+    if known is not None and known[0] != digest:
+        raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
+    if not service.busy_with(run_id) and (await engine.run(run_id)).status is RunStatus.QUEUED:
+        starting.work_on(request, engine, run_id)
     response.headers["Location"] = f"/v1/research/{run_id}"
-    return run_json(await engine.run(run_id))
+    return await run_json(engine, await engine.run(run_id))
 
 
 @router.get("", response_model=None, responses=shaped(shapes.RunPage))
@@ -115,7 +112,7 @@ async def list_runs(
     found = await engine.runs(limit + 1, before=None if cursor is None else cursors.read(cursor))
     page = found[:limit]
     more = cursors.written(page[-1].created_at, page[-1].run_id) if len(found) > limit else None
-    return {"runs": [run_json(record) for record in page], "next_cursor": more}
+    return {"runs": [plain_run(record) for record in page], "next_cursor": more}
 
 
 @router.get("/{run_id}", response_model=None, responses=shaped(shapes.Run))
@@ -128,7 +125,7 @@ async def show(
     await engine.run(run_id)
     with anyio.move_on_after(wait):
         await service.ended(run_id)
-    return run_json(await engine.run(run_id))
+    return await run_json(engine, await engine.run(run_id))
 
 
 @router.get("/{run_id}/events", response_class=Response, responses=STREAM)
@@ -214,7 +211,7 @@ async def trace(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     engine = await service_of(request).engine(scope)
     record = await engine.run(run_id)
     return {
-        "run": run_json(record),
+        "run": plain_run(record),
         "budget": to_json(record.budget, outside=True),
         "calls": [to_json(call, outside=True) for call in await engine.calls(run_id)],
         "events": [event_json(event) for event in await engine.events(run_id)],
@@ -227,7 +224,7 @@ async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     service = service_of(request)
     engine = await service.engine(scope)
     await service.cancel(engine, run_id)
-    return run_json(await engine.run(run_id))
+    return await run_json(engine, await engine.run(run_id))
 
 
 @router.post("/{run_id}/resume", status_code=202, response_model=None, responses=ACCEPTED)
@@ -239,7 +236,7 @@ async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     if service.busy_with(run_id):
         raise Conflict(f"{run_id} is running")
     service.work_on(engine, run_id)
-    return run_json(record)
+    return await run_json(engine, record)
 
 
 @router.delete("/{run_id}", status_code=204)
@@ -249,8 +246,15 @@ async def delete(run_id: str, request: Request, scope: Scope) -> None:
     await engine.delete(run_id)
 
 
-def run_json(record: RunRecord) -> dict[str, Any]:
-    """A run as it is sent."""
+async def run_json(engine: Engine, record: RunRecord) -> dict[str, Any]:
+    """A single run as it is sent, with what became of its webhooks."""
+    hooks = await (await engine.front_desk()).memory.webhooks(record.run_id)
+    told = [{name: getattr(hook, name) for name in ("url", "status", "tries", "detail")} for hook in hooks]
+    return {**plain_run(record), **({"webhooks": told} if told else {})}
+
+
+def plain_run(record: RunRecord) -> dict[str, Any]:
+    """A run as it is sent in a list."""
     return {
         "id": record.run_id,
         "status": str(record.status),

@@ -19,6 +19,15 @@ class Usage(BaseModel):
     cost_usd: float
 
 
+class WebhookState(BaseModel):
+    """What became of telling an address."""
+
+    url: str
+    status: Literal["waiting", "sent", "given_up"]
+    tries: int
+    detail: str
+
+
 class Run(BaseModel):
     """Where a run stands."""
 
@@ -29,6 +38,7 @@ class Run(BaseModel):
     updated_at: str
     reason: str = Field(description="Why it ended as it did, where there is something to say.")
     usage: Usage
+    webhooks: list[WebhookState] | None = Field(None, description="In the answer of a single run that has any.")
 
 
 class RunPage(BaseModel):
@@ -192,6 +202,12 @@ class LogPage(BaseModel):
 
     calls: list[LogEntry]
     next_cursor: str | None
+
+
+class WebhookSecret(BaseModel):
+    """What webhooks are signed with."""
+
+    secret: str = Field(description="`whsec_` and base64, as Standard Webhooks write it.")
 
 
 class Health(BaseModel):

@@ -19,6 +19,7 @@ from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic
 from pincite.engine import Engine
 from pincite.surfaces.http.service import secret_of, service_of
+from pincite.surfaces.http.starting import purse_of
 
 router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
 
@@ -74,7 +75,7 @@ async def search(body: TavilySearch, request: Request) -> dict[str, Any]:
         depth=Depth.ADVANCED if body.search_depth == "advanced" else Depth.BASIC,
         include_answer=bool(body.include_answer),
     )
-    found = await engine.search(query)
+    found = await engine.search(query, spending=await purse_of(request, engine))
     results = [_result(result) for result in found.results[: body.max_results]]
     if body.include_raw_content:
         pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None)

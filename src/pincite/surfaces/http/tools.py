@@ -13,7 +13,7 @@ from pincite.domain.fetch_rules import DEFAULTS, RULES
 from pincite.domain.page import FetchRequest, Render
 from pincite.domain.search import Constraints, Query, Topic
 from pincite.exports.codec import fetch_json, search_json
-from pincite.surfaces.http import shapes
+from pincite.surfaces.http import shapes, starting
 from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import admitted, service_of
 from pincite.surfaces.http.shapes import published, shaped
@@ -90,7 +90,7 @@ async def search(body: SearchBody, request: Request, scope: Scope) -> Response:
     """Results in rank order: leads, not evidence."""
     engine = await service_of(request).engine(scope)
     query = Query(body.query, body.max_results, body.constraints(), body.region, body.topic)
-    return PlainJson(search_json(await engine.search(query)))
+    return PlainJson(search_json(await engine.search(query, spending=await starting.purse_of(request, engine))))
 
 
 @router.post("/fetch", response_model=None, responses=published("FetchResult", what="A window of the page."))

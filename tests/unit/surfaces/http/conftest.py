@@ -48,9 +48,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made_app(library: Path) -> Callable[..., Any]:
     """Makes the application over a home."""
 
-    def make(home: Path, *, profile: str | None = None, **options: Any) -> Any:
+    def make(home: Path, *, profile: str | None = None, settings: dict[str, Any] | None = None, **options: Any) -> Any:
         def open_engine(scope: str, wanted: str | None) -> Engine:
-            return Engine.from_settings(home=home, scope=scope, profile=wanted or profile, source=f"local:{library}")
+            return Engine.from_settings(
+                home=home, scope=scope, profile=wanted or profile, source=f"local:{library}", **(settings or {})
+            )
 
         return create_app(open_engine, KeyRing(home), **options)
 

@@ -1,13 +1,17 @@
 """Who may ask, for what, how often: keys, scopes, bindings."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from pincite.domain.errors import Conflict, InvalidInput, RateLimited, Unauthorized
+from pincite.domain.budget import Usage
+from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput, RateLimited, Unauthorized
+from pincite.engine import Engine
 from pincite.surfaces.cli.app import run
 from pincite.surfaces.http.admission import Turns
 from pincite.surfaces.http.identity import KeyRing
@@ -54,6 +58,32 @@ async def test_a_key_comes_as_often_as_it_may(tmp_path: Path, opened: Callable[.
         assert 1 <= int(answers[2].headers["retry-after"]) <= 8
         tavily = await client.post("/tavily/search", json={"query": "a", "api_key": secret})
         assert (tavily.status_code, list(tavily.json())) == (429, ["detail"])
+
+
+async def test_a_key_spends_what_it_may_in_a_day(tmp_path: Path, opened: Callable[..., Any], question: str) -> None:
+    secret = KeyRing(tmp_path).create("one", daily_usd=Decimal("0.8"))
+    async with opened(tmp_path) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        run_id = (await client.post("/v1/research", json={"question": question})).json()["id"]
+        await client.get(f"/v1/research/{run_id}", params={"wait": 30})
+        trace = (await client.get(f"/v1/research/{run_id}/trace")).json()
+        assert trace["budget"]["cost_usd"] == 0.8
+        async with Engine.from_settings(home=tmp_path, scope="one") as engine:
+            purse = (await engine.front_desk()).purse("one", Decimal("0.8"))
+            for _ in range(100):  # what was set aside comes back when the run has ended
+                if not await (await engine.front_desk()).memory.taken("one", f"{datetime.now(UTC):%Y-%m-%d}"):
+                    break
+                await anyio.sleep(0.02)
+            await purse.reserve(Usage(searches=1, cost_usd=Decimal("0.5")))
+            with pytest.raises(BudgetExhausted):
+                await purse.reserve(Usage(searches=1, cost_usd=Decimal("0.4")))
+            await purse.settle(Usage(cost_usd=Decimal("0.5")), Usage(cost_usd=Decimal("0.7")))
+            assert await purse.set_aside_for_run(None) == Decimal("0.1")
+        refused = await client.post("/v1/research", json={"question": question})
+        assert (refused.status_code, refused.json()["reason"]) == (402, "daily_usd")
+        assert int(refused.headers["retry-after"]) > 0
+        free = await client.post("/v1/search", json={"query": "Halden lighthouse"})
+        assert free.status_code == 200
 
 
 def test_turns_come_back_evenly(tmp_path: Path) -> None:

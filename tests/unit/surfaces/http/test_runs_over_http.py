@@ -1,6 +1,8 @@
 """Runs over HTTP: started, followed, read, paged, stopped, resumed and deleted."""
 
 import hashlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -135,6 +137,40 @@ async def test_an_idempotency_key_starts_one_run(client: httpx2.AsyncClient, que
     other = await client.post("/v1/research", json={"query": "Something else entirely?"}, headers=headers)
     assert (other.status_code, other.json()["code"]) == (409, "CONFLICT")
     assert other.json()["reason"] == "idempotency_key_reused"
+
+
+async def test_an_idempotency_key_counts_after_a_restart_and_for_one_of_many(
+    tmp_path: Path, opened: Callable[..., Any], question: str
+) -> None:
+    headers = {"Idempotency-Key": "a"}
+    async with opened(tmp_path) as client:
+        ids: set[str] = set()
+
+        async def post() -> None:
+            ids.add((await client.post("/v1/research", json={"query": question}, headers=headers)).json()["id"])
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(post)
+        assert len(ids) == 1
+        assert len((await client.get("/v1/research")).json()["runs"]) == 1
+    async with opened(tmp_path) as client:
+        again = await client.post("/v1/research", json={"query": question}, headers=headers)
+        assert {again.json()["id"]} == ids
+        other = await client.post("/v1/research", json={"query": f"{question} Why?"}, headers=headers)
+        assert other.json()["reason"] == "idempotency_key_reused"
+        assert len((await client.get("/v1/research")).json()["runs"]) == 1
+
+
+async def test_caps_of_a_run_only_lower_what_is_in_force(client: httpx2.AsyncClient, question: str) -> None:
+    body = {"question": question, "max_pages": 1, "max_cost_usd": 0, "max_rounds": 20, "deadline_s": 60}
+    started = (await client.post("/v1/research", json=body)).json()["id"]
+    await client.get(f"/v1/research/{started}", params={"wait": 30})
+    trace = (await client.get(f"/v1/research/{started}/trace")).json()
+    assert (trace["budget"]["pages"], trace["budget"]["cost_usd"]) == (1, 0)
+    assert trace["budget"]["rounds"] < 20
+    assert trace["run"]["usage"]["pages"] <= 1
+    assert (await client.post("/v1/research", json={"question": question, "max_pages": -1})).status_code == 422
 
 
 async def test_health_and_readiness(client: httpx2.AsyncClient) -> None:

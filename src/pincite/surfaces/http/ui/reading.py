@@ -13,7 +13,7 @@ from pincite.domain.page import Snapshot
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
 from pincite.engine import Engine, RunView
 from pincite.exports.passage import parts_of, passage
-from pincite.surfaces.http.research import run_json
+from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.ui import report_view
 from pincite.surfaces.http.ui.forms import Reader
@@ -172,7 +172,7 @@ async def _live(request: Request, service: Service, view: RunView) -> Response:
         request,
         "live.html",
         record=view.record,
-        run=run_json(view.record),
+        run=plain_run(view.record),
         progress=progress,
         stages=STAGES,
         here=here,

@@ -1,0 +1,109 @@
+"""Starting runs for a caller: caps, what its key may spend, its webhook; and waiting for the end of one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import anyio
+from fastapi import Request
+
+from pincite.domain.errors import InsufficientEvidence, PinciteError, RunCancelled, leaves
+from pincite.domain.events import EventType, RunStatus
+from pincite.domain.report import Report
+from pincite.domain.search import Constraints
+from pincite.engine import ANYWHERE, Engine, Filing
+from pincite.surfaces.http.service import service_of
+from pincite.wiring import DailyPurse
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be found out, and under which caps (settings that only lower what is in force)."""
+
+    question: str
+    urls: tuple[str, ...] = ()
+    constraints: Constraints = ANYWHERE
+    caps: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
+    """What the caller's key may spend today; None without such a cap."""
+    key = getattr(request.state, "key", None)
+    if key is None or key.daily_cap_usd is None:
+        return None
+    return (await engine.front_desk()).purse(key.name, key.daily_cap_usd)
+
+
+async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str | None = None) -> str:
+    """The id of a new run, with its caps and its webhook on record.
+
+    Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), InvalidUrl and BlockedAddress (the webhook's).
+    """
+    desk = await engine.front_desk()
+    if webhook_url is not None:
+        desk.hooks.vetted(webhook_url)
+    caps = dict(wish.caps)
+    purse = await purse_of(request, engine)
+    if purse is not None:
+        wanted = [cap for cap in (caps.get("max_cost_usd"), engine.settings.max_cost_usd) if cap is not None]
+        caps["max_cost_usd"] = request.state.set_aside = await purse.set_aside_for_run(min(wanted, default=None))
+    try:
+        filing = Filing(request_id=request.state.request_id)
+        run_id = await engine.start(
+            wish.question, urls=wish.urls, constraints=wish.constraints, filing=filing, caps=caps
+        )
+    except PinciteError:
+        if purse is not None:
+            await purse.give_back(request.state.set_aside)
+        raise
+    if webhook_url is not None:
+        await desk.add_webhook(run_id, webhook_url)
+    return run_id
+
+
+def work_on(request: Request, engine: Engine, run_id: str) -> None:
+    """Execute a run in the background; in the end the caller's key gets back what was not spent.
+
+    Errors: RateLimited.
+    """
+
+    async def settle() -> None:
+        purse = await purse_of(request, engine)
+        if purse is not None:
+            spent = (await engine.run(run_id)).usage.cost_usd
+            await purse.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
+
+    service_of(request).work_on(engine, run_id, after=settle)
+
+
+async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
+    """The report of a run that this call waits for; a caller who goes away stops it, what was paid for is kept.
+
+    Errors: what the run failed with, RunCancelled, InsufficientEvidence.
+    """
+    service = service_of(request)
+    async with anyio.create_task_group() as tasks:
+
+        async def stop_when_gone() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                continue
+            service.stop(run_id)
+
+        tasks.start_soon(stop_when_gone)
+        await service.ended(run_id)
+        tasks.cancel_scope.cancel()
+    return await report_of(engine, run_id)
+
+
+async def report_of(engine: Engine, run_id: str) -> Report:
+    """The report of a run that has ended. Errors: as `to_the_end`."""
+    view = await engine.view(run_id)
+    if view.report is not None:
+        return view.report
+    if view.record.status is RunStatus.CANCELLED:
+        raise RunCancelled(f"run {run_id} was stopped", reason=view.record.reason or None)
+    failed = next((event for event in reversed(view.events) if event.type is EventType.RUN_FAILED), None)
+    code = "" if failed is None else str(failed.data.get("code"))
+    kind = next((leaf for leaf in leaves() if leaf.code == code), InsufficientEvidence)
+    raise kind(f"run {run_id} has no report: {view.record.reason or view.record.status}", reason=view.record.reason)
