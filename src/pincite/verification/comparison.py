@@ -1,5 +1,7 @@
 """Words of direction (more or less, before or after, rise or fall, win or lose) must point the same way."""
 
+import re
+
 from pincite.verification.findings import Finding, failed, passed, skipped
 from pincite.verification.fits import fit, neighbours
 from pincite.verification.lexicon import OPPOSITES
@@ -11,6 +13,12 @@ _MARGIN = 0.12
 _COMPARING = frozenset({"more", "less", "fewer", "before", "above", "below", "greater"})
 _CLEAR_FIT = 0.4
 _LEAST_FIT = 0.2
+_OF_TIME = frozenset("before after following until since prior".split())
+_SINCE = frozenset({"since", "after"})
+_TIME_BEFORE = re.compile(
+    r"\b(?P<word>before|until|till|since|after) (?:(?:the|version|release|year|about|around|early|late|mid) )*$",
+    re.IGNORECASE,
+)
 
 
 def places(word: Word) -> tuple[tuple[int, int], ...]:
@@ -44,7 +52,11 @@ def check_direction(claim: Sentence, window: Window) -> Finding:
                 if other.stem == word.stem or any(side in own for side in sides):
                     found = True
                     same = max(same, fit(around, sentence, place, place, window.source.idf))
-                elif other.stem not in claimed and any((g, 1 - s) in own for g, s in sides):
+                elif (
+                    other.stem not in claimed
+                    and any((g, 1 - s) in own for g, s in sides)
+                    and not _turned_round(claim, index, sentence, place)
+                ):
                     value = fit(around, sentence, place, place, window.source.idf)
                     if value > opposite:
                         opposite, text = value, other.text
@@ -53,6 +65,52 @@ def check_direction(claim: Sentence, window: Window) -> Finding:
         elif (opposite >= _LEAST_FIT and not found) or (opposite > same + _MARGIN and opposite >= _LEAST_FIT):
             problems.append(f'"{word.text}" in the claim, "{text}" in the passage')
             contradicts = contradicts or opposite >= _CLEAR_FIT
-    if not seen:
+    moved = _moved_anchors(claim, window)
+    problems += moved
+    if not seen and not moved:
         return skipped(NAME)
     return failed(NAME, problems, contradicts=contradicts) if problems else passed(NAME)
+
+
+def _turned_round(claim: Sentence, index: int, sentence: Sentence, place: int) -> bool:
+    """Whether two words of time hold for different things: "before A, B did it" is "A did it, following B"."""
+    if claim.words[index].text.lower() not in _OF_TIME or sentence.words[place].text.lower() not in _OF_TIME:
+        return False
+    mine, theirs = _next(claim, index), _next(sentence, place)
+    return bool(mine and theirs and not mine & theirs)
+
+
+def _next(sentence: Sentence, index: int) -> set[str]:
+    """The stems of the next words of the clause."""
+    clause = sentence.words[index].clause
+    return {word.stem for word in sentence.words[index + 1 : index + 4] if word.content and word.clause == clause}
+
+
+def _anchors(sentence: Sentence) -> dict[object, dict[int, str]]:
+    """Of each date, version and number that a word of time stands before: the side (0 before, 1 after) and the word."""
+    found: dict[object, dict[int, str]] = {}
+    spans: list[tuple[object, int]] = [((m.year, m.month, m.day), m.start) for m in sentence.moments]
+    spans += [((q.kind, q.value, q.unit), q.start) for q in sentence.quantities]
+    for key, start in spans:
+        match = _TIME_BEFORE.search(sentence.text[:start])
+        if match:
+            word = match["word"].lower()
+            found.setdefault(key, {})[int(word in _SINCE)] = match["word"]
+    return found
+
+
+def _moved_anchors(claim: Sentence, window: Window) -> list[str]:
+    """What the claim puts before a date or version and the passage only after it, or the other way round."""
+    own = _anchors(claim)
+    if not own:
+        return []
+    there: dict[object, dict[int, str]] = {}
+    for sentence in window.sentences:
+        for key, sides in _anchors(sentence).items():
+            there.setdefault(key, {}).update(sides)
+    return [
+        f'"{word}" in the claim, "{there[key][1 - side]}" in the passage'
+        for key, sides in own.items()
+        for side, word in sides.items()
+        if key in there and side not in there[key]
+    ]

@@ -4,6 +4,7 @@ import heapq
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pincite.verification.names import spelled_out
 from pincite.verification.passages import Sentence, Source, Window, Word
 
 WINDOW_SENTENCES = 3
@@ -61,6 +62,9 @@ def coverage(claim: Sentence, window: Window) -> Coverage:
     content = content or [word for word in claim.words if word.content]
     weights = {word.stem: source.idf(word.stem) for word in content}
     held = {stem: _held(stem, window.stems) for stem in weights}
+    for word in content:
+        if not held[word.stem] and word.text.isupper() and any(spelled_out(word.text, s) for s in window.sentences):
+            held[word.stem] = 1.0
     missing = [stem for stem, share in held.items() if share == 0]
     return Coverage(
         words=_share(list(weights), weights, held),

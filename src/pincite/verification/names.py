@@ -19,6 +19,7 @@ _NOT_NAMES = frozenset(
     "thursday friday saturday sunday mr mrs ms dr prof sir lord lady president king queen prince princess also "
     "however meanwhile additionally furthermore moreover instead although while since according overall finally "
     "several many most some few both each every other another such its their his her our my your one two three "
+    "unlike despite via versus "
     "spring summer autumn winter yes yeah ok okay well lol oh hi hey wow sure right yep nope maybe thanks hello".split()
 )
 _COMMON_ENDINGS = ("ing", "ed", "ly", "ers", "ors", "ists", "ions", "ments", "ness", "ities", "als", "ies")
@@ -192,15 +193,16 @@ def _acronym(name: Name, sentence: Sentence) -> bool:
     """Whether the sentence has the initials of this name, or the name that this acronym stands for."""
     if len(name.stems) >= 2:
         return initials(name) in sentence.positions
-    text = name.text.replace(".", "")
+    return spelled_out(name.text, sentence)
+
+
+def spelled_out(acronym: str, sentence: Sentence) -> bool:
+    """Whether the sentence has the words that the acronym is made of; one of three letters and more in any case."""
+    text = acronym.replace(".", "")
     if not (2 <= len(text) <= 6 and text.isupper()):
         return False
-    return (
-        re.search(
-            r"\b" + r"\w*(?:[ -](?:of|the|for|and|in|on))*[ -]".join(map(re.escape, text)) + r"\w*", sentence.text
-        )
-        is not None
-    )
+    pattern = r"\b" + r"\w*(?:[ -](?:of|the|for|and|in|on))*[ -]".join(map(re.escape, text)) + r"\w*"
+    return re.search(pattern, sentence.text, re.IGNORECASE if len(text) > 2 else 0) is not None
 
 
 def initials(name: Name) -> str:

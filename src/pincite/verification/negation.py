@@ -1,13 +1,18 @@
 """What the claim affirms the passage must not deny, and the other way round."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from pincite.verification.findings import Finding, failed, passed
 from pincite.verification.lexicon import NEGATIONS, NEGATIVE_VERBS
-from pincite.verification.passages import Sentence, Window
+from pincite.verification.passages import Sentence, Window, Word
 
 NAME = "negation"
 _REACH = 4
 _NOT_ONLY = frozenset({"only", "just", "merely", "least", "surprisingly", "yet", "long"})
 _TURNS = frozenset({"but", "although", "though", "however", "rather", "instead", "except", "until", "unless"})
+_COMPARED = frozenset("more less fewer longer later earlier higher larger greater lower".split())
+_NONE_YET = frozenset("no never none nobody nothing".split())
 _PREFIXES = ("un", "non", "dis", "in", "im", "ir", "il", "mis")
 
 
@@ -21,6 +26,8 @@ def denied(sentence: Sentence) -> dict[int, str]:
             continue
         if index + 1 < len(words) and words[index + 1].text.lower() in _NOT_ONLY:
             continue  # "not only ... but": nothing is denied
+        if _bounds(words, index) or (lowered in _NONE_YET and words[-1].text.lower() == "before"):
+            continue  # "never more than one" is at most one; "no one had done it before" is the first
         reached = 0
         for place in range(index + 1, len(words)):
             if words[place].clause != word.clause or reached == _REACH or words[place].text.lower() in _TURNS:
@@ -29,6 +36,12 @@ def denied(sentence: Sentence) -> dict[int, str]:
                 found[place] = word.text
                 reached += 1
     return found
+
+
+def _bounds(words: Sequence[Word], index: int) -> bool:
+    """Whether the negation is part of a bound: "no more than", "never be fewer than"."""
+    near = [word.text.lower() for word in words[index + 1 : index + 5]]
+    return any(one in _COMPARED and other == "than" for one, other in pairwise(near))
 
 
 def _negates(word: str) -> bool:
@@ -86,6 +99,8 @@ def _denied_in_passage(claim: Sentence, sentences: list[Sentence]) -> str | None
         in_sentence = denied(sentence)
         for index, word in enumerate(sentence.words):
             if word.stem in affirmed:
+                if in_sentence.get(index, "").lower() == "without" and word.text[0].isupper():
+                    continue  # "without permission of the Institution" denies no institution
                 if index in in_sentence:
                     denying.setdefault(word.stem, in_sentence[index])
                 else:

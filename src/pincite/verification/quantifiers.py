@@ -1,5 +1,7 @@
 """A claim may say less than its passage, never more: all for most, the only for one of, the largest for large."""
 
+import re
+
 from pincite.text.tokens import stem
 from pincite.verification.findings import Finding, failed, passed, skipped
 from pincite.verification.lexicon import NOT_SUPERLATIVE, QUANTIFIERS, SUPERLATIVE_EXTRA
@@ -8,6 +10,10 @@ from pincite.verification.passages import Sentence, Window
 NAME = "quantifiers"
 _REACH = 4
 _STRONG = 4
+_SEVERAL = frozenset("several many multiple numerous various two three".split())
+_ONE_ALONE = re.compile(
+    r"\b(?:only|just|no more than|not more than|never more than|at most) (?:one|a single) (?P<noun>\w+)", re.IGNORECASE
+)
 
 
 def check_quantifiers(claim: Sentence, window: Window) -> Finding:
@@ -27,9 +33,25 @@ def check_quantifiers(claim: Sentence, window: Window) -> Finding:
             problem = _no_superlative(claim, index, window)
             if problem:
                 problems.append(problem)
+    lone = _only_one(claim, window)
+    if lone is not None:
+        return failed(NAME, [lone, *problems], contradicts=True)
     if not seen:
         return skipped(NAME)
     return failed(NAME, problems) if problems else passed(NAME)
+
+
+def _only_one(claim: Sentence, window: Window) -> str | None:
+    """What the passage allows one of where the claim has several."""
+    for index, word in enumerate(claim.words):
+        if word.text.lower() not in _SEVERAL:
+            continue
+        counted = {found.stem for found in claim.words[index + 1 : index + 4] if found.content}
+        for sentence in window.sentences:
+            for match in _ONE_ALONE.finditer(sentence.text):
+                if stem(match["noun"].lower()) in counted or stem(match["noun"]) in counted:
+                    return f'"{word.text}" in the claim, "{match.group()}" in the passage'
+    return None
 
 
 def superlative(sentence: Sentence, index: int) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _SMALL = {
     word: value
@@ -133,9 +133,10 @@ _SPELLED = (
 )
 _UNIT = "|".join(sorted((re.escape(u).replace("\\-", "[- ]") for u in _UNITS), key=len, reverse=True))
 _BOUND = (
-    r"(?:(?P<bound>more than|greater than|at least|no fewer than|no less than|over|above|exceeding|upwards of|"
+    r"(?:(?<!\w)(?P<bound>more than|greater than|at least|no fewer than|no less than|over|above|exceeding|upwards of|"
     r"minimum of|"
-    r"less than|fewer than|at most|up to|under|below|no more than|maximum of|nearly|almost|"
+    r"less than|fewer than|at most|up to|under|below|no more than|not more than|never more than|as much as|as many as|"
+    r"maximum of|capped at|limited to|nearly|almost|"
     r"about|around|approximately|roughly|some|an estimated|estimated|circa|c\.|ca\.|approx\.?|~|≈|close to)\s*)?"
 )
 _CLOCK = (
@@ -148,10 +149,12 @@ _FRACTION = (
     r"|\b(?:(?:one|two|three|four|a|an)[- ])?(?:half|thirds|quarters?|fourths|fifths|tenths?)\b(?! (?:hour|century))"
     r"|\b(?:one|two|a)[- ]third\b|\d*[½⅓⅔¼¾⅛⅕]"
 )
+_HALVES = "million|billion|trillion|thousand|dozen|century|decade"
 _QUANTITY = re.compile(
     rf"(?P<version>(?<![\w.])v?\d+(?:\.\d+){{2,}}(?:[-.]?[a-z]+\d*)?(?![\w])|(?<!\w)v\d+(?:\.\d+)*\b)"
     rf"|(?P<clock>{_CLOCK})"
     rf"|(?P<ordinal>\b\d{{1,4}}(?:st|nd|rd|th)\b|\b(?:{'|'.join(_ORDINALS)})\b(?!-(?:century|largest)))"
+    rf"|(?P<halfof>\bhalf(?: an?|-an?)?[ -](?:{_HALVES})\b)"
     rf"|(?P<fraction>{_FRACTION})"
     rf"|(?P<multiple>\b(?:{'|'.join(_MULTIPLES)})\b)"
     rf"|{_BOUND}(?:(?P<cur>{_CURRENCY}) ?)?(?P<num>(?<![\w.]){_DIGITS}|\b{_SPELLED}\b)"
@@ -164,6 +167,12 @@ _QUANTITY = re.compile(
 _MINIMUM = {"more than", "greater than", "at least", "no fewer than", "no less than", "over", "above", "exceeding"}
 _MINIMUM |= {"upwards of", "minimum of"}
 _MAXIMUM = {"less than", "fewer than", "at most", "up to", "under", "below", "no more than", "maximum of"}
+_MAXIMUM |= {"not more than", "never more than", "as much as", "as many as", "capped at", "limited to"}
+_BOUND_AFTER = re.compile(
+    r" (?:years )?or (?:(?P<min>more|older|over|above|higher|greater|later|longer)|"
+    r"(?P<max>less|fewer|younger|under|below|lower|earlier|shorter))\b",
+    re.IGNORECASE,
+)
 _SHORT = {"k": 1e3, "m": 1e6, "b": 1e9}
 
 QUANTITY_WORDS = frozenset({*_SMALL, *_TENS, *_MAGNITUDES, *_ORDINALS, *_FRACTIONS, *_MULTIPLES})
@@ -197,7 +206,17 @@ def quantities(text: str, taken: tuple[tuple[int, int], ...] = ()) -> Iterator[Q
     for match in _QUANTITY.finditer(masked):
         quantity = _quantity(match)
         if quantity is not None:
-            yield quantity
+            yield _with_bound_after(quantity, masked)
+
+
+def _with_bound_after(quantity: Quantity, text: str) -> Quantity:
+    """The number with the bound that stands behind it ("45 or older")."""
+    after = _BOUND_AFTER.match(text, quantity.end)
+    if quantity.kind != "number":
+        return quantity
+    if after is not None and not quantity.bound:
+        quantity = replace(quantity, bound="min" if after["min"] else "max")
+    return quantity
 
 
 def _quantity(match: re.Match[str]) -> Quantity | None:
@@ -210,6 +229,10 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
     if match["ordinal"]:
         value = float(_ORDINALS.get(lowered) or re.sub(r"\D", "", lowered))
         return Quantity(text, start, end, "ordinal", value)
+    if match["halfof"]:
+        of = re.split(r"[ -]", lowered)[-1]
+        dimension, factor = _UNITS.get(of, ("", _MAGNITUDES.get(of, 1.0)))
+        return Quantity(text, start, end, "number", factor / 2, dimension=dimension, unit=of if dimension else "")
     if match["fraction"]:
         return Quantity(text, start, end, "fraction", _fraction(lowered))
     if match["multiple"]:

@@ -24,9 +24,36 @@ def check_roles(claim: Sentence, window: Window) -> Finding:
             seen = seen or turned is not None
             if turned:
                 problems.append(f"{first.text} and {second.text} have changed places")
+    unlike = _unlike(claim, window)
+    if unlike is not None:
+        seen = True
+        problems += [unlike] if unlike else []
     if not seen:
         return skipped(NAME)
     return failed(NAME, problems, contradicts=True) if problems else passed(NAME)
+
+
+def _unlike(claim: Sentence, window: Window) -> str | None:
+    """What is wrong with the claim's "unlike X", "" when nothing is, None when it has none or the passage has none."""
+    own = _name_after(claim, "unlike", window)
+    if own is None:
+        return None
+    for sentence in window.sentences:
+        theirs = _name_after(sentence, "unlike", window)
+        if theirs is None:
+            continue
+        mine, other = set(own.stems), set(theirs.stems)
+        if mine - other and other - mine and all(held_by(stem, sentence) for stem in own.stems):
+            return f"unlike {own.text} in the claim, unlike {theirs.text} in the passage"
+        return ""
+    return None
+
+
+def _name_after(sentence: Sentence, word: str, window: Window) -> Name | None:
+    places = [index for index, found in enumerate(sentence.words) if found.text.lower() == word]
+    if not places:
+        return None
+    return next((name for name in names(sentence, window.source) if 0 < name.first - places[0] <= 2), None)
 
 
 def _between(sentence: Sentence, after: int, before: int) -> set[str]:

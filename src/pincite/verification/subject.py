@@ -15,10 +15,15 @@ _DEFINITE = frozenset("the this that these those its his her their such both ano
 _REACH = 10
 _SAME_STATEMENT = 0.6
 _CLEAR = 0.8
+_DEFAULT = "default"
+_DEFAULT_SHARE = 0.5
 
 
 def check_subject(claim: Sentence, window: Window) -> Finding:
     """Whether the sentence that states the claim states it of the same thing."""
+    other_default = _other_default(claim, window)
+    if other_default is not None:
+        return failed(NAME, [other_default])
     verb = _verb(claim)
     subject = _before(claim, verb) if verb is not None else []
     if verb is None or not subject or _points_back(claim, verb):
@@ -40,6 +45,23 @@ def check_subject(claim: Sentence, window: Window) -> Finding:
         return passed(NAME) if known else failed(NAME, [f"{written} is not in the passage"])
     other = " ".join(word.text for word in theirs)
     return failed(NAME, [f"{written} in the claim, {other} in the passage"], contradicts=share >= _CLEAR)
+
+
+def _other_default(claim: Sentence, window: Window) -> str | None:
+    """What is wrong when the claim calls something the default and the sentence with that word names another thing."""
+    if _DEFAULT not in claim.positions:
+        return None
+    saying = [sentence for sentence in window.sentences if _DEFAULT in sentence.positions]
+    if not saying or len(window.sentences) == 1:
+        return None
+    source = window.source
+    wanted = {word.stem for i, word in enumerate(claim.words) if word.content and i not in claim.measured}
+    wanted -= {_DEFAULT}
+    total = sum(source.idf(stem) for stem in wanted)
+    best = max(sum(source.idf(stem) for stem in wanted & sentence.stems) for sentence in saying)
+    if not total or best >= _DEFAULT_SHARE * total:
+        return None
+    return "the passage says of something else that it is the default"
 
 
 def _verb(sentence: Sentence) -> int | None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from pincite.domain.evidence import CheckOutcome, VerdictStatus
+from pincite.verification.checker import check_claim
 from pincite.verification.comparison import check_direction
 from pincite.verification.findings import Finding
 from pincite.verification.modality import check_modality
@@ -86,3 +88,61 @@ def test_what_it_does_not_say_fails_with_a_reason(check: Check, claim: str, pass
     finding = found(check, claim, passage)
     assert finding.failed
     assert detail in finding.detail
+
+
+PAGE = (
+    "The park opened in 2004. Only one ranger may be on duty at any time. The turbine loses about 4 watts a year. "
+    "Visitors must be aged 45 or older. The default page is green since version 3.12.0; before that it was blue. "
+    "Unlike the Elbe Park, the Havel Park needs no gate. The council set a target of 500,000 visitors a year. "
+    "Linda Spilker has run it since 2022, following Ed Stone, who held the post for 50 years."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ("The turbine loses about 4 watts a month.", "a month"),
+        ("The turbine loses about 4 watts every day.", "every day"),
+        ("Several rangers may be on duty at any time.", "Only one ranger"),
+        ("The default page is green before version 3.12.0.", "before"),
+        ("The Elbe Park, unlike the Havel Park, needs no gate.", "unlike"),
+        ("The target of 500,000 visitors was reached.", "reached"),
+    ],
+)
+def test_lies_that_keep_every_word(claim: str, why: str) -> None:
+    verdict = check_claim(claim, [PAGE])
+    assert verdict.status is not VerdictStatus.SUPPORTED
+    assert any(why in reason for reason in verdict.reasons), verdict.reasons
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "There can never be more than one ranger on duty.",
+        "No more than one ranger may be on duty at any time.",
+        "The turbine's loss is about 4 watts annually.",
+        "Visitors have to be at least 45 years old.",
+        "Stone ran it for half a century.",
+        "Pages have been green since 3.12.0.",
+        "The council wanted half a million visitors per year.",
+        "Before Linda Spilker, Ed Stone ran it.",
+    ],
+)
+def test_true_paraphrases_are_not_accused(claim: str) -> None:
+    verdict = check_claim(claim, [PAGE])
+    assert verdict.status is not VerdictStatus.CONTRADICTED, verdict.reasons
+    [coverage] = [check for check in verdict.checks if check.name == "coverage"]
+    assert coverage.outcome is not CheckOutcome.FAILED
+
+
+def test_an_acronym_covers_what_it_stands_for() -> None:
+    page = "The results were published in the New England Journal of Medicine; the body mass index was 27."
+    verdict = check_claim("The findings appeared in the NEJM.", [page])
+    assert verdict.status is not VerdictStatus.CONTRADICTED
+    [coverage] = [check for check in check_claim("The BMI was 27.", [page]).checks if check.name == "coverage"]
+    assert coverage.outcome is CheckOutcome.PASSED
+
+
+def test_a_word_that_ends_in_a_bound_is_no_bound() -> None:
+    page = "Its tram network is 35.8 km long and has five lines."
+    assert check_claim("Five tram lines cover 35.8 kilometres.", [page]).status is not VerdictStatus.CONTRADICTED
