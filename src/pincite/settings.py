@@ -60,7 +60,11 @@ class Settings(BaseModel):
         description="Folder of the database and the indexes. Default: the platform's data folder.",
     )
     database_url: SecretStr | None = Field(None, description="Another database than the SQLite file in `home`.")
-    redis_url: SecretStr | None = Field(None, description="Shared limits and cache for many workers.")
+    redis_url: SecretStr | None = Field(
+        None, description="Redis or Valkey for the limits, breakers and cache of all workers; wins over Upstash."
+    )
+    upstash_redis_rest_url: str | None = _key("The same in Upstash: its REST address.", "UPSTASH_REDIS_REST_URL")
+    upstash_redis_rest_token: SecretStr | None = _key("Token of Upstash.", "UPSTASH_REDIS_REST_TOKEN")
     scope: str = Field("local", description="Owner of what this process stores; nothing crosses scopes.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="What `serve` and `worker` log to stderr at least."
@@ -268,6 +272,11 @@ class Settings(BaseModel):
         """Whether many people are served: by `pincite serve`, or over a database that machines share."""
         url = self.database_url
         return self.serving or (url is not None and url.get_secret_value().startswith("postgres"))
+
+    @property
+    def names_redis(self) -> bool:
+        """Whether limits and cache are to be kept in a Redis."""
+        return bool(self.redis_url or (self.upstash_redis_rest_url and self.upstash_redis_rest_token))
 
     @property
     def budget(self) -> Budget:

@@ -5,10 +5,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.contract.redis_links import redis_link
 
 from pincite.ports import Breaker
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.storage.buckets import SqlBreaker
+from pincite.storage.redis_store import RedisBreaker
 from pincite.storage.schema import breakers
 from pincite.storage.service import open_storage
 
@@ -32,10 +34,15 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "sqlite", "postgresql", "resp", "upstash"])
 async def breaker(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> AsyncIterator[Breaker]:
     if request.param == "memory":
         yield MemoryBreaker(clock, failures=3, cool_down_s=30, max_cool_down_s=100)
+        return
+    if request.param in ("resp", "upstash"):
+        async with redis_link(request.param, request.getfixturevalue("redis_url")) as link:
+            await link.run(("FLUSHDB",))
+            yield RedisBreaker(link, clock, failures=3, cool_down_s=30, max_cool_down_s=100)
         return
     place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(place, clock) as storage:

@@ -7,19 +7,26 @@ from uuid import uuid4
 
 import anyio
 import pytest
+from tests.contract.redis_links import redis_link
 
 from pincite.ports import Cache, Entry
 from pincite.storage.cache import open_cache
+from pincite.storage.redis_store import RedisCache
 from pincite.storage.service import open_storage
 from pincite.storage.shared_cache import SqlCache
 from pincite.testing.clock import FrozenClock
 from pincite.testing.storage import MemoryCache
 
 
-@pytest.fixture(params=["memory", "file", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "file", "sqlite", "postgresql", "resp", "upstash"])
 async def cache(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[Cache]:
     if request.param == "memory":
         yield MemoryCache(clock)
+        return
+    if request.param in ("resp", "upstash"):
+        async with redis_link(request.param, request.getfixturevalue("redis_url")) as link:
+            await link.run(("FLUSHDB",))
+            yield RedisCache(link, f"alice-{uuid4()}", clock)
         return
     if request.param != "file":
         place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")

@@ -7,12 +7,14 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
+from tests.contract.redis_links import redis_link
 
 from pincite.ports import Limiter
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter, Rate, within
 from pincite.runtime.shared_limiter import SharedLimiter
 from pincite.storage.buckets import SqlBuckets
 from pincite.storage.file_buckets import opened_buckets
+from pincite.storage.redis_store import RedisBuckets
 from pincite.storage.schema import buckets
 from pincite.storage.service import open_storage
 
@@ -42,7 +44,7 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["memory", "file", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "file", "sqlite", "postgresql", "resp", "upstash"])
 async def make(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> AsyncIterator[Factory]:
     if request.param == "memory":
         yield MemoryLimiter
@@ -50,6 +52,11 @@ async def make(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path)
     if request.param == "file":
         async with opened_buckets(tmp_path / "limits.sqlite", clock) as kept:
             yield lambda _, limits: SharedLimiter(kept, clock, limits)
+        return
+    if request.param in ("resp", "upstash"):
+        async with redis_link(request.param, request.getfixturevalue("redis_url")) as link:
+            await link.run(("FLUSHDB",))
+            yield lambda _, limits: SharedLimiter(RedisBuckets(link, clock), clock, limits)
         return
     place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(place, clock) as storage:

@@ -11,13 +11,25 @@ import sys, time, anyio
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import INTERACTIVE, Rate
 from pincite.runtime.shared_limiter import SharedLimiter
+from contextlib import asynccontextmanager
 from pincite.storage.buckets import SqlBuckets
+from pincite.storage.redis_link import open_redis
+from pincite.storage.redis_store import RedisBuckets
 from pincite.storage.service import open_storage
+
+@asynccontextmanager
+async def buckets(place, clock):
+    if place.startswith("redis"):
+        async with open_redis(place) as link:
+            yield RedisBuckets(link, clock)
+    else:
+        async with open_storage(place, clock) as storage:
+            yield SqlBuckets(storage.database)
 
 async def main():
     clock = SystemClock()
-    async with open_storage(sys.argv[1], clock) as storage:
-        limiter = SharedLimiter(SqlBuckets(storage.database), clock, {"p": (Rate(5, 1, burst=2),)})
+    async with buckets(sys.argv[1], clock) as shared:
+        limiter = SharedLimiter(shared, clock, {"p": (Rate(5, 1, burst=2),)})
         print("ready", flush=True)
         sys.stdin.readline()
         end = time.monotonic() + 5
@@ -36,9 +48,9 @@ anyio.run(main)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("store", ["sqlite", "postgresql", "redis"])
 def test_two_processes_keep_five_calls_a_second(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    place = str(tmp_path / "p.sqlite") if store == "sqlite" else request.getfixturevalue("postgresql_url")
+    place = str(tmp_path / "p.sqlite") if store == "sqlite" else request.getfixturevalue(f"{store}_url")
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", CALLER, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -1,6 +1,7 @@
 """Builds the fetch front door: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from pincite.wiring.registry import SCRAPERS, load
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.storage.service import ScopedStorage
+    from pincite.wiring.redis_door import CommonRedis
 
 OFFLINE: Final = "offline"
 SCRAPER_URLS: Final = {
@@ -26,16 +28,24 @@ SCRAPER_URLS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where pages and what is known of hosts are kept."""
+
+    storage: "ScopedStorage"
+    cache: Cache
+    redis: "CommonRedis | None" = None
+
+
 async def build_fetch(
     settings: Settings,
     clock: Clock,
     kept: KeptOpen,
     *,
     libraries: "Sequence[LocalLibrary]",
-    storage: "ScopedStorage",
+    stores: "Stores",
     extractor: Extractor,
     library_extractor: Extractor,
-    cache: Cache,
 ) -> Fetch:
     """The front door: pages of these libraries come from there, all others from the network unless `offline`."""
     from pincite.fetch.backends.archive import ArchiveBackend
@@ -47,7 +57,7 @@ async def build_fetch(
     renderer: FetchBackend | None = None
     hosted: list[FetchBackend] = []
     if settings.profile != OFFLINE:
-        net = await _Network.open(settings, clock, kept, storage, cache)
+        net = await _Network.open(settings, clock, kept, stores)
         backends.append(net.direct())
         renderer = net.renderer()
         hosted = [net.scraper(name) for name in settings.hosted_scrapers]
@@ -55,15 +65,15 @@ async def build_fetch(
         backends=backends,
         extractor=extractor,
         library_extractor=library_extractor,
-        snapshots=storage.snapshots,
-        documents=storage.documents,
+        snapshots=stores.storage.snapshots,
+        documents=stores.storage.documents,
         clock=clock,
         renderer=renderer,
         hosted=hosted,
         pages=PageCache(
-            cache,
-            storage.snapshots,
-            storage.documents,
+            stores.cache,
+            stores.storage.snapshots,
+            stores.storage.documents,
             clock,
             profile=extractor_profile(extractor),
             retention=retention(settings),
@@ -77,7 +87,12 @@ async def build_fetch(
 class _Network:
     """The parts that all backends on the network share: one policy, one resolver, one line at each host."""
 
-    def __init__(self, settings: Settings, clock: Clock, storage: "ScopedStorage", cache: Cache) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        stores: Stores,
+    ) -> None:
         from pincite.fetch.client import GuardedClient
         from pincite.fetch.limits import USER_AGENT, FetchLimits
         from pincite.fetch.politeness import HostTurns
@@ -111,23 +126,31 @@ class _Network:
             mode=RobotsMode(settings.robots),
             strict_auth=settings.robots_strict_auth,
             obey_ai_input=settings.obey_ai_input,
-            memory=RobotsMemory(cache, clock),
+            memory=RobotsMemory(stores.cache, clock),
         )
         rate = Rate(settings.requests_per_s_per_host, 1.0)
-        limiter = storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
+        limiter = stores.storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
         trip = {
             "failures": settings.breaker_failures,
             "within_s": settings.breaker_within_s,
             "cool_down_s": settings.breaker_open_s,
         }
-        breaker = storage.breaker(**trip) or MemoryBreaker(clock, **trip)  # type: ignore[arg-type]
-        self._turns = HostTurns(limiter, breaker, self._limits)
+        breaker = stores.storage.breaker(**trip) or MemoryBreaker(clock, **trip)  # type: ignore[arg-type]
+        redis = stores.redis
+        if redis is None:
+            self._turns = HostTurns(limiter, breaker, self._limits)
+        else:
+            self._turns = HostTurns(redis.limiter(limiter, rate), redis.breaker(breaker, **trip), self._limits)
 
     @classmethod
     async def open(
-        cls, settings: Settings, clock: Clock, kept: KeptOpen, storage: "ScopedStorage", cache: Cache
+        cls,
+        settings: Settings,
+        clock: Clock,
+        kept: KeptOpen,
+        stores: Stores,
     ) -> "_Network":
-        made = cls(settings, clock, storage, cache)
+        made = cls(settings, clock, stores)
         await kept.open(made.client)
         return made
 

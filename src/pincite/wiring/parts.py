@@ -35,7 +35,7 @@ from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.call_log import CallLog
-from pincite.wiring.fetch_door import build_fetch, retention, scrape_usd, url_policy
+from pincite.wiring.fetch_door import Stores, build_fetch, retention, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
 from pincite.wiring.judging import build_judge, checker_with
 from pincite.wiring.model_door import open_models, recorded_models, wants_models
@@ -48,6 +48,7 @@ from pincite.wiring.search_door import (
     build_search,
     common_in_database,
     common_in_home,
+    common_in_redis,
     lane_of,
     within_budget,
 )
@@ -62,11 +63,10 @@ if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
     from pincite.research.state import Limits
+    from pincite.runtime.fallback import CountedCache
     from pincite.search.service import SearchService
     from pincite.search.spending import Purse
-    from pincite.storage.cache import SqliteCache
     from pincite.storage.service import ScopedStorage
-    from pincite.storage.shared_cache import SqlCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Parts:
         self.log = CallLog(settings, shared.clock)
         stores.on_close(self.log.close)
         self._opened_storage: ScopedStorage | None = None
-        self._opened_cache: SqliteCache | SqlCache | None = None
+        self._opened_cache: CountedCache | None = None
         self._opened_common: Common | None = None
         self._libraries: dict[Path, LocalLibrary] = {}
         self._refreshed: set[Path] = set()
@@ -162,28 +162,30 @@ class Parts:
         """The database where limits and answers may be shared through it; None for the file of one home."""
         return None if self.settings.database_url is None else await self._storage()
 
-    async def _cache(self) -> "SqliteCache | SqlCache":
-        storage = await self._common_storage()
+    async def _cache(self) -> "CountedCache":
+        storage, redis = await self._common_storage(), await self._shared.redis()
         async with self._opening:
             if self._opened_cache is None:
                 from pincite.storage.cache import opened_cache
 
                 settings = self.settings
                 shared = storage.cache() if storage is not None else None
-                if shared is None:
-                    own = opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock)
-                    self._opened_cache = await self._stores.open(own)
+                own: CountedCache
+                if shared is not None:
+                    own = shared
                 else:
-                    self._opened_cache = shared
+                    own = await self._stores.open(opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock))
+                self._opened_cache = own if redis is None else redis.cache(settings.scope, own)
             return self._opened_cache
 
     async def _common(self) -> Common:
         """What all processes share about the engines. In one home that is a small file, opened by the first call."""
-        storage = await self._common_storage()
+        storage, redis = await self._common_storage(), await self._shared.redis()
         async with self._opening:
             if self._opened_common is None:
                 shared = common_in_database(storage) if storage is not None else None
-                self._opened_common = shared or await common_in_home(self.settings.home, self.clock, self._stores)
+                own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
+                self._opened_common = own if redis is None else common_in_redis(redis, own, self.clock)
             return self._opened_common
 
     # ---- front doors ----
@@ -452,10 +454,9 @@ class Parts:
                     self.clock,
                     self._kept,
                     libraries=[await self._ready_library(path) for path in libraries],
-                    storage=await self._storage(),
                     extractor=self._shared.readers,
                     library_extractor=BytesExtractor(),
-                    cache=await self._cache(),
+                    stores=Stores(await self._storage(), await self._cache(), await self._shared.redis()),
                 )
             return self._fetches[libraries]
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pincite.search.service import SearchOptions, SearchService
     from pincite.search.standing import SharedNotes
     from pincite.storage.service import ScopedStorage
+    from pincite.wiring.redis_door import CommonRedis
 
 PLUGINS: Final = "pincite.search_providers"
 """Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
@@ -61,6 +62,20 @@ def common_in_database(storage: "ScopedStorage") -> Common | None:
     from pincite.search.standing import SharedNotes
 
     return Common(limiter, storage.breaker(), SharedNotes(cache, buckets))
+
+
+def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:
+    """That of all workers with one Redis; `own` takes over while it is gone."""
+    from pincite.runtime.breaker import MemoryBreaker
+    from pincite.runtime.shared_limiter import SharedLimiter
+    from pincite.search.standing import SharedNotes
+
+    if own.notes is None or own.notes.buckets is None or own.notes.cache is None:
+        return own
+    buckets = redis.buckets(own.notes.buckets)
+    # Money and standings stay where they were: they must outlive a Redis that may forget.
+    notes = SharedNotes(own.notes.cache, own.notes.buckets)
+    return Common(SharedLimiter(buckets, clock), redis.breaker(own.breaker or MemoryBreaker(clock)), notes)
 
 
 async def common_in_home(home: Path, clock: Clock, kept: KeptOpen) -> Common:

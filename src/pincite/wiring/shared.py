@@ -14,6 +14,7 @@ from pincite.settings import Settings
 if TYPE_CHECKING:
     from pincite.fetch.worker import ExtractorPool
     from pincite.storage.service import Storage
+    from pincite.wiring.redis_door import CommonRedis
 
 _OFFERS: Final = 100
 """Runs offered to workers in one turn at most."""
@@ -30,6 +31,7 @@ class Shared:
         self._storage: Storage | None = None
         self._dispatcher: Dispatcher | None = None
         self._readers: ExtractorPool | None = None
+        self._redis: CommonRedis | None = None
         self._opening = anyio.Lock()
 
     @property
@@ -59,6 +61,15 @@ class Shared:
             self._readers = ExtractorPool(revision=BytesExtractor.revision)
             self._kept.on_close(self._readers.close)
         return self._readers
+
+    async def redis(self) -> "CommonRedis | None":
+        """The Redis of the settings, if there is one. Errors: ExtraNotInstalled, InvalidSetting."""
+        async with self._opening:
+            if self._redis is None and self._settings.names_redis:
+                from pincite.wiring.redis_door import open_common_redis
+
+                self._redis = await open_common_redis(self._settings, self.clock, self._kept)
+            return self._redis
 
     async def dispatcher(self) -> Dispatcher:
         """What wakes workers. Errors: ExtraNotInstalled (PostgreSQL without it), StorageUnavailable."""

@@ -2,9 +2,13 @@
 
 import sys
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, print_json, print_text
+
+if TYPE_CHECKING:
+    from pincite.settings import Settings
 
 EXTRAS = {
     "audit": ("html_to_markdown", "reports in HTML for pincite audit"),
@@ -62,6 +66,10 @@ def _look(home: object) -> dict[str, dict[str, str]]:
             "exists": "yes" if folder.exists() else "not yet",
             "writable": "yes" if os.access(existing, os.W_OK) else "NO: set PINCITE_HOME to a folder that is",
         },
+        "Shared": {
+            "database": "PostgreSQL" if settings.database_url else "SQLite in the home",
+            "limits and cache": _redis(settings),
+        },
         "Settings": {
             "profile": settings.profile,
             "source": ", ".join(settings.source),
@@ -82,3 +90,13 @@ def _installed(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # the package around it is missing
         return False
+
+
+def _redis(settings: "Settings") -> str:
+    """Which Redis is used, and which is passed over."""
+    if not settings.names_redis:
+        return "in the database" if settings.database_url else "in the home"
+    from pincite.wiring.redis_door import redis_in_use
+
+    passed_over = settings.redis_url is not None and settings.upstash_redis_rest_url
+    return redis_in_use(settings) + (" (UPSTASH_REDIS_REST_URL is set, too, and not used)" if passed_over else "")

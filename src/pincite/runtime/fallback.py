@@ -1,0 +1,175 @@
+"""Two of the same: the shared one, and the one that takes over while it is gone. Who falls back says so, once."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol, TypeVar
+
+from pincite.domain.errors import StorageUnavailable
+from pincite.ports import Breaker, Cache, CacheCounts, Clock, Entry, Limiter, Reservation
+from pincite.runtime.shared_limiter import Ask, Buckets
+from pincite.runtime.telemetry.meter import FALLBACKS, METER
+
+T = TypeVar("T")
+
+AGAIN_AFTER_S: Final = 15.0
+"""While it is gone, the shared one is tried this often."""
+
+log = logging.getLogger(__name__)
+
+
+class Switch:
+    """Which of two is used now, for everything that hangs on the same server.
+
+    Args:
+        clock: the time.
+        what: the server, as logs name it (no secret).
+    """
+
+    def __init__(self, clock: Clock, what: str) -> None:
+        self._clock = clock
+        self._what = what
+        self._again_at = 0.0
+        self.is_gone = False
+
+    async def either(self, shared: Callable[[], Awaitable[T]], own: Callable[[], Awaitable[T]]) -> T:
+        """What the shared one gives, or while it is gone this process's own. Errors: those of the own one."""
+        if not self.is_gone or self._clock.monotonic_s() >= self._again_at:
+            try:
+                value = await shared()
+            except StorageUnavailable as error:
+                self._fell_back(error)
+            else:
+                self._came_back()
+                return value
+        return await own()
+
+    def _fell_back(self, error: StorageUnavailable) -> None:
+        self._again_at = self._clock.monotonic_s() + AGAIN_AFTER_S
+        if not self.is_gone:
+            log.warning(
+                "%s: %s; limits, breakers and cache are this process's own meanwhile", self._what, error.message
+            )
+            METER.add(FALLBACKS, 1)
+        self.is_gone = True
+
+    def _came_back(self) -> None:
+        if self.is_gone:
+            log.warning("%s answers again", self._what)
+        self.is_gone = False
+
+
+class FallbackBuckets:
+    """Implements `shared_limiter.Buckets`."""
+
+    def __init__(self, switch: Switch, shared: Buckets, own: Buckets) -> None:
+        self._switch, self._shared, self._own = switch, shared, own
+
+    async def take(self, key: str, asks: Sequence[Ask]) -> float:
+        """As `Buckets.take`."""
+        return await self._switch.either(lambda: self._shared.take(key, asks), lambda: self._own.take(key, asks))
+
+    async def push_back(self, key: str, wait_s: float) -> None:
+        """As `Buckets.push_back`; both are told, so that a push-back outlives the switch."""
+        await self._own.push_back(key, wait_s)
+        await self._switch.either(lambda: self._shared.push_back(key, wait_s), _nothing)
+
+    async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
+        """As `Buckets.give_back`."""
+        await self._switch.either(lambda: self._shared.give_back(key, asks), lambda: self._own.give_back(key, asks))
+
+
+class FallbackLimiter:
+    """Implements `ports.Limiter`."""
+
+    def __init__(self, switch: Switch, shared: Limiter, own: Limiter) -> None:
+        self._switch, self._shared, self._own = switch, shared, own
+
+    async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
+        """As `Limiter.reserve`."""
+        return await self._switch.either(
+            lambda: self._shared.reserve(key, cost, priority, max_wait_s),
+            lambda: self._own.reserve(key, cost, priority, max_wait_s),
+        )
+
+    async def push_back(self, key: str, wait_s: float) -> None:
+        """As `Limiter.push_back`; both are told."""
+        await self._own.push_back(key, wait_s)
+        await self._switch.either(lambda: self._shared.push_back(key, wait_s), _nothing)
+
+    async def release(self, reservation: Reservation) -> None:
+        """As `Limiter.release`."""
+        await self._switch.either(lambda: self._shared.release(reservation), lambda: self._own.release(reservation))
+
+
+class FallbackBreaker:
+    """Implements `ports.Breaker`."""
+
+    def __init__(self, switch: Switch, shared: Breaker, own: Breaker) -> None:
+        self._switch, self._shared, self._own = switch, shared, own
+
+    async def allow(self, key: str) -> bool:
+        """As `Breaker.allow`."""
+        return await self._switch.either(lambda: self._shared.allow(key), lambda: self._own.allow(key))
+
+    async def record(self, key: str, ok: bool) -> None:
+        """As `Breaker.record`."""
+        await self._switch.either(lambda: self._shared.record(key, ok), lambda: self._own.record(key, ok))
+
+
+class FallbackCache:
+    """Implements `ports.Cache`, with what an operator may ask of a cache."""
+
+    def __init__(self, switch: Switch, shared: "CountedCache", own: "CountedCache") -> None:
+        self._switch, self._shared, self._own = switch, shared, own
+
+    async def get(self, namespace: str, key: str) -> Entry | None:
+        """As `Cache.get`."""
+        return await self._switch.either(
+            lambda: self._shared.get(namespace, key), lambda: self._own.get(namespace, key)
+        )
+
+    async def put(self, namespace: str, key: str, entry: Entry) -> None:
+        """As `Cache.put`."""
+        await self._switch.either(
+            lambda: self._shared.put(namespace, key, entry), lambda: self._own.put(namespace, key, entry)
+        )
+
+    async def delete(self, namespace: str, key: str | None = None) -> int:
+        """As `Cache.delete`, in both."""
+        removed = await self._own.delete(namespace, key)
+        return removed + await self._switch.either(lambda: self._shared.delete(namespace, key), _none)
+
+    async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
+        """As `Cache.lease`."""
+        return await self._switch.either(
+            lambda: self._shared.lease(namespace, key, ttl_s), lambda: self._own.lease(namespace, key, ttl_s)
+        )
+
+    async def counts(self) -> CacheCounts:
+        """What it holds now."""
+        return await self._switch.either(self._shared.counts, self._own.counts)
+
+    async def clear(self) -> int:
+        """Remove everything of the scope from both; the number of entries removed."""
+        removed = await self._own.clear()
+        return removed + await self._switch.either(self._shared.clear, _none)
+
+
+class CountedCache(Cache, Protocol):
+    """A cache that can be counted and emptied."""
+
+    async def counts(self) -> CacheCounts:
+        """What it holds."""
+        ...
+
+    async def clear(self) -> int:
+        """Remove everything of the scope; the number of entries removed."""
+        ...
+
+
+async def _nothing() -> None:
+    return
+
+
+async def _none() -> int:
+    return 0

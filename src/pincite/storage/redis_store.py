@@ -1,0 +1,258 @@
+"""Limits, breakers and the cache in Redis or Valkey, behind the same ports as in the database.
+
+Each change is one short script, so that no two workers take the same place. Redis's own clock counts.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.ids import sha256_hex
+from pincite.ports import CacheCounts, Clock, Entry
+from pincite.runtime.clock import SystemClock
+from pincite.runtime.shared_limiter import Ask
+from pincite.runtime.telemetry.meter import CACHE, METER
+from pincite.storage.redis_link import Link
+
+PREFIX: Final = "pincite"
+MAX_VALUE_BYTES: Final = 8_000_000
+"""A larger value is not kept: it would hold up everybody else's commands."""
+_SCAN: Final = 500
+
+# ARGV[1] is the time, or empty for Redis's own.
+_NOW: Final = """
+local t = redis.call('TIME')
+local now = ARGV[1] ~= '' and tonumber(ARGV[1]) or (tonumber(t[1]) + tonumber(t[2]) / 1000000)
+"""
+_TAKE: Final = (
+    _NOW
+    + """
+local wait = tonumber(redis.call('HGET', KEYS[1], 'blocked') or '0') - now
+local full, last = {}, now
+for i = 1, (#ARGV - 1) / 2 do
+  local f = math.max(tonumber(redis.call('HGET', KEYS[1], i) or '0'), now) + tonumber(ARGV[2 * i])
+  full[i] = f
+  last = math.max(last, f)
+  wait = math.max(wait, f - tonumber(ARGV[2 * i + 1]) - now)
+end
+if wait > 0.000001 then return string.format('%.6f', wait) end
+for i, f in ipairs(full) do redis.call('HSET', KEYS[1], i, string.format('%.6f', f)) end
+redis.call('EXPIRE', KEYS[1], math.ceil(last - now) + 3600)
+return '0'
+"""
+)
+_PUSH_BACK: Final = (
+    _NOW
+    + """
+local until_s = math.max(tonumber(redis.call('HGET', KEYS[1], 'blocked') or '0'), now + tonumber(ARGV[2]))
+redis.call('HSET', KEYS[1], 'blocked', string.format('%.6f', until_s))
+redis.call('EXPIRE', KEYS[1], math.max(math.ceil(until_s - now), redis.call('TTL', KEYS[1])) + 3600)
+return 1
+"""
+)
+_ALLOW: Final = (
+    _NOW
+    + """
+local opened = tonumber(redis.call('HGET', KEYS[1], 'opened') or '0')
+if opened == 0 then return 1 end
+if tonumber(redis.call('HGET', KEYS[1], 'open_until')) > now then return 0 end
+if tonumber(redis.call('HGET', KEYS[1], 'probe_until') or '0') > now then return 0 end
+redis.call('HSET', KEYS[1], 'probe_until', string.format('%.6f', now + tonumber(ARGV[2])))
+return 1
+"""
+)
+_FAILED: Final = (
+    _NOW
+    + """
+local most, within, pause, longest = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local opened = tonumber(redis.call('HGET', KEYS[1], 'opened') or '0')
+local since = tonumber(redis.call('HGET', KEYS[1], 'since') or '-1')
+if opened == 0 and (since < 0 or since < now - within) then
+  redis.call('HSET', KEYS[1], 'since', string.format('%.6f', now), 'failures', 0)
+end
+local failures = redis.call('HINCRBY', KEYS[1], 'failures', 1)
+redis.call('EXPIRE', KEYS[1], math.ceil(longest * 2 + within) + 3600)
+if failures < most and opened == 0 then return 0 end
+local until_s = now + math.min(pause * 2 ^ opened, longest)
+local more = math.min(opened + 1, 16)
+redis.call('HSET', KEYS[1], 'opened', more, 'open_until', string.format('%.6f', until_s), 'probe_until', 0)
+return 1
+"""
+)
+_LEASE: Final = (
+    _NOW
+    + """
+if tonumber(redis.call('GET', KEYS[1]) or '0') > now then return 0 end
+local ttl = tonumber(ARGV[2])
+redis.call('SET', KEYS[1], string.format('%.6f', now + ttl), 'PX', math.max(math.ceil(ttl * 1000), 1))
+return 1
+"""
+)
+
+
+class _Clocked:
+    def __init__(self, link: Link, clock: Clock) -> None:
+        self._link = link
+        self._clock = clock
+
+    def _now(self) -> str:
+        """Redis goes by its own clock; a frozen one stays in charge."""
+        return "" if isinstance(self._clock, SystemClock) else f"{self._clock.now().timestamp():.6f}"
+
+    async def _script(self, script: str, key: str, *values: str | float) -> Any:
+        (found,) = await self._link.run(("EVAL", script, 1, key, self._now(), *map(str, values)))
+        return found
+
+
+class RedisBuckets(_Clocked):
+    """Implements `shared_limiter.Buckets`. Errors of every method: StorageUnavailable."""
+
+    async def take(self, key: str, asks: Sequence[Ask]) -> float:
+        """0 when all of it was taken at once from every bucket; else nothing was, and this many seconds are short."""
+        flat = [f"{amount:.9f}" for ask in asks for amount in (ask.cost_s, ask.room_s)]
+        return float(await self._script(_TAKE, _bucket(key), *flat))
+
+    async def push_back(self, key: str, wait_s: float) -> None:
+        """Nobody takes anything for `wait_s`; a shorter push-back never shortens a longer one."""
+        await self._script(_PUSH_BACK, _bucket(key), wait_s)
+
+    async def give_back(self, key: str, asks: Sequence[Ask]) -> None:
+        """Put back what was taken and not used."""
+        back = [("HINCRBYFLOAT", _bucket(key), n, f"{-ask.cost_s:.9f}") for n, ask in enumerate(asks, 1)]
+        if back:
+            await self._link.run(*back)
+
+
+class RedisBreaker(_Clocked):
+    """Implements `ports.Breaker` for all workers, with the rules of the others. Errors: StorageUnavailable."""
+
+    def __init__(
+        self,
+        link: Link,
+        clock: Clock,
+        *,
+        failures: int = 5,
+        within_s: float = 60.0,
+        cool_down_s: float = 30.0,
+        max_cool_down_s: float = 300.0,
+    ) -> None:
+        super().__init__(link, clock)
+        self._rules = (failures, within_s, cool_down_s, max_cool_down_s)
+
+    async def allow(self, key: str) -> bool:
+        """Whether a call may go out now; while open, one probe of all workers after each cool-down."""
+        return bool(await self._script(_ALLOW, _breaker(key), self._rules[2]))
+
+    async def record(self, key: str, ok: bool) -> None:
+        """Count a failure or close the breaker."""
+        if ok:
+            await self._link.run(("DEL", _breaker(key)))
+        else:
+            await self._script(_FAILED, _breaker(key), *self._rules)
+
+
+class RedisCache(_Clocked):
+    """Implements `ports.Cache` for one scope. Redis drops what is past its time, and by its own rule what is too much.
+
+    Errors of every method: StorageUnavailable.
+    """
+
+    def __init__(self, link: Link, scope: str, clock: Clock) -> None:
+        super().__init__(link, clock)
+        self._place = f"{PREFIX}:cache:{quote(scope, safe='')}"
+
+    async def get(self, namespace: str, key: str) -> Entry | None:
+        """The entry, fresh or stale, or None; one past its stale time, or damaged, is none."""
+        (found,) = await self._link.run(("GET", self._key(namespace, key)))
+        entry = None if found is None else _entry(found)
+        if entry is not None and entry.stale_until <= self._clock.now():
+            entry = None
+        METER.add(CACHE, 1, namespace, "miss" if entry is None else "hit")
+        return entry
+
+    async def put(self, namespace: str, key: str, entry: Entry) -> None:
+        """Store or replace it, and end the lease on its key."""
+        left_ms = int((entry.stale_until - self._clock.now()).total_seconds() * 1000)
+        place, lease = self._key(namespace, key), self._lease_key(namespace, key)
+        if left_ms <= 0 or len(entry.value) > MAX_VALUE_BYTES:
+            await self._link.run(("DEL", place, lease))
+            return
+        await self._link.run(("SET", place, _text(entry), "PX", left_ms), ("DEL", lease))
+
+    async def delete(self, namespace: str, key: str | None = None) -> int:
+        """Remove one entry, or all of the namespace; the number removed."""
+        if key is not None:
+            (removed,) = await self._link.run(("DEL", self._key(namespace, key)))
+            return int(removed)
+        return await self._delete(await self._keys(f"{quote(namespace, safe='')}:"))
+
+    async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
+        """Whether the caller may compute this key now, among all workers."""
+        return bool(await self._script(_LEASE, self._lease_key(namespace, key), ttl_s))
+
+    async def counts(self) -> CacheCounts:
+        """What it holds."""
+        keys = await self._keys("")
+        sizes = await self._link.run(*(("STRLEN", key) for key in keys)) if keys else []
+        return CacheCounts(len(keys), sum(map(int, sizes)))
+
+    async def clear(self) -> int:
+        """Remove everything of the scope; the number of entries removed."""
+        return await self._delete(await self._keys(""))
+
+    async def _keys(self, start: str) -> list[str]:
+        found: set[str] = set()
+        cursor = "0"
+        pattern = f"{self._place}:{start}*".replace("[", "\\[").replace("?", "\\?")
+        while True:
+            ((cursor, keys),) = await self._link.run(("SCAN", cursor, "MATCH", pattern, "COUNT", _SCAN))
+            found.update(keys)
+            if str(cursor) == "0":
+                return sorted(found)
+
+    async def _delete(self, keys: list[str]) -> int:
+        batches = [keys[n : n + _SCAN] for n in range(0, len(keys), _SCAN)]
+        return sum(map(int, await self._link.run(*(("DEL", *batch) for batch in batches)))) if batches else 0
+
+    def _key(self, namespace: str, key: str) -> str:
+        return f"{self._place}:{quote(namespace, safe='')}:{key}"
+
+    def _lease_key(self, namespace: str, key: str) -> str:
+        return f"{PREFIX}:lease:{self._place}:{quote(namespace, safe='')}:{key}"
+
+
+def _bucket(key: str) -> str:
+    return f"{PREFIX}:bucket:{key}"
+
+
+def _breaker(key: str) -> str:
+    return f"{PREFIX}:breaker:{key}"
+
+
+def _text(entry: Entry) -> str:
+    return json.dumps(
+        {
+            "value": base64.b64encode(entry.value).decode(),
+            "sha256": sha256_hex(entry.value),
+            "fresh_until": utc_text(entry.fresh_until),
+            "stale_until": utc_text(entry.stale_until),
+            "stored_at": utc_text(entry.stored_at),
+            "validators": dict(entry.validators),
+        }
+    )
+
+
+def _entry(text: str) -> Entry | None:
+    """The entry, or None for what is damaged."""
+    try:
+        found = json.loads(text)
+        value = base64.b64decode(found["value"])
+        if sha256_hex(value) != found["sha256"]:
+            return None
+        fresh, stale, stored = (utc_moment(found[name]) for name in ("fresh_until", "stale_until", "stored_at"))
+        return Entry(value, fresh, stale, stored, dict(found["validators"]))
+    except (ValueError, KeyError, TypeError):
+        return None

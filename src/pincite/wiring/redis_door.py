@@ -1,0 +1,81 @@
+"""Limits, breakers and cache in Redis, Valkey or Upstash, where the settings name one; while it is gone, our own."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from pincite.ports import Breaker, Clock, Limiter
+from pincite.runtime.fallback import (
+    CountedCache,
+    FallbackBreaker,
+    FallbackBuckets,
+    FallbackCache,
+    FallbackLimiter,
+    Switch,
+)
+from pincite.runtime.kept_open import KeptOpen
+from pincite.runtime.limiter import Rate
+from pincite.runtime.shared_limiter import Buckets, SharedLimiter
+from pincite.settings import Settings
+from pincite.storage.redis_link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class CommonRedis:
+    """What is kept in one Redis. Each thing is given the process's own, which takes over while Redis is gone."""
+
+    link: Link
+    switch: Switch
+    clock: Clock
+
+    def buckets(self, own: Buckets) -> Buckets:
+        """Token buckets of all workers."""
+        from pincite.storage.redis_store import RedisBuckets
+
+        return FallbackBuckets(self.switch, RedisBuckets(self.link, self.clock), own)
+
+    def limiter(self, own: Limiter, *default: Rate) -> Limiter:
+        """A limiter with these rates for every key."""
+        from pincite.storage.redis_store import RedisBuckets
+
+        shared = SharedLimiter(RedisBuckets(self.link, self.clock), self.clock, default=default)
+        return FallbackLimiter(self.switch, shared, own)
+
+    def breaker(self, own: Breaker, **rules: float) -> Breaker:
+        """Circuit breakers of all workers."""
+        from pincite.storage.redis_store import RedisBreaker
+
+        shared = RedisBreaker(self.link, self.clock, **rules)  # type: ignore[arg-type]  # failures is a whole number
+        return FallbackBreaker(self.switch, shared, own)
+
+    def cache(self, scope: str, own: CountedCache) -> FallbackCache:
+        """The cache of all workers, for one scope."""
+        from pincite.storage.redis_store import RedisCache
+
+        return FallbackCache(self.switch, RedisCache(self.link, scope, self.clock), own)
+
+
+async def open_common_redis(settings: Settings, clock: Clock, kept: KeptOpen) -> CommonRedis | None:
+    """The Redis of the settings, or None. `redis://` wins over Upstash when both are set.
+
+    Errors: ExtraNotInstalled, InvalidSetting. A server that is gone is no error.
+    """
+    from pincite.storage.redis_link import open_redis, open_upstash
+
+    if settings.redis_url is not None:
+        link = await kept.open(open_redis(settings.redis_url.get_secret_value()))
+    elif settings.upstash_redis_rest_url and settings.upstash_redis_rest_token:
+        token = settings.upstash_redis_rest_token.get_secret_value()
+        link = await kept.open(open_upstash(settings.upstash_redis_rest_url, token))
+    else:
+        return None
+    return CommonRedis(link, Switch(clock, redis_in_use(settings)), clock)
+
+
+def redis_in_use(settings: Settings) -> str:
+    """Which Redis the settings choose, as it may be shown: no user, no password."""
+    if settings.redis_url is not None:
+        parts = urlsplit(settings.redis_url.get_secret_value())
+        return f"{parts.scheme}://{parts.hostname or parts.path}{f':{parts.port}' if parts.port else ''}"
+    if settings.upstash_redis_rest_url and settings.upstash_redis_rest_token:
+        return f"Upstash at {urlsplit(settings.upstash_redis_rest_url).hostname}"
+    return "none"
