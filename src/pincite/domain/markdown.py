@@ -32,6 +32,7 @@ GAPS_HEADING = "What could not be answered"
 SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
+QUESTION_CHARS = 600
 SUPPORT_WORD = "Support"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No answer found.** Nothing that was read states one; what follows only touches on the question."
@@ -114,7 +115,7 @@ def _visible(character: str) -> str:
 def _blocks(report: Report) -> Iterator[str]:
     yield _heading(1, report.title or report.question)
     if report.title and one_line(report.title) != one_line(report.question):
-        yield f"Question: {escape(report.question)}"
+        yield f"Question: {escape(shortened(report.question))}"
     yield from _above(report)
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         yield from _no_answer(report)
@@ -232,8 +233,16 @@ def conflict_text(conflict: ReportConflict) -> str:
     return f"{conflict.wording}:" if conflict.wording else EXCLUDE_EACH_OTHER
 
 
+def shortened(text: str) -> str:
+    """A question as it is printed: whole unless it is a page long; the JSON has every word."""
+    line = one_line(text)
+    if len(line) <= QUESTION_CHARS:
+        return line
+    return f"{line[:QUESTION_CHARS].rsplit(' ', 1)[0]}… ({len(line.split())} words)"
+
+
 def _gap(gap: ReportGap) -> Iterator[str]:
-    yield "- " + _block(" – ".join(filter(None, (escape(gap.sub_question), escape(gap.reason)))))
+    yield "- " + _block(" – ".join(filter(None, (escape(shortened(gap.sub_question)), escape(gap.reason)))))
     if gap.queries:
         yield "    - searched for: " + "; ".join(f"“{escape(query)}”" for query in gap.queries)
 

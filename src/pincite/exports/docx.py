@@ -27,6 +27,7 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
+    shortened,
     sources_text,
 )
 from pincite.domain.page import Document
@@ -98,7 +99,7 @@ class _File:
         report = self._report
         self._word.add_heading(_text(report.title or report.question), 0)
         if report.title and one_line(report.title) != one_line(report.question):
-            self._word.add_paragraph(_text(report.question), style="Subtitle")
+            self._word.add_paragraph(_text(shortened(report.question)), style="Subtitle")
         limits = constraints_text(report.constraints)
         self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), limits)))))
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
@@ -133,7 +134,7 @@ class _File:
             insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
             self._word.add_heading(SEARCHED_HEADING if insufficient else GAPS_HEADING, 1)
         for gap in report.gaps:
-            what = " – ".join(filter(None, (gap.sub_question, gap.reason)))
+            what = " – ".join(filter(None, (shortened(gap.sub_question), gap.reason)))
             searched = f" (searched for: {'; '.join(gap.queries)})" if gap.queries else ""
             self._word.add_paragraph(_text(what + searched), style="List Bullet")
         if report.leads:

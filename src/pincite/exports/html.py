@@ -26,6 +26,7 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
+    shortened,
     sources_text,
     without_controls,
 )
@@ -122,7 +123,7 @@ class _Page:
         report = self._report
         yield f'<h1 dir="auto">{_text(report.title or report.question)}</h1>'
         if report.title and one_line(report.title) != one_line(report.question):
-            yield f'<p dir="auto">{_text(report.question)}</p>'
+            yield f'<p dir="auto">{_text(shortened(report.question))}</p>'
         sources, claims = len(report.references), len(report.claims)
         counts = f"{claims} checked {_plural('statement', claims)} from {sources} {_plural('source', sources)}"
         about = (day(report.created_at), counts, constraints_text(report.constraints))
@@ -157,7 +158,7 @@ class _Page:
             for gap in report.gaps:
                 queries = "; ".join(f"“{_text(query)}”" for query in gap.queries)
                 searched = f'<br><span class="detail">searched for: {queries}</span>' if queries else ""
-                what = " – ".join(_text(part) for part in (gap.sub_question, gap.reason) if part)
+                what = " – ".join(_text(part) for part in (shortened(gap.sub_question), gap.reason) if part)
                 yield f'<li dir="auto">{what}{searched}</li>'
             yield "</ul>"
         if report.leads:

@@ -12,8 +12,10 @@ from pincite.research.extractive.scoring import Scored
 
 MAX_CLAIM_CHARS = 520
 MIN_CLAIM_WORDS = 3
+_CODE_LINES = 5
 _NEEDS_REFERENT = re.compile(
-    r"(?:it|its|this|that|these|those|they|their|he|his|she|her|such|here|there|both|either|neither|one|another|"
+    r"(?:it|its|this|that|these|those|they|their|he|his|she|her|such|here|there|both|either|neither|another|"
+    r"one(?!\s+(?:can|may|might|must|should|has|needs|of))|"
     r"the\s+(?:former|latter|same|default|defaults|value|option|parameter|setting|argument|function|method|command|"
     r"following|above|result|first|second|third|other|previous))\b",
     re.IGNORECASE,
@@ -23,6 +25,25 @@ _CONTINUES = re.compile(
     r"also|instead|then|similarly|likewise|consequently|nevertheless|for\s+(?:example|instance)|note\s+that|but|and|so)\b,?\s*",
     re.IGNORECASE,
 )
+_OPEN_END = re.compile(
+    r"(?::|\b(?:with|using|by|for|to|of|in|from|like|as|via|and|or|the|a|an|as\s+follows|except|than|where|when|if|that)\.?)\s*$",
+    re.IGNORECASE,
+)
+"""A sentence that goes on in what follows it: a list, a line of code."""
+_LINK = re.compile(
+    r"(?:however|therefore|thus|moreover|furthermore|in\s+addition|also|similarly|likewise|consequently|nevertheless|"
+    r"note(?:\s+also)?\s+that|but|and|so)\b,?\s+",
+    re.IGNORECASE,
+)
+"""A word that only links a sentence to the one before; what follows it may stand alone."""
+_NEEDS_SENTENCE = re.compile(
+    r"(?:the\s+(?:above|following|former|latter|other)|such|both|either|neither|another)\b", re.IGNORECASE
+)
+_POINTS_BACK = re.compile(
+    r"(?:\W*[\w’'-]+\W+){1,5}(?:these|those|this|that\s+(?:last|same|case)|the\s+(?:latter|former|above|following))\b",
+    re.IGNORECASE,
+)
+"""A demonstrative among the first words: "To use this option, ..."."""
 _BARE = re.compile(
     r"(?:default|optional|required|must|can|may|should|if|when|by\s+default|defaults?\s+to|same\s+as|new\s+in|changed\s+in|"
     r"added\s+in|removed\s+in|deprecated|available|returns?|raises?|specifies|sets?|controls?|requires?)\b",
@@ -40,6 +61,8 @@ _OPINION = re.compile(
 _CONDITIONAL = re.compile(
     r"\b(?:may|might|could|possibly|perhaps|can\s+be|sometimes|appears?\s+to|seems?\s+to)\b", re.IGNORECASE
 )
+_SAYS_NOTHING = re.compile(r"[\w.]+\(\)[.,;]?|[^:/]{3,40}:\s+\S*/\S+(?:,\s*\S*/\S+)*\.?")
+"""A bare call, or a label before paths and addresses."""
 _POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
 
 
@@ -78,13 +101,33 @@ def _spans(scored: Scored) -> list[Span] | None:
     """What the claim is made of, in reading order: its referent where it needs one, then the statement."""
     passage, statement = scored.passage, scored.statement
     text = passage.text(statement.span)
-    if _POINTER.match(text) or text.rstrip().endswith("?"):
+    if _POINTER.match(text) or text.rstrip().endswith("?") or _SAYS_NOTHING.fullmatch(text):
         return None
     if statement.kind is BlockKind.CODE and passage.head is None and "(" not in text and "=" not in text:
         return None
-    tail = _what_follows(scored) if text.rstrip().endswith(":") else []
-    front = _front(scored, text)
-    return None if front is None else [*front, statement.span, *tail]
+    tail = _what_follows(scored) if _OPEN_END.search(text) else []
+    if statement.kind is BlockKind.TERM:
+        meaning = next(
+            (other for other in passage.statements[scored.index + 1 :] if other.kind is not statement.kind), None
+        )
+        fits = meaning is not None and meaning.span.end - meaning.span.start + len(text) <= MAX_CLAIM_CHARS
+        if meaning is not None and fits:
+            return [statement.span, meaning.span]
+    elif _OPEN_END.search(text) and not tail:
+        return None
+    start = statement.span.start + (_unlinked(text) if statement.lead is None else 0)
+    span = Span(start, statement.span.end)
+    if start > statement.span.start and passage.head is None:
+        return [span, *tail]
+    front = _front(scored, passage.text(span))
+    return None if front is None else [*front, span, *tail]
+
+
+def _unlinked(text: str) -> int:
+    """How many characters of a linking word may go from the front so that the sentence stands alone; 0: none."""
+    link = _LINK.match(text)
+    rest = text[link.end() :] if link else ""
+    return link.end() if link and stands_alone(rest[:1].upper() + rest[1:]) else 0
 
 
 def _front(scored: Scored, text: str) -> list[Span] | None:
@@ -96,7 +139,9 @@ def _front(scored: Scored, text: str) -> list[Span] | None:
     if statement.lead is not None and statement.lead != statement.span:
         lead = passage.text(statement.lead)
         if len(lead) + len(text) <= MAX_CLAIM_CHARS and not stands_alone(text):
-            return [statement.lead]
+            # "This ..." inside an item is about the sentence before it, not about what introduces the list.
+            said = _sentence_before(scored, text) if _NEEDS_REFERENT.match(text) else None
+            return [said or statement.lead]
     if stands_alone(text) and statement.kind is not BlockKind.TABLE:
         return []
     return _with_referent(scored, text)
@@ -106,7 +151,11 @@ def _what_follows(scored: Scored) -> list[Span]:
     """The list that a statement ending in a colon introduces, or the one line after it, as far as there is room."""
     passage, lead = scored.passage, scored.statement.span
     following = passage.statements[scored.index + 1 :]
-    items = list(itertools.takewhile(lambda statement: statement.lead == lead, following)) or list(following[:1])
+    items = list(itertools.takewhile(lambda statement: statement.lead == lead, following))
+    items = items or list(
+        itertools.takewhile(lambda statement: statement.kind is BlockKind.CODE, following[:_CODE_LINES])
+    )
+    items = items or list(following[:1])
     room = MAX_CLAIM_CHARS - (lead.end - lead.start)
     taken: list[Span] = []
     for item in items:
@@ -119,16 +168,25 @@ def _what_follows(scored: Scored) -> list[Span]:
 
 def _with_referent(scored: Scored, text: str) -> list[Span] | None:
     """The sentence before it when that one stands alone, else the heading above."""
+    before = _sentence_before(scored, text)
+    if before is not None:
+        return [before]
+    heading = _heading_span(scored.passage)
+    # A heading tells what "it" is, but not what stands against a "however", nor what is "the above".
+    return None if heading is None or _CONTINUES.match(text) or _NEEDS_SENTENCE.match(text) else [heading]
+
+
+def _sentence_before(scored: Scored, text: str) -> Span | None:
+    """The sentence right before the statement, when it stands alone and both fit into a claim."""
     passage, index = scored.passage, scored.index
-    if index and scored.statement.kind not in (BlockKind.TABLE, BlockKind.CODE):
-        before = passage.statements[index - 1]
-        words = passage.text(before.span)
-        adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
-        fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not _POINTER.match(words)
-        if adjacent and fits and stands_alone(words):
-            return [before.span]
-    heading = _heading_span(passage)
-    return None if heading is None else [heading]
+    if not index or scored.statement.kind in (BlockKind.TABLE, BlockKind.CODE):
+        return None
+    before = passage.statements[index - 1]
+    words = passage.text(before.span)
+    adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
+    fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not _POINTER.match(words)
+    shown = before.kind is not BlockKind.CODE or _NEEDS_REFERENT.match(text)
+    return before.span if adjacent and fits and shown and stands_alone(words) else None
 
 
 def _heading_span(passage: Passage) -> Span | None:
@@ -147,7 +205,11 @@ def _heading_span(passage: Passage) -> Span | None:
 def stands_alone(text: str) -> bool:
     """Whether a sentence can be read without the one before it."""
     return bool(text[:1].isupper() or text[:1].isdigit() or not text[:1].isalpha()) and not (
-        _NEEDS_REFERENT.match(text) or _CONTINUES.match(text) or _BARE.match(text) or len(text.split()) < 4
+        _NEEDS_REFERENT.match(text)
+        or _CONTINUES.match(text)
+        or _BARE.match(text)
+        or _POINTS_BACK.match(text)
+        or len(text.split()) < 4
     )
 
 
@@ -160,12 +222,26 @@ def _names_head(passage: Passage, text: str) -> bool:
 
 def _join(passage: Passage, spans: list[Span]) -> str:
     """The claim's words: the spans in order; a term or heading with a colon after it, items with semicolons."""
-    pieces = [" ".join(passage.text(span).split()) for span in spans]
+    pieces = [_cells(" ".join(passage.text(span).split())) for span in spans]
     text = pieces[0].rstrip(" ¶")
+    text = text[:1].upper() + text[1:] if _trimmed(passage, spans[0]) else text
     for piece in pieces[1:]:
         listed = text[-1:] != ":" and ": " in text and len(pieces) > 2 and text[-1:] not in ".!?"
         text = f"{text.rstrip(' ,;')}; {piece}" if listed else f"{text}{' ' if text[-1:] in '.!?:;' else ': '}{piece}"
     return _tidy(text)
+
+
+def _cells(text: str) -> str:
+    """A table row as words: the first cell, a colon, the others with semicolons between."""
+    first, bar, rest = text.strip(" |").partition(" | ")
+    others = "; ".join(cell.strip() for cell in rest.split(" | ") if cell.strip(" |"))
+    return f"{first.rstrip(' :')}: {others}" if bar and others and first.strip() else text
+
+
+def _trimmed(passage: Passage, span: Span) -> bool:
+    """Whether a linking word was taken from the front of the span: then it starts inside a sentence."""
+    before = passage.document.text[max(span.start - 12, 0) : span.start]
+    return bool(re.search(r"\w,? $", before)) and passage.text(span)[:1].islower()
 
 
 def _tidy(text: str) -> str:

@@ -16,6 +16,7 @@ _MOST_OF_KIND = 6
 _NUMBER_WORDS = 32
 _SURE = 0.65
 """A key number is one that a reader may copy."""
+_SIGNATURE = re.compile(r"\w\([^()]*=")
 _RISK = re.compile(
     r"\b(?:warnings?|caution|careful|beware|danger(?:ous)?|risk[sy]?|unsafe|insecure|vulnerab\w+|attack(?:er)?s?|"
     r"los(?:e|es|ing|t|s)\b(?!\s+weight)|corrupt\w*|destroy\w*|overwrit\w+|irreversibl\w+|deprecated|obsolete|"
@@ -68,7 +69,8 @@ def is_uncertain(item: VerifiedClaim) -> bool:
 def is_key_number(item: VerifiedClaim) -> bool:
     """Whether the claim says little more than a figure, and is sure."""
     short = len(item.claim.text.split()) <= _NUMBER_WORDS and item.claim.confidence >= _SURE
-    return short and states_quantity(item.claim.evidence[-1].quote.text)
+    text = item.claim.evidence[-1].quote.text
+    return short and states_quantity(text) and not _SIGNATURE.search(text)
 
 
 def _taken(

@@ -59,7 +59,9 @@ def draft(task: Task, progress: Progress) -> Draft:
     """The outline of the report; no claim twice, at most 1,200 words, empty sections dropped."""
     parts = progress.plan.sub_questions
     by_part = {
-        part.sub_question_id: [c for c in progress.claims if c.printable and c.claim.sub_question == part.text]
+        part.sub_question_id: _without_repeats(
+            [c for c in progress.claims if c.printable and c.claim.sub_question == part.text]
+        )
         for part in parts
     }
     denial = _denial(progress)
@@ -83,6 +85,23 @@ def draft(task: Task, progress: Progress) -> Draft:
     ]
     ordered = tuple((heading, tuple(_reading_order(items))) for heading, items in sections if items)
     return Draft(tuple(answer), denial, ordered, closing, tuple(unsupported))
+
+
+def _without_repeats(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
+    """The claims without those that another one says in full; that one takes the better place of the two."""
+    spans = [frozenset((e.url, e.quote.start, e.quote.end) for e in item.claim.evidence[:1]) for item in items]
+    kept: dict[int, VerifiedClaim] = {}
+    for index, item in enumerate(items):
+        whole = [
+            other
+            for other in items
+            if other is not item
+            and len(item.claim.evidence) < len(other.claim.evidence)
+            and item.claim.text in other.claim.text
+            and spans[index] <= {(e.url, e.quote.start, e.quote.end) for e in other.claim.evidence}
+        ]
+        kept.setdefault(id(whole[0] if whole else item), whole[0] if whole else item)
+    return list(kept.values())
 
 
 def _part_heading(part: SubQuestion, task: Task, parts: Sequence[SubQuestion]) -> str:

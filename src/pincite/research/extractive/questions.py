@@ -60,6 +60,8 @@ _DEFAULT = re.compile(
 _ASKING = re.compile(
     r"\bhow\s+(?:many|much|long|often|far|soon)\b|\b(?:one|other|same)\b"
     r"|\b(?:what|which)\s+(?:kinds?|sorts?|types?)\s+of\b|\b(?:list|summari[sz]e|compare|describe|explain)\b"
+    r"|\b(?:write|give|tell|show|send|make|prepare|draft)\s+(?:me|us)\b"
+    r"|\b(?:an?|the|me|us|write|short|brief)\s+(?:summary|overview|report|essay|article|explanation|outline)\s+(?:of|on|about)\b"
     r"|\b(?:roughly|approximately|exactly|at\s+(?:most|least)|in\s+theory)\b",
     re.I,
 )

@@ -15,6 +15,7 @@ _VERSION = re.compile(r"(?<![A-Za-z0-9.])[vV]?(?P<number>\d+(?:\.\d+){0,3}(?:[a-
 _CHANNEL = re.compile(
     r"(?<![A-Za-z0-9])(?:latest|stable|current|devel|dev|main|master|nightly|beta|lts|next)(?![A-Za-z0-9])"
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _SCHEME = re.compile(r"^[a-z]+://[^/]*")
 
 
@@ -64,11 +65,13 @@ def _alike(key: str, members: Sequence[tuple[str, str, str]], found: dict[str, t
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The text without its last version, and that version in words: "Version 15", or "latest"."""
+    """The text without its last version, and that version in words: "Version 15", "2024 version", "latest"."""
     matches = list(_VERSION.finditer(text))
     if matches:
         last = matches[-1]
-        return f"{text[: last.start()]}*{text[last.end() :]}", f"Version {last['number']}"
+        number = last["number"]
+        name = f"{number} version" if _YEAR.fullmatch(number) else f"Version {number}"
+        return f"{text[: last.start()]}*{text[last.end() :]}", name
     channel = _CHANNEL.search(text)
     if channel is None:
         return text, ""

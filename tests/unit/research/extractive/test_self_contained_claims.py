@@ -1,0 +1,69 @@
+"""A claim can be read alone: no dangling "However", "It" or colon, rows read as words, nothing said twice."""
+
+from typing import Any
+
+import pytest
+
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.plan import Task
+from pincite.research.extractive.claims import stands_alone
+
+
+async def texts(bench: Any, question: str, *pages: str) -> list[str]:
+    report = await bench({f"https://{n}.test/": page for n, page in enumerate(pages)}).service().run(Task(question))
+    return [claim.text for claim in report.claims]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "However, the pump stops at night.",
+        "It stops at night when it is cold.",
+        "To use this option, open the valve first.",
+        "Be careful with these valves when they turn.",
+        "By default, the pump stops at night.",
+    ],
+)
+def test_what_points_back_does_not_stand_alone(text: str) -> None:
+    assert not stands_alone(text)
+
+
+def test_a_plain_sentence_stands_alone() -> None:
+    assert stands_alone("The pump stops at night because this saves power.")
+
+
+async def test_a_linking_word_is_left_out_and_the_quote_stays_exact(bench: Any) -> None:
+    page = "# Pump\n\nOne more thing?\n\nHowever, the red pump stops at night."
+    found = await texts(bench, "When does the red pump stop?", page)
+    assert found == ["The red pump stops at night."]
+
+
+async def test_a_colon_without_what_follows_is_not_used(bench: Any) -> None:
+    page = "# Pump\n\nThe red pump stops at night.\n\nThe red pump can be started again at night with:"
+    assert await texts(bench, "When does the red pump stop and start at night?", page) == [
+        "The red pump stops at night."
+    ]
+
+
+async def test_a_sentence_said_with_its_referent_is_not_said_alone_as_well(bench: Any) -> None:
+    page = "# Pump\n\nThe red pump of Halden was built in 1780. It stops at night and starts in the morning."
+    found = await texts(bench, "When was the red pump of Halden built, and when does it stop at night?", page)
+    assert len([text for text in found if "1780" in text]) == len({text for text in found if "1780" in text})
+    report = await bench({"https://0.test/": page}).service().run(Task("What about the red pump of Halden at night?"))
+    said = " ".join(sentence.text for sentence in report.sentences())
+    assert said.count("1780") == 1
+
+
+async def test_a_table_row_reads_as_words(bench: Any) -> None:
+    rows = (("Item", "Most", "Note"), ("columns per table", "1,600", "less with wide rows"), ("field size", "1 GB", ""))
+    text = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    document = Document(
+        "small",
+        "1",
+        (Block(BlockKind.HEADING, "Limits", level=1), Block(BlockKind.TABLE, text, rows=rows, has_header=True)),
+        title="Limits",
+    )
+    report = (
+        await bench({"https://a.test/": document}).service().run(Task("How many columns can a table have at most?"))
+    )
+    assert report.claims[0].text == "Limits: columns per table: 1,600; less with wide rows."
