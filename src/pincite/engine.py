@@ -6,7 +6,7 @@ opened is closed when the block ends. Blocking twins are in `pincite.sync`.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -329,19 +329,24 @@ class Engine:
         constraints: Constraints = ANYWHERE,
         filing: Filing = UNFILED,
         caps: Mapping[str, object] | None = None,
+        continues: str = "",
     ) -> str:
         """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker).
 
-        `caps` are settings of `CAPS` for this run alone; one above the cap in force changes nothing.
+        `caps` are settings of `CAPS` for this run alone; one above the cap in force changes nothing. `continues` names
+        an earlier run (or `last`): its pages are at hand and its claims are candidates.
 
         Errors:
-            InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting (a cap that is none).
+            RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting (a cap that is none).
         """
         settings = narrowed(self.settings, caps or {})
         task = Task(
             question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=settings.profile
         )
         await self._parts.vet_task(task)
+        if continues:
+            before = await (await self._parts.runs()).get(await self._resolve(continues))
+            task = replace(task, continues=before.run_id, background=before.question)
         now = self._parts.clock.now()
         record = RunRecord(
             run_id=filing.run_id or new_run_id(),

@@ -12,12 +12,17 @@ from pincite.domain.search import Constraints, Query, SearchResult
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The question of a run with its limits, frozen at the start."""
+    """The question of a run with its limits, frozen at the start.
+
+    `continues` is the run whose pages and claims are at hand, `background` the question it answered.
+    """
 
     question: str
     constraints: Constraints = Constraints()
     urls: tuple[str, ...] = ()
     profile: str = "standard"
+    continues: str = ""
+    background: str = ""
 
 
 @dataclass(frozen=True, slots=True)

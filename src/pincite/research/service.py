@@ -63,8 +63,10 @@ class ResearchService:
         limits: Limits,
         run_id: str,
         created_at: datetime | None = None,
+        start: Progress | None = None,
     ) -> None:
         self._roles = roles
+        self._start = start or Progress()
         self._ledger = ledger
         self._events = events
         self._clock = clock
@@ -108,7 +110,7 @@ class ResearchService:
 
     async def _gather(self, task: Task, started_s: float) -> Progress:
         """Rounds of planning, searching, reading and checking until nothing new is to be had or a cap is met."""
-        progress = Progress()
+        progress = self._start
         for number in range(1, self._limits.rounds + 1):
             progress = replace(progress, round_number=number, seconds_left=self._seconds_left(started_s))
             if progress.seconds_left is not None and progress.seconds_left <= 0:

@@ -279,14 +279,22 @@ class Parts:
             None if judge is None else RecordedJudge(judge, ledger),
         )
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
+        roles = build_roles(settings, doors, Run(ledger, events, self.clock, limits), model)
+        earlier = None
+        if task.continues:
+            from pincite.research.continuing import ContinuingAnalyst, earlier_run
+
+            earlier = await earlier_run(task.continues, storage.runs, storage.snapshots, storage.documents, ledger)
+            roles = replace(roles, analyst=ContinuingAnalyst(roles.analyst, earlier))
         return ResearchService(
-            build_roles(settings, doors, Run(ledger, events, self.clock, limits), model),
+            roles,
             ledger=ledger,
             events=events,
             clock=self.clock,
             limits=limits,
             run_id=record.run_id,
             created_at=record.created_at,
+            start=None if earlier is None else earlier.progress,
         )
 
     async def models(self, settings: Settings) -> "LanguageModel | None":

@@ -55,7 +55,7 @@ class ModelPlanner:
 
     def _parts(self, task: Task, planned: Sequence[PlannedPart]) -> tuple[SubQuestion, ...]:
         """The parts that are about the question, each with queries that may leave; the question itself if none is."""
-        subject = set(terms(task.question))
+        subject = set(terms(f"{task.question} {task.background}"))
         made: list[SubQuestion] = []
         asked: set[str] = set()
         for part in planned:
@@ -166,4 +166,5 @@ def _limits(task: Task) -> tuple[str, ...]:
         f"only from {', '.join(limits.include_domains)}" if limits.include_domains else "",
     ]
     line = "; ".join(text for text in told if text)
-    return (f"Only pages {line}.",) if line else ()
+    before = f"It follows on this question, which was answered before: {plain_line(task.background)}"
+    return (*((before,) if task.background else ()), *((f"Only pages {line}.",) if line else ()))

@@ -63,6 +63,9 @@ def research(
     ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Leave it to `pincite worker`; print the run's id.")] = False,
     project: Annotated[str, typer.Option(help="File the run under this project.")] = "",
+    continued: Annotated[
+        str, typer.Option("--continue", metavar="RUN", help="Go on from this run (or `last`): its pages are at hand.")
+    ] = "",
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
     home: options.Home = None,
@@ -99,7 +102,7 @@ def research(
             until=until,
             language=language,
         )
-        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, tuple(exports))
+        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, tuple(exports), continued)
         return await _ask(overrides, wish, started)
 
     answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume(started))
@@ -122,6 +125,7 @@ class Wish:
     queue: bool
     printed: str
     exports: tuple[Path, ...]
+    continues: str = ""
 
 
 async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> "Answer | str":
@@ -138,7 +142,9 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
             engine.vet_format(wanted)
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
         with live_progress() as show:
-            run_id = await engine.start(text, urls=wish.urls, constraints=wish.constraints, filing=filing)
+            run_id = await engine.start(
+                text, urls=wish.urls, constraints=wish.constraints, filing=filing, continues=wish.continues
+            )
             if wish.queue:
                 return run_id
             started.append(run_id)

@@ -1,0 +1,126 @@
+"""A run that goes on from another: the pages read there are at hand, the claims that held there are candidates again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from pincite.domain.budget import Usage
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import QuoteMismatch
+from pincite.domain.events import Json
+from pincite.domain.evidence import Claim, Evidence, QuoteRecord, Relation
+from pincite.domain.ids import claim_id
+from pincite.domain.plan import Analysis, Progress, ReadPage, SubQuestion, Task
+from pincite.domain.report import Report, ReportClaim
+from pincite.ports import DocumentStore, Ledger, Outcome, RunStore, SnapshotStore
+from pincite.research.roles import Analyst
+from pincite.research.state import page_key
+from pincite.text.tokens import terms
+
+MAX_CLAIMS: Final = 40
+_SHARED: Final = 0.34
+"""Share of a part's words that an earlier claim must have to be told again."""
+
+
+class Earlier:
+    """What an earlier run left to build on."""
+
+    def __init__(self, pages: Sequence[ReadPage], claims: Sequence[ReportClaim]) -> None:
+        self.pages = tuple(pages)
+        self.claims = tuple(claims)
+
+    @property
+    def progress(self) -> Progress:
+        """Where the new run starts: these pages are read and are not asked for again."""
+        return Progress(pages=self.pages, requested=tuple(page_key(page.url) for page in self.pages))
+
+
+async def earlier_run(
+    run_id: str, runs: RunStore, snapshots: SnapshotStore, documents: DocumentStore, ledger: Ledger
+) -> Earlier:
+    """Pages and claims of the newest report of a run. They go on the record of the new run, and its captures stay.
+
+    Errors:
+        RunNotFound: there is no such run.
+    """
+
+    async def do() -> Outcome:
+        await runs.get(run_id)
+        report = await runs.get_report(run_id)
+        return Outcome(_record(report))
+
+    record = await ledger.call("continue", {"run": run_id}, Usage(), do)
+    told = record if isinstance(record, dict) else {}
+    pages: list[ReadPage] = []
+    for row in _rows(told.get("pages")):
+        snapshot = await snapshots.get(str(row.get("snapshot_id")))
+        document = await documents.get(str(row.get("document_id")))
+        if snapshot is not None and document is not None:
+            pages.append(ReadPage(str(row.get("url")), snapshot, document))
+    return Earlier(pages, [from_json(ReportClaim, row) for row in _rows(told.get("claims"))])
+
+
+def _rows(value: Json) -> list[dict[str, Json]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _record(report: Report | None) -> Json:
+    if report is None:
+        return {"pages": [], "claims": []}
+    pages: dict[str, Json] = {}
+    for evidence in (evidence for claim in report.claims for evidence in claim.evidence):
+        pages.setdefault(
+            evidence.url,
+            {"url": evidence.url, "snapshot_id": evidence.snapshot_id, "document_id": evidence.document_id},
+        )
+    return {"pages": list(pages.values()), "claims": [to_json(claim) for claim in report.claims[:MAX_CLAIMS]]}
+
+
+class ContinuingAnalyst:
+    """Implements `roles.Analyst`: adds claims of the earlier run that speak of the part; they are verified anew."""
+
+    def __init__(self, analyst: Analyst, earlier: Earlier) -> None:
+        self._analyst = analyst
+        self._earlier = earlier
+
+    async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        """The analyst's claims, then those of the earlier run."""
+        found = await self._analyst.analyse(task, sub_question, progress)
+        wanted = set(terms(sub_question.text))
+        said = {" ".join(terms(claim.text)) for claim in found.claims}
+        pages = {page.url: page for page in progress.pages}
+        more = [
+            claim
+            for told in self._earlier.claims
+            if " ".join(terms(told.text)) not in said
+            and len(wanted & set(terms(told.text))) >= max(_SHARED * len(wanted), 1)
+            and (claim := _claim(told, sub_question.text, pages)) is not None
+        ]
+        if not more:
+            return found
+        gaps = () if not found.claims else found.gaps
+        return replace(found, claims=(*found.claims, *more), gaps=gaps)
+
+
+def _claim(told: ReportClaim, sub_question: str, pages: dict[str, ReadPage]) -> Claim | None:
+    """The claim with quotes sliced from the stored pages; None when one of them is not there any more."""
+    evidence: list[Evidence] = []
+    for item in told.evidence:
+        page = pages.get(item.url)
+        if page is None or item.relation is not Relation.SUPPORTS:
+            continue
+        stored = QuoteRecord(item.document_id, item.start, item.end, item.quote, item.prefix, item.suffix)
+        try:
+            quote = page.document.verify(stored)
+        except QuoteMismatch:
+            return None
+        evidence.append(
+            Evidence(
+                quote, page.snapshot.snapshot_id, page.snapshot.body_sha256, page.url, fragment_url=item.fragment_url
+            )
+        )
+    if not evidence:
+        return None
+    return Claim(
+        claim_id(told.text, sub_question), told.text, sub_question, told.type, told.confidence, tuple(evidence)
+    )

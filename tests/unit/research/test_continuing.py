@@ -1,0 +1,44 @@
+"""A follow-up run has the pages and claims of the run before."""
+
+from pathlib import Path
+
+import pytest
+
+from pincite.domain.errors import RunNotFound
+from pincite.domain.report import Report
+from pincite.engine import Engine
+from pincite.settings import load_settings
+from pincite.testing.models import FaithfulModel
+
+TOWER = "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The lamp of the Varden lighthouse was lit in 1897.\n"
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+async def test_pages_and_claims_are_at_hand(tmp_path: Path, *, with_model: bool) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "tower.md").write_text(TOWER, encoding="utf-8")
+    settings = load_settings({"home": tmp_path / "home", "source": (f"local:{pages}",)}, environ={}, files=())
+    model = FaithfulModel() if with_model else None
+    async with Engine(settings, model=model) as engine:
+        first = await engine.research("How tall is the Varden lighthouse?")
+        (pages / "tower.md").unlink()
+        run_id = await engine.start("And when was its lamp lit?", continues="last")
+        second = await engine.resume(run_id)
+        again = await engine.replay(run_id)
+        view = await engine.view(run_id)
+        with pytest.raises(RunNotFound):
+            await engine.start("More?", continues="run_nobody")
+    assert view.record.inputs["task"]["continues"] == first.run_id  # type: ignore[call-overload,index]
+    assert "1897" in text_of(second)
+    assert text_of(again) == text_of(second)
+    assert {e.snapshot_id for c in second.claims for e in c.evidence} <= {
+        e.snapshot_id for c in first.claims for e in c.evidence
+    }
+    if model is not None:
+        prompts = [seen.ours for seen in model.seen if seen.task == "planner"]
+        assert "How tall is the Varden lighthouse?" in prompts[-1]
+
+
+def text_of(report: Report) -> str:
+    return " ".join(sentence.text for sentence in report.sentences())
