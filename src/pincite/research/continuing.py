@@ -1,4 +1,4 @@
-"""A run that goes on from another: the pages read there are at hand, the claims that held there are candidates again."""
+"""A run that goes on from another: the pages read there are at hand, the claims that held are candidates again."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -33,6 +33,7 @@ def test_json_is_found_wherever_it_stands(text: str) -> None:
         ("", "length", "truncated"),
         ("I would rather talk about cheese.", "stop", "not_json"),
         ('{"claims": [{"text": "half', "length", "truncated"),
+        ("Certainly, here", "length", "truncated"),
         ('{"claims": [{"text": "half', "stop", "truncated"),
         ('{"claims": [}', "stop", "not_json"),
         ('{"claims": 42}', "stop", "wrong_shape"),

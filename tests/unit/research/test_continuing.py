@@ -10,7 +10,7 @@ from pincite.engine import Engine
 from pincite.settings import load_settings
 from pincite.testing.models import FaithfulModel
 
-TOWER = "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The lamp of the Varden lighthouse was lit in 1897.\n"
+TOWER = "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was lit in 1897.\n"
 
 
 @pytest.mark.parametrize("with_model", [False, True])
@@ -23,7 +23,7 @@ async def test_pages_and_claims_are_at_hand(tmp_path: Path, *, with_model: bool)
     async with Engine(settings, model=model) as engine:
         first = await engine.research("How tall is the Varden lighthouse?")
         (pages / "tower.md").unlink()
-        run_id = await engine.start("And when was its lamp lit?", continues="last")
+        run_id = await engine.start("And when was the Varden lighthouse lit?", continues="last")
         second = await engine.resume(run_id)
         again = await engine.replay(run_id)
         view = await engine.view(run_id)
