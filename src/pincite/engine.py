@@ -435,6 +435,11 @@ class Engine:
         store = await self._parts.runs()
         return RunView(await store.get(wanted), tuple(await store.events(wanted)), await store.get_report(wanted))
 
+    async def newest_report(self, run_id: str) -> Report | None:
+        """The newest version of a run's report, or None while it has none. Errors: RunNotFound."""
+        record = await self.run(run_id)
+        return await (await self._parts.runs()).get_report(record.run_id)
+
     async def report(self, run_id: str) -> Report:
         """The newest version of a run's report.
 

@@ -336,3 +336,24 @@ def test_no_claims_and_two_thousand(chromium: Any, served: Served) -> None:
         assert "Beacon 1999" in marked(page, ".panel")
         page.goto(f"{many}/claims?start=1900")
         assert page.locator(".claim-list > li").count() >= 100
+
+
+def test_a_report_of_a_hundred_claims_is_light(chromium: Any, served: Served) -> None:
+    run = served.keep(large_report(100), "run_20261121093000_0000000ffff0")
+    with tab(chromium, served) as page:
+        answers: list[Any] = []
+        page.on("response", lambda answer: answers.append(answer))
+        page.goto(run, wait_until="networkidle")
+        assert sum(len(answer.body()) for answer in tuple(answers)) <= 300_000
+        page.click("#text a.cite >> nth=50")
+        page.wait_for_selector(".panel mark")
+        assert page.locator(".panel .page-text").bounding_box()["height"] > 100
+
+
+def test_a_run_is_followed_without_its_stream(chromium: Any, served: Served) -> None:
+    with tab(chromium, served, expected="ERR_FAILED|net::") as page:
+        page.goto(served.url)
+        page.fill("#question", "Which harbour board built the Halden lighthouse, and in which year?")
+        page.route("**/events", lambda route: route.abort())  # the page must not depend on the stream alone
+        page.click("button:has-text('Research')")
+        page.wait_for_selector("#text", timeout=30_000)

@@ -1,6 +1,7 @@
 """The pages of a run: followed while it works, read and checked when it is done."""
 
-from collections import Counter
+from collections import Counter, OrderedDict
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -13,6 +14,7 @@ from pincite.domain.page import Snapshot
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
 from pincite.engine import Engine, RunView
 from pincite.exports.passage import parts_of, passage
+from pincite.ports import RunRecord
 from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.ui import report_view
@@ -26,6 +28,7 @@ router = APIRouter()
 AROUND_CHARS = 12_000
 """How much of a page is shown before and after a passage; all of it is a click away."""
 CLAIMS_PER_PAGE = 100
+REPORTS_AT_HAND = 8
 SNAPSHOT_CHARS = 400_000
 
 EXPORTS = (
@@ -45,16 +48,17 @@ EXPORTS = (
 @router.get("/runs/{run_id}")
 async def run_page(run_id: str, request: Request, scope: Reader) -> Response:
     """The report, or while there is none the run as it goes."""
-    service, _, view = await _opened(request, scope, run_id)
-    if _at_work(service, view) or view.report is None:
-        return await _live(request, service, view)
+    service, engine, view = await _opened(request, scope, run_id)
+    if _at_work(service, view.record) or view.report is None:
+        told = tuple(await engine.events(run_id))
+        return _live(request, service, RunView(view.record, told, view.report))
     return _tab(request, service, view, "report")
 
 
 @router.get("/runs/{run_id}/sources")
 async def sources_page(run_id: str, request: Request, scope: Reader) -> Response:
     """The sources: dates, sites, what rests on them; and the pages that carried nothing."""
-    service, _, view = await _opened(request, scope, run_id)
+    service, _, view = await _opened(request, scope, run_id, events=True)
     shown = ReportView(_report(view))
     progress = progress_of(view.events)
     cited = {url for r in shown.report.references for url in (r.url, r.fetched_url)}
@@ -128,7 +132,7 @@ async def citation(run_id: str, n: int, request: Request, scope: Reader) -> Resp
 @router.get("/runs/{run_id}/{tab}")
 async def other_tab(run_id: str, tab: str, request: Request, scope: Reader) -> Response:
     """Conflicts, gaps, trace and export."""
-    service, engine, view = await _opened(request, scope, run_id)
+    service, engine, view = await _opened(request, scope, run_id, events=tab == "trace")
     if tab == "trace":
         progress = progress_of(view.events)
         plots = (report_view.stage_times(progress), report_view.call_costs(await engine.calls(run_id)))
@@ -149,10 +153,24 @@ async def snapshot_page(snapshot_id: str, request: Request, scope: Reader) -> Re
     return page(request, "snapshot.html", snapshot=found, document=document, parts=shown, cut=cut)
 
 
-async def _opened(request: Request, scope: str, run_id: str) -> tuple[Service, Engine, RunView]:
+async def _opened(
+    request: Request, scope: str, run_id: str, *, events: bool = False
+) -> tuple[Service, Engine, RunView]:
+    """The run as far as a page needs it. Reports of finished runs are kept at hand: each passage opens one."""
     service = service_of(request)
     engine = await service.engine(scope)
-    return service, engine, await engine.view(run_id)
+    record = await engine.run(run_id)
+    told = tuple(await engine.events(run_id)) if events else ()
+    kept: OrderedDict[tuple[str, str, datetime], Report] = request.app.state.reports
+    key = (scope, record.run_id, record.updated_at)
+    report = kept.get(key)
+    if report is None:
+        report = await engine.newest_report(run_id)
+        if report is not None and not _at_work(service, record):
+            kept[key] = report
+            while len(kept) > REPORTS_AT_HAND:
+                kept.popitem(last=False)
+    return service, engine, RunView(record, told, report)
 
 
 def _report(view: RunView) -> Report:
@@ -161,11 +179,11 @@ def _report(view: RunView) -> Report:
     return view.report
 
 
-def _at_work(service: Service, view: RunView) -> bool:
-    return service.busy_with(view.record.run_id) or view.record.status is RunStatus.RUNNING
+def _at_work(service: Service, record: RunRecord) -> bool:
+    return service.busy_with(record.run_id) or record.status is RunStatus.RUNNING
 
 
-async def _live(request: Request, service: Service, view: RunView) -> Response:
+def _live(request: Request, service: Service, view: RunView) -> Response:
     progress = progress_of(view.events)
     here = service.busy_with(view.record.run_id)
     return page(
@@ -190,7 +208,7 @@ def _tab(request: Request, service: Service, view: RunView, tab: str, **values: 
         report=report,
         view=ReportView(report),
         tab=tab,
-        running=_at_work(service, view),
+        running=_at_work(service, view.record),
         **values,
     )
 

@@ -22,8 +22,14 @@ const state = { stage: 0, parts: [], rounds: [], claims: new Map(), trouble: [],
 const words = (data) => String(data.reason || data.code || "").replaceAll("_", " ").toLowerCase();
 const round = () => state.rounds.at(-1) ?? (state.rounds.push({ number: 1, queries: [], pages: [] }), state.rounds[0]);
 
+const badge = document.querySelector(".run-head .badge");
+
 function take(event) {
   const { type, data, at } = event;
+  if (!ENDS.has(type)) {
+    badge.className = "badge run-running";
+    badge.textContent = "▸ running";
+  }
   state.started ??= Date.parse(at);
   state.last = Date.parse(at);
   state.stage = NEXT_STAGE[type] ?? STAGE_OF[type.split(".")[0]] ?? state.stage;
