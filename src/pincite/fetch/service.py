@@ -19,7 +19,7 @@ from pincite.domain.errors import (
     PinciteError,
 )
 from pincite.domain.fetch_rules import check_request
-from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Render, Snapshot
+from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Link, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.document_gate import DocumentGate
@@ -31,6 +31,7 @@ from pincite.fetch.window import EXCERPT_CHARS, excerpt, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.recovery import another_may_help, may_serve_stale
 from pincite.runtime.single_flight import SingleFlight
+from pincite.urls.keys import page_key
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
@@ -323,10 +324,23 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
         language=document.language,
         published_at=document.published_at,
         modified_at=document.modified_at,
-        links=document.links[: request.max_links] if request.include_links else (),
+        links=_links(document, request.max_links) if request.include_links else (),
         location=_location(snapshot),
         meta=_meta(snapshot, document),
     )
+
+
+def _links(document: Document, most: int) -> tuple[Link, ...]:
+    """Each page linked to once, whatever tracking its addresses carry, in page order."""
+    seen: dict[str, Link] = {}
+    for link in document.links:
+        if len(seen) >= most:
+            break
+        try:
+            seen.setdefault(page_key(link.url), link)
+        except PinciteError:  # not an address that may be fetched: nobody can follow it
+            continue
+    return tuple(replace(link, rank=rank) for rank, link in enumerate(seen.values(), start=1))
 
 
 def _location(snapshot: Snapshot) -> str:

@@ -406,6 +406,18 @@ async def test_a_redirect_is_handed_back_when_asked_for(clock: Any) -> None:
     assert result.location == "https://site.example/b"
 
 
+async def test_links_name_each_page_once(clock: Any) -> None:
+    hrefs = ("/a?utm_source=x", "/a", "/b#part", "/b", "javascript:x()", "http://10.0.0.1/", "/c")
+    body = "".join(f"<p>{PARAGRAPH}<a href='{href}'>to {n}</a></p>" for n, href in enumerate(hrefs))
+    door = Door(clock, f"<title>T</title><main>{body}</main>")
+    links = (await door.get(include_links=True, max_links=2)).links
+    assert [(link.url, link.text, link.rank) for link in links] == [
+        ("https://site.example/a?utm_source=x", "to 0", 1),
+        ("https://site.example/b", "to 2", 2),
+    ]
+    assert [link.text for link in (await door.get(include_links=True)).links] == ["to 0", "to 2", "to 5", "to 6"]
+
+
 async def test_the_source_of_a_page_has_its_own_window(clock: Any) -> None:
     long = PAGE.replace(PARAGRAPH, PARAGRAPH * 80)
     door = Door(clock, long)

@@ -104,6 +104,10 @@ def _render(text: str) -> Render:
         raise InvalidInput("render must be one of auto, never, always", reason="render") from None
 
 
+def _older(result: "FetchResult") -> str:
+    return " (an older copy)" if result.info.stale else ""
+
+
 def _header(result: "FetchResult") -> str:
     lines = [
         ("title", result.title),
@@ -113,7 +117,7 @@ def _header(result: "FetchResult") -> str:
         ("modified", result.modified_at.date().isoformat() if result.modified_at else ""),
         ("url", result.final_url),
         ("leads to", result.location),
-        ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}"),
+        ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}{_older(result)}"),
         ("snapshot", result.snapshot_id),
     ]
     return "---\n" + "".join(f"{name}: {' '.join(value.split())}\n" for name, value in lines if value) + "---\n"
