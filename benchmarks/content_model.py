@@ -32,7 +32,7 @@ def read_page(path: Path) -> dict:
     from pincite.domain.errors import PinciteError
     from pincite.fetch.extractors import html
     from pincite.fetch.extractors.charset import decode
-    from pincite.fetch.extractors.features import features_of
+    from pincite.fetch.extractors.features import features_of, shape_of
 
     labels = json.loads(path.read_text(encoding="utf-8"))
     body = gzip.decompress(path.with_suffix(".html.gz").read_bytes())
@@ -43,7 +43,9 @@ def read_page(path: Path) -> dict:
         return page
     texts = [item.block.text for item in found]
     goals, weights = targets(labels, texts)
-    return page | {"texts": texts, "rows": features_of(found, votes), "goals": goals, "weights": weights}
+    rows, shapes = features_of(found, votes), [shape_of(item) for item in found]
+    facts = {"shapes": shapes, "types": votes.types, "goals": goals, "weights": weights}
+    return page | {"texts": texts, "rows": rows} | facts
 
 
 def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
@@ -147,7 +149,7 @@ def main() -> None:
 
 
 def validate(run, pages: list[dict]) -> str:
-    from pincite.fetch.extractors.classifier import best_threshold
+    from pincite.fetch.extractors.main_content import chosen as kept_of
 
     def site(page: dict) -> str:
         return ".".join((urlsplit(page["labels"].get("url") or "").hostname or page["name"]).split(".")[-2:])
@@ -161,9 +163,9 @@ def validate(run, pages: list[dict]) -> str:
         for index, page in enumerate(pages):
             if page["rows"] and fold[site(page)] == number:
                 odds = [float(value) for value in model.predict(page["rows"])]
-                least = best_threshold(odds, [len(WORD.findall(text)) for text in page["texts"]])
-                kept = [text for text, value in zip(page["texts"], odds, strict=True) if value >= least]
-                chosen[index] = "\n\n".join(kept)
+                sizes = [len(text.split()) for text in page["texts"]]
+                kept = kept_of(odds, sizes, page["shapes"], page["types"])
+                chosen[index] = "\n\n".join(text for text, keep in zip(page["texts"], kept, strict=True) if keep)
     return score(run, pages, chosen)
 
 

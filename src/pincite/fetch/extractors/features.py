@@ -63,6 +63,11 @@ _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]")
 _HEAD_CHARS = 1_000
 _LEGAL = re.compile(r"©|\(c\)\s|all rights reserved|copyright", re.IGNORECASE)
 
+_SAID = frozenset({"says:forum", "says:goods", "says:list"})
+_FORUM_TYPES = frozenset({"discussionforumposting", "qapage", "question", "says:forum"})
+_GOODS_TYPES = frozenset({"product", "productgroup", "offer", "says:goods"})
+_LIST_TYPES = frozenset({"itemlist", "collectionpage", "searchresultspage", "says:list"})
+
 FEATURES = (
     "main_share", "comment_share", "second_share", "main_prev", "main_next", "second_prev", "second_next", "main_near",
     "second_near", "page_main_ratio", "page_second_ratio", "log_words", "link_share", "ends_sentence", "commas",
@@ -74,6 +79,12 @@ FEATURES = (
     *(f"own_{name}" for name in _ROLE_NAMES),
 )  # fmt: skip
 
+_AROUND = tuple(
+    FEATURES.index(f"in_{name}")
+    for name in ("nav", "footer", "aside", "form", "navigation", "side", "related", "social", "overlay", "advert")
+)
+_LINK_SHARE = FEATURES.index("link_share")
+
 
 @dataclass(frozen=True, slots=True)
 class Votes:
@@ -83,6 +94,19 @@ class Votes:
     comments: str
     second: str
     types: frozenset[str] = frozenset()
+
+
+def is_plain(row: Sequence[float]) -> bool:
+    """Whether a block (its row of features) stands neither in what surrounds content nor is mostly links."""
+    return not any(row[place] for place in _AROUND) and row[_LINK_SHARE] < 0.5
+
+
+def is_made_of_records(types: frozenset[str]) -> bool:
+    """Whether the page says that it is a forum, a shop or a list, and no article."""
+    names = {name.lower() for name in types}
+    if any("article" in name or name == "blogposting" for name in names):
+        return False
+    return bool(names & (_FORUM_TYPES | _GOODS_TYPES | _LIST_TYPES))
 
 
 @dataclass(slots=True)
@@ -106,7 +130,7 @@ def features_of(found: Sequence[Found], votes: Votes) -> list[list[float]]:
     sums = _sums(found, counts, linked, main, second)
     flags: dict[HtmlElement, tuple[int, int, int]] = {}
     repeats = Counter(item.block.text for item in found)
-    shapes = Counter(_shape(item) for item in found)
+    shapes = Counter(shape_of(item) for item in found)
     page = _page_features(votes, total, sum(linked))
     heading = next((i for i, item in enumerate(found) if item.element.tag == "h1"), -1)
     before = 0
@@ -134,7 +158,7 @@ def features_of(found: Sequence[Found], votes: Votes) -> list[list[float]]:
                 index / len(found), before / total, page.log_words, page.link_share,
                 *_container(chain, 0), *_container(chain, 1, 3), *_container(chain, 2, 4),
                 float(depth), float(block.level), float(min(repeats[text], 10)), float(_LEGAL.search(text) is not None),
-                float(0 <= heading < index), math.log1p(shapes[_shape(item)]),
+                float(0 <= heading < index), math.log1p(shapes[shape_of(item)]),
                 page.comment_ratio, page.is_forum, page.is_product, page.is_article, page.is_list_page,
                 *_KIND_ROWS[block.kind], *_bit_row(inside), *_role_row(own | above),
             ]
@@ -165,10 +189,10 @@ def _page_features(votes: Votes, total: int, linked: int) -> _Page:
         sizes[2] / total,
         math.log1p(total),
         linked / total,
-        float(bool(types & {"discussionforumposting", "qapage", "question"})),
-        float(bool(types & {"product", "productgroup", "offer"})),
+        float(bool(types & (_FORUM_TYPES - _SAID))),
+        float(bool(types & (_GOODS_TYPES - _SAID))),
         float(any("article" in name or name == "blogposting" for name in types)),
-        float(bool(types & {"itemlist", "collectionpage", "searchresultspage"})),
+        float(bool(types & (_LIST_TYPES - _SAID))),
     )
 
 
@@ -194,7 +218,8 @@ def _linked_words(item: Found) -> int:
     return sum(len(text[m.start : m.end].split()) for m in item.block.marks if m.kind is MarkKind.LINK)
 
 
-def _shape(item: Found) -> tuple[str, str]:
+def shape_of(item: Found) -> tuple[str, str]:
+    """How the block is built: its tag, and the tag and class of what holds it."""
     parent = item.element.getparent()
     return item.element.tag, "" if parent is None else f"{parent.tag} {parent.get('class') or ''}"
 

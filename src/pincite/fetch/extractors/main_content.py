@@ -5,18 +5,20 @@ trees weigh votes, place, links and neighbours of each block. The blocks stay as
 quotations, captions, definition lists and repeated paragraphs are never rewritten.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.page import BlockKind
 from pincite.fetch.extractors.blocks import Found
-from pincite.fetch.extractors.classifier import best_threshold, content_odds
+from pincite.fetch.extractors.classifier import agreed, best_threshold, content_odds
 from pincite.fetch.extractors.dom import Page
-from pincite.fetch.extractors.features import Votes, features_of
+from pincite.fetch.extractors.features import Votes, features_of, is_made_of_records, is_plain, shape_of
 
 _MAX_VOTED_TAGS = 25_000
+_TINY_WORDS = 80
+"""A page this small has no room for choosing: all of it counts that is not plainly around the content."""
 _LEADS_ON = frozenset({BlockKind.TERM, BlockKind.CAPTION})
 
 
@@ -39,11 +41,23 @@ def _slow_vote(root: HtmlElement, url: str) -> tuple[str, str]:
     return "", ""
 
 
+def chosen(
+    odds: Sequence[float], sizes: Sequence[int], shapes: Sequence[Hashable], types: frozenset[str]
+) -> list[bool]:
+    """Which blocks are kept, by what each is likely to be and by the kind of page."""
+    if is_made_of_records(types):
+        odds = agreed(odds, sizes, shapes)
+    least = best_threshold(odds, sizes)
+    return [odd >= least for odd in odds]
+
+
 def select(found: Sequence[Found], votes: Votes) -> list[Found]:
     """The blocks that are content; all of them when none stands out."""
-    odds = content_odds(features_of(found, votes))
-    least = best_threshold(odds, [len(item.block.text.split()) for item in found])
-    kept = [odd >= least for odd in odds]
+    rows = features_of(found, votes)
+    sizes = [len(item.block.text.split()) for item in found]
+    kept = chosen(content_odds(rows), sizes, [shape_of(item) for item in found], votes.types)
+    if sum(sizes) < _TINY_WORDS:
+        kept = [keep or is_plain(row) for keep, row in zip(kept, rows, strict=True)]
     for index in range(len(found) - 1):
         if not kept[index] and kept[index + 1] and found[index].block.kind in _LEADS_ON:
             kept[index] = True

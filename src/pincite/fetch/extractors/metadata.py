@@ -54,6 +54,25 @@ _MODIFIED = (
     "revised",
 )
 _AUTHORS = ("author", "article:author", "citation_author", "dc.creator", "dcterms.creator", "parsely-author", "byl")
+_KIND_WORDS = (
+    (
+        "forum",
+        re.compile(
+            r"\b(?:forums?|threads?|topics?|showthread|viewtopic|discussions?|questions?|community|boards?|comments)\b"
+            r"|phpbb|vbulletin|discourse|xenforo|mybb|invision|smf\b|vanilla|flarum"
+        ),
+    ),
+    (
+        "goods",
+        re.compile(r"\b(?:products?|shop|store|items?|dp|p|buy|sku|goods)\b|woocommerce|shopify|magento|prestashop"),
+    ),
+    (
+        "list",
+        re.compile(
+            r"\b(?:category|categories|collections?|tags?|search|archives?|catalog(?:ue)?|browse|listings?|page/\d+)\b"
+        ),
+    ),
+)
 _LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
 _MOBILE = re.compile(r"^(?:www|m|mobile|amp)\.")
 
@@ -79,7 +98,7 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
     """The metadata of a parsed page that still has its `<head>`."""
     metas = _metas(root)
     linked = list(_linked_data(root))
-    types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type")))
+    types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type"))) | _kinds(metas, url)
     base_url = _base_url(root, url)
     site_name = _line(metas.get("og:site_name") or _publisher(linked) or metas.get("application-name", ""), _MAX_TITLE)
     return Metadata(
@@ -97,6 +116,16 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
         types=types,
         signals=_signals(root),
     )
+
+
+def _kinds(metas: Mapping[str, str], url: str) -> frozenset[str]:
+    """What kind of page its address, its platform and its social tags say it is: `says:forum`, `goods` or `list`."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return frozenset()
+    text = " ".join((parts.path, parts.query, metas.get("generator", ""), metas.get("og:type", ""))).lower()
+    return frozenset(f"says:{kind}" for kind, pattern in _KIND_WORDS if pattern.search(text))
 
 
 def _signals(root: HtmlElement) -> tuple[str, ...]:

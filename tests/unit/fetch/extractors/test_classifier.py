@@ -3,8 +3,9 @@
 import json
 from importlib.resources import files
 
-from pincite.fetch.extractors.classifier import best_threshold, content_odds
-from pincite.fetch.extractors.features import FEATURES
+from pincite.fetch.extractors import extract
+from pincite.fetch.extractors.classifier import agreed, best_threshold, content_odds
+from pincite.fetch.extractors.features import FEATURES, is_made_of_records
 
 
 def test_trees_were_trained_on_the_features_there_are() -> None:
@@ -27,3 +28,27 @@ def test_threshold_is_near_a_half_when_clear_and_falls_when_not() -> None:
     assert best_threshold([0.95, 0.9, 0.02, 0.01], [50, 50, 50, 50]) == 0.9
     assert best_threshold([0.4, 0.38, 0.35, 0.02], [10, 10, 10, 10]) == 0.35
     assert best_threshold([], []) == 1.0
+
+
+def test_blocks_of_one_kind_move_together() -> None:
+    odds, sizes = [0.9, 0.9, 0.1, 0.5, 0.5], [10, 10, 10, 1, 1]
+    moved = agreed(odds, sizes, ["post", "post", "post", "pair", "pair"])
+    assert moved[3:] == [0.5, 0.5]
+    assert moved[0] == moved[1] < 0.9
+    assert moved[2] > 0.1
+
+
+def test_only_pages_that_say_so_are_taken_for_records() -> None:
+    assert is_made_of_records(frozenset({"says:forum"}))
+    assert is_made_of_records(frozenset({"Product"}))
+    assert not is_made_of_records(frozenset({"says:list", "NewsArticle"}))
+    assert not is_made_of_records(frozenset({"WebPage"}))
+
+
+def test_a_tiny_page_is_read_whole_but_for_what_surrounds_it() -> None:
+    document = extract(
+        b"<html><head><title>Lamp</title></head><body><nav><a href=/>Home</a> Menu</nav><h1>Lamp 500</h1>"
+        b"<div class=price>49.90 EUR</div><ul><li>IP67<li>2.1 kg</ul><footer>Rights reserved</footer></body></html>",
+        "https://shop.example/lamp",
+    )
+    assert document.text == "Lamp 500\n\n49.90 EUR\n\nIP67\n\n2.1 kg"
