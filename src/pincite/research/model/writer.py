@@ -209,13 +209,23 @@ def _content(parts: Sequence[Part], texts: Sequence[_PartText]) -> Content:
             sections += [(part.heading, tuple(lines))] if lines else []
         else:
             answer = tuple(lines[:ANSWER_SENTENCES])
-        gaps += [Gap(part.heading, f"a sentence was dropped after its check: {item.why}") for item in text.dropped]
+        gaps += _dropped(part, text)
     if not answer and sections:
         heading, lines_ = sections[0]
         answer = lines_[:1]
         sections[0] = (heading, lines_[1:])
         sections = [section for section in sections if section[1]]
     return Content(answer, tuple(sections), gaps=tuple(dict.fromkeys(gaps)))
+
+
+def _dropped(part: Part, text: _PartText) -> list[Gap]:
+    """What had to be left out of a part. The words of a false sentence are not repeated here."""
+    failed = [Gap(part.heading, item.why) for item in text.dropped if not item.text]
+    count = sum(bool(item.text) for item in text.dropped)
+    if not count:
+        return failed
+    told = "1 sentence was" if count == 1 else f"{count} sentences were"
+    return [*failed, Gap(part.heading, f"{told} dropped after the check: the passages do not say it")]
 
 
 def _in_own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:

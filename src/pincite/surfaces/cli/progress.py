@@ -39,7 +39,12 @@ def describe(event: Event) -> str:
         return ""
     data = event.data
     subject = next(
-        (str(data[key]) for key in ("url", "query", "text", "heading", "sub_question", "question") if data.get(key)), ""
+        (
+            str(data[key])
+            for key in ("url", "query", "heading", "text", "sub_question", "question", "role")
+            if data.get(key)
+        ),
+        "",
     )
     details = [word for word in (_detail(event.type, data), _reason(data)) if word]
     line = f"{event.type.value:<20} {_short(subject)}"
@@ -67,6 +72,10 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
             return f"round {data.get('round', '')}"
         case EventType.REPORT_COMPLETED:
             return _count(data, "claims", "claim") + ", " + _count(data, "references", "source")
+        case EventType.MODEL_ANSWERED:
+            return f"{data.get('model', '')}, {data.get('tokens_in')} tokens in, {data.get('tokens_out')} out"
+        case EventType.MODEL_FAILED:
+            return str(data.get("model", ""))
         case EventType.RUN_COMPLETED:
             return str(data.get("status", ""))
         case _:

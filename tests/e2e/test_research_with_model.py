@@ -1,0 +1,87 @@
+"""The real command with a model behind a real socket: report, cost, replay without it, and its failures."""
+
+import json
+from pathlib import Path
+
+from tests.e2e.commands import QUESTION, Pincite
+
+from pincite.testing.models import FaithfulModel, LyingModel, ModelServer, Trouble
+
+KEY = "sk-test-1234567890"
+TOWER = (
+    "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was built by Anna Holm.\n"
+)
+ASKED = "How tall is the Varden lighthouse?"
+
+
+def pages(folder: Path) -> str:
+    library = folder / "pages"
+    library.mkdir(exist_ok=True)
+    (library / "tower.md").write_text(TOWER, encoding="utf-8")
+    return f"local:{library}"
+
+
+def with_server(server: ModelServer) -> dict[str, str]:
+    return {"PINCITE_LLM_BASE_URL": server.base_url, "PINCITE_LLM_API_KEY": KEY, "PINCITE_LLM_RETRIES": "0"}
+
+
+def test_a_model_writes_and_the_record_replays_without_it(pincite: Pincite, tmp_path: Path) -> None:
+    source = pages(tmp_path)
+    with ModelServer(FaithfulModel(), api_key=KEY) as server:
+        environ = with_server(server)
+        doctor = pincite("doctor", environ={**environ, "PINCITE_LLM": "small:1b"})
+        done = pincite("research", ASKED, "--source", source, "--llm", "small:1b", environ=environ)
+        told = pincite("runs", "show", "last", "--json")
+        asked = len(server.requests)
+    replayed = pincite("runs", "replay", "last", "--json")
+    assert done.code == 0, done.err
+    assert "41 metres" in done.out
+    assert "Estimate: up to" in done.err
+    assert "Used: " in done.err
+    assert replayed.json["same"] is True
+    assert told.json["report"]["mode"] == "model"
+    assert asked == len(server.requests)
+    assert "small:1b" in doctor.out
+    assert KEY not in done.out + done.err + told.out + doctor.out + json.dumps(told.json)
+    assert {request["model"] for request in server.requests} == {"small:1b"}
+
+
+def test_a_lying_model_is_not_believed(pincite: Pincite, tmp_path: Path) -> None:
+    model = LyingModel("sentence_extension")
+    with ModelServer(model) as server:
+        done = pincite("research", ASKED, "--source", pages(tmp_path), "--llm", "m", environ=with_server(server))
+    assert done.code == 0, done.err
+    assert model.planted
+    assert "Quillmere" not in done.out
+
+
+def test_a_model_that_is_gone_gives_a_report_by_rules(pincite: Pincite, tmp_path: Path) -> None:
+    with ModelServer(FaithfulModel(), always=Trouble.UNKNOWN_MODEL) as server:
+        done = pincite(
+            "research", ASKED, "--source", pages(tmp_path), "--llm", "nobody", "--json", environ=with_server(server)
+        )
+    assert done.code == 0, done.err
+    assert done.json["status"] == "partial"
+    assert "worked by rules, without the model" in json.dumps(done.json["gaps"])
+    assert "41 metres" in done.json["markdown"]
+
+
+def test_settings_that_can_not_work_are_told_before_a_run(pincite: Pincite, tmp_path: Path) -> None:
+    source = pages(tmp_path)
+    no_key = pincite("research", QUESTION, "--source", source, "--llm", "openai:gpt-5-mini")
+    no_provider = pincite("research", QUESTION, "--source", source, "--llm", "nothing")
+    no_price = pincite(
+        "research",
+        QUESTION,
+        "--source",
+        source,
+        "--llm",
+        "openrouter:nobody/nothing-9",
+        "--json",
+        environ={"OPENROUTER_API_KEY": KEY},
+    )
+    assert (no_key.code, no_provider.code, no_price.code) == (2, 2, 2)
+    assert "OPENAI_API_KEY" in no_key.err
+    assert "PINCITE_LLM_BASE_URL" in no_provider.err
+    assert no_price.json["error"]["reason"] == "model_price_unknown"
+    assert pincite("runs", "list", "--json").json == []
