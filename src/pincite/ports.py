@@ -538,6 +538,10 @@ class RunQueue(Protocol):
         """
         ...
 
+    async def scopes(self) -> Sequence[str]:
+        """Every scope that has runs."""
+        ...
+
     async def counts(self) -> QueueCounts:
         """How much there is to do."""
         ...

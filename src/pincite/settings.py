@@ -73,6 +73,10 @@ class Settings(BaseModel):
     otel_endpoint: str | None = _key(
         "Collector of OpenTelemetry for traces (OTLP over HTTP).", "OTEL_EXPORTER_OTLP_ENDPOINT"
     )
+    runs_keep_days: int | None = Field(None, ge=1, description="Days after which ended runs and their reports go.")
+    events_keep_days: int | None = Field(None, ge=1, description="Days after which the events of ended runs go.")
+    captures_keep_days: int | None = Field(None, ge=1, description="Days after which pages that no run uses go.")
+    captures_max_mb: int | None = Field(None, ge=0, description="Megabytes of a user's pages; unused ones go above it.")
     runs_per_scope: int = Field(4, ge=1, le=1000, description="Runs of one user that workers do at a time.")
     transaction_pooler: bool = Field(
         False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."
@@ -272,6 +276,12 @@ class Settings(BaseModel):
         """Whether many people are served: by `pincite serve`, or over a database that machines share."""
         url = self.database_url
         return self.serving or (url is not None and url.get_secret_value().startswith("postgres"))
+
+    @property
+    def lets_go(self) -> bool:
+        """Whether anything is kept for a time only."""
+        kept = (self.runs_keep_days, self.events_keep_days, self.captures_keep_days, self.captures_max_mb)
+        return any(bound is not None for bound in kept)
 
     @property
     def names_redis(self) -> bool:

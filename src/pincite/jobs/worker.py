@@ -18,12 +18,14 @@ from pincite.jobs.engines import Engines, open_engines
 from pincite.ports import Offer
 from pincite.settings import Settings
 from pincite.wiring import Shared, open_shared
+from pincite.wiring.scopes import expire_every_scope
 
 SWEEP_S: Final = 3.0
 """How often a worker looks for runs that wait: with the lease, a dead worker's run is taken over within 30 s."""
 LOCAL_SWEEP_S: Final = 0.5
 """The same on SQLite, where nothing else tells of a new run."""
 
+LET_GO_EVERY_S: Final = 3600.0
 _LOOK_S: Final = 0.5
 
 log = logging.getLogger(__name__)
@@ -64,6 +66,7 @@ class Worker:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._sweep, stopping)
             tasks.start_soon(self._drain, stopping)
+            tasks.start_soon(self._let_go, stopping)
             await dispatcher.serve(self._work, self._limits.slots, stopping)
             tasks.cancel_scope.cancel()
         self._shared.has_worker = False
@@ -106,6 +109,15 @@ class Worker:
             with anyio.move_on_after(SWEEP_S if self._shared.is_on_server else LOCAL_SWEEP_S):
                 await stopping.wait()
             await self._offer()
+
+    async def _let_go(self, stopping: anyio.Event) -> None:
+        while not stopping.is_set():
+            try:
+                await expire_every_scope(self._settings, self._shared)
+            except PinciteError as error:
+                log.warning("what is past its time could not be let go: %s (%s)", error.code, error.reason)
+            with anyio.move_on_after(LET_GO_EVERY_S):
+                await stopping.wait()
 
     async def _drain(self, stopping: anyio.Event) -> None:
         await stopping.wait()

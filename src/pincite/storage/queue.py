@@ -43,6 +43,10 @@ class SqlRunQueue:
             return ()
         return await self._database.write(_SCOPE, lambda tx: _offer(tx, found), durable=False)
 
+    async def scopes(self) -> Sequence[str]:
+        """Every scope that has runs."""
+        return await self._database.read(_SCOPE, _scopes)
+
     async def counts(self) -> QueueCounts:
         """How much there is to do."""
         return await self._database.read(_SCOPE, _counts)
@@ -87,6 +91,10 @@ def _offer(tx: Transaction, found: Sequence[Any]) -> tuple[Offer, ...]:
         if tx.change(_ALL.update(runs).where(*this).values(offered_at_s=now_s)):
             offers.append(Offer(row.scope, row.run_id, row.priority))
     return tuple(offers)
+
+
+def _scopes(tx: Transaction) -> tuple[str, ...]:
+    return tuple(row.scope for row in tx.run(_ALL.select(runs, runs.c.scope).distinct().order_by(runs.c.scope)))
 
 
 def _counts(tx: Transaction) -> QueueCounts:

@@ -364,23 +364,6 @@ cache_leases = Table(
     Column("until_s", Double, nullable=False),
 )
 
-tool_log = Table(
-    "tool_log",
-    metadata,
-    _scope(),
-    _key("entry_id"),
-    Column("at", Moment, nullable=False),
-    _text("surface", None),
-    _text("tool", None),
-    Column("request", JsonText, nullable=False),
-    _text("outcome", None),
-    Column("latency_ms", Double, nullable=False),
-    Column("cost_nanousd", BigInteger, nullable=False),
-    _text("run_id"),
-    _text("request_id"),
-    Index("ix_tool_log_at", "scope", "at"),
-)
-
 request_keys = Table(
     "request_keys",
     metadata,

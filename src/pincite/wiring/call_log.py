@@ -109,6 +109,13 @@ class CallLog:
         file = self._file()
         await anyio.to_thread.run_sync(file.forget, run_id)
 
+    async def forget_all(self) -> int:
+        """Remove every call of the scope; how many went."""
+        self.close()
+        self._log = None
+        file = self._file()
+        return await anyio.to_thread.run_sync(file.forget)
+
     def close(self) -> None:
         """Write what is waiting."""
         if self._log is not None:

@@ -10,7 +10,20 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.caller import Caller, called_by
-from pincite.surfaces.cli import audit, bundle, cache, check, doctor, fetch, index, recheck, research, runs, search
+from pincite.surfaces.cli import (
+    audit,
+    bundle,
+    cache,
+    check,
+    doctor,
+    fetch,
+    index,
+    recheck,
+    research,
+    runs,
+    scope,
+    search,
+)
 from pincite.surfaces.cli.batch import batch
 from pincite.surfaces.cli.log import log
 from pincite.surfaces.cli.mcp import mcp
@@ -42,6 +55,7 @@ app.command("batch")(batch)
 app.command("mcp")(mcp)
 app.add_typer(keys_app, name="keys")
 app.add_typer(cache.app, name="cache")
+app.add_typer(scope.app, name="scope")
 app.command("log")(log)
 app.command("doctor")(doctor.doctor)
 

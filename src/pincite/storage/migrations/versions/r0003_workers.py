@@ -1,4 +1,4 @@
-"""What workers need to know of a run; the log of tools."""
+"""What workers need to know of a run."""
 
 from pincite.storage.migrations import run_script
 

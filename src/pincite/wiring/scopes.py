@@ -1,0 +1,130 @@
+"""A user's data as a whole: handed out, removed, or let go when its time has come."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.codec import to_json
+from pincite.domain.errors import Locked
+from pincite.domain.events import RunStatus
+from pincite.settings import Settings
+from pincite.wiring.parts import Parts, open_parts
+from pincite.wiring.shared import Shared
+
+_STOP_WITHIN_S: Final = 30.0
+_RUNS_AT_A_TIME: Final = 50
+_LOG_CALLS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What went: rows of the database, cached answers, calls of the log."""
+
+    rows: int
+    cache_entries: int
+    logged_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """What went because its time had come."""
+
+    runs: int
+    events: int
+    captures: int
+
+
+async def export_scope(settings: Settings) -> AsyncIterator[str]:
+    """All that is kept of the scope of these settings, one JSON object a line; each names its table.
+
+    Errors: StorageUnavailable, Locked, SchemaMismatch.
+    """
+    from pincite.storage.whole_scope import rows_of, tables
+
+    async with _opened(settings) as (parts, shared):
+        database = (await shared.storage()).database
+        for table in tables():
+            after = 0
+            while rows := await rows_of(database, settings.scope, table, after):
+                after += len(rows)
+                for row in rows:
+                    yield json.dumps(row, ensure_ascii=False)
+        for call in await parts.log.read(await parts.runs(), _LOG_CALLS):
+            yield json.dumps({"table": "tool_log", **_members(to_json(call))}, ensure_ascii=False)
+
+
+async def delete_scope(settings: Settings) -> Removed:
+    """Remove all that is kept of the scope of these settings. Runs in work are stopped first.
+
+    Errors: Locked (a run does not stop), StorageUnavailable, SchemaMismatch.
+    """
+    async with _opened(settings) as (parts, shared):
+        await _stop_runs(parts)
+        storage = (await shared.storage()).scope(settings.scope)
+        rows = await storage.delete_everything()
+        cached = (await parts.clear_cache()).entries
+        return Removed(rows, cached, await parts.log.forget_all())
+
+
+async def expire(settings: Settings, shared: Shared) -> Expired:
+    """Let go what the settings keep no longer, in the scope of these settings. Errors: StorageUnavailable, Locked."""
+    from pincite.storage.whole_scope import expire_events, expire_runs
+
+    storage = await shared.storage()
+    now, mine = shared.clock.now(), storage.scope(settings.scope)
+    went_runs = went_events = went_captures = 0
+    if settings.runs_keep_days is not None:
+        before = now - timedelta(days=settings.runs_keep_days)
+        while went := await storage.database.write(settings.scope, lambda tx: expire_runs(tx, before, _RUNS_AT_A_TIME)):
+            went_runs += went
+    if settings.events_keep_days is not None:
+        until = now - timedelta(days=settings.events_keep_days)
+        went_events = await storage.database.write(settings.scope, lambda tx: expire_events(tx, until))
+    if settings.captures_keep_days is not None or settings.captures_max_mb is not None:
+        days, most = settings.captures_keep_days, settings.captures_max_mb
+        went_captures = await mine.prune(
+            max_age=None if days is None else timedelta(days=days),
+            max_bytes=None if most is None else most * 1_000_000,
+        )
+    return Expired(went_runs, went_events, went_captures)
+
+
+async def expire_every_scope(settings: Settings, shared: Shared) -> Expired:
+    """The same in every scope. Errors: as `expire`."""
+    if not settings.lets_go:
+        return Expired(0, 0, 0)
+    found = Expired(0, 0, 0)
+    for scope in await (await shared.storage()).queue.scopes():
+        went = await expire(settings.model_copy(update={"scope": scope}), shared)
+        found = Expired(found.runs + went.runs, found.events + went.events, found.captures + went.captures)
+    return found
+
+
+async def _stop_runs(parts: Parts) -> None:
+    runs = await parts.runs()
+    active = (RunStatus.QUEUED, RunStatus.RUNNING)
+    with anyio.move_on_after(_STOP_WITHIN_S):
+        while waiting := [run for run in await runs.list(1_000_000) if run.status in active]:
+            for run in waiting:
+                await runs.cancel(run.run_id)
+            await anyio.sleep(0.2)
+        return
+    raise Locked("a run of this user does not stop", reason="run_owned", hint="Stop the workers, then try again.")
+
+
+def _members(value: object) -> dict[str, object]:
+    return dict(value) if isinstance(value, dict) else {"value": value}
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[tuple[Parts, Shared]]:
+    from pincite.wiring.shared import open_shared
+
+    async with open_shared(settings) as shared, open_parts(settings, shared) as parts:
+        yield parts, shared
