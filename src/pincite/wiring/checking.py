@@ -7,12 +7,13 @@ from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, Problem, 
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.settings import Settings
+from pincite.wiring.shared_evidence import is_on_server, load_evidence, load_run
 
 ZIP_START = b"PK\x03\x04"
 
 
 def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
-    """What checking a report finds; no database layer is loaded.
+    """What checking a report finds; no database layer is loaded, unless the evidence is in a PostgreSQL.
 
     Args:
         data: report JSON, checked against the pages stored in the home, or a bundle, which brings its own.
@@ -32,6 +33,8 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
         raise InvalidInput(f"not a report: {error}", reason="not_json") from None
     if not isinstance(raw, dict):
         raise InvalidInput("not a report: a JSON object was expected", reason="not_json")
+    if is_on_server(settings):
+        return check_report(raw, load_evidence(settings, raw), checker=MechanicalChecker())
     database = settings.home / DATABASE_NAME
     if not database.is_file():
         return check_report(raw, NothingStored(), checker=MechanicalChecker())
@@ -69,6 +72,9 @@ def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") 
     from pincite.exports.wacz import render_bundle
     from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
 
+    if is_on_server(settings):
+        report, events, loaded = load_run(settings, run_id)
+        return render_bundle(report, PassagesOnly(report, loaded) if kept == "passages" else loaded, events)
     database = settings.home / DATABASE_NAME
     if not database.is_file():
         raise RunNotFound("there are no runs yet")
@@ -77,13 +83,13 @@ def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") 
         if run_id == "last" and not newest:
             raise RunNotFound("there are no runs yet")
         wanted = newest[0].run_id if newest else evidence.run(run_id).run_id
-        report = evidence.report(wanted)
-        if report is None:
+        found = evidence.report(wanted)
+        if found is None:
             raise InsufficientEvidence(
                 f"run {wanted} has no report", reason="no_report", hint=f"pincite runs resume {wanted}"
             )
-        source = PassagesOnly(report, evidence) if kept == "passages" else evidence
-        return render_bundle(report, source, evidence.events(wanted))
+        source = PassagesOnly(found, evidence) if kept == "passages" else evidence
+        return render_bundle(found, source, evidence.events(wanted))
 
 
 class NothingStored:
