@@ -118,7 +118,7 @@ def copies(page: str) -> list[str]:
     ]  # fmt: skip
 
 
-def build(rows: list[tuple[str, str]], rng: random.Random, number: int) -> Built:
+def build(rows: list[tuple[str, str]], rng: random.Random, number: int, planted: Counter[str]) -> Built:
     chosen = rng.sample(rows, 6)
     pages = {f"https://www.paper-{number}-{index}.com/story": page for index, (_, page) in enumerate(chosen)}
     statements: list[Statement] = []
@@ -126,6 +126,7 @@ def build(rows: list[tuple[str, str]], rng: random.Random, number: int) -> Built
         statements.append(Statement(claim, page, "paraphrase", url))
         found = copies(page)
         statements += [Statement(text, page, "copy", url) for text in rng.sample(found, min(2, len(found)))]
+    statements = list({statement.text: statement for statement in statements}.values())
     rng.shuffle(statements)
     urls = list(pages)
     web = PlantedWeb(pages)
@@ -133,7 +134,7 @@ def build(rows: list[tuple[str, str]], rng: random.Random, number: int) -> Built
     for statement in statements:
         statement.cited = statement.url
         if rng.random() < 0.3:
-            plant(statement, rng, urls, entries)
+            plant(statement, rng, urls, entries, planted)
     unused = ""
     if rng.random() < 0.5:
         unused = f"https://www.unused-{number}.com/page"
@@ -143,15 +144,23 @@ def build(rows: list[tuple[str, str]], rng: random.Random, number: int) -> Built
     return Built(render(statements, entries, rng), statements, web, unused)
 
 
-def plant(statement: Statement, rng: random.Random, urls: list[str], entries: list[str]) -> None:
-    """One defect into the statement, or into what it cites."""
-    kind = rng.choice([*contrast.KINDS, *STRUCTURAL[:-1]])
+def plant(statement: Statement, rng: random.Random, urls: list[str], entries: list[str], planted: Counter[str]) -> None:
+    """One defect into the statement, or into what it cites: the rarest kind so far that can be made of it."""
+    kinds = [*contrast.KINDS, *STRUCTURAL[:-1]]
+    for kind in sorted(kinds, key=lambda kind: (planted[kind], rng.random())):
+        if made(kind, statement, rng, urls, entries):
+            statement.defect = kind
+            planted[kind] += 1
+            return
+
+
+def made(kind: str, statement: Statement, rng: random.Random, urls: list[str], entries: list[str]) -> bool:
+    """Whether the defect could be made."""
     if kind in contrast.KINDS:
         edit = contrast.edited(kind, statement.text, statement.page, rng)
-        if edit is None:
-            return
-        statement.text = edit
-    elif kind == "wrong source":
+        statement.text = edit or statement.text
+        return edit is not None
+    if kind == "wrong source":
         statement.cited = rng.choice([url for url in urls if url != statement.url])
     elif kind == "marker out of range":
         statement.cited = "missing"
@@ -161,7 +170,7 @@ def plant(statement: Statement, rng: random.Random, urls: list[str], entries: li
         entries.append(statement.cited)
     elif kind == "altered quotation":
         if statement.kind != "copy":
-            return
+            return False
         words = statement.text.rstrip(".").split()
         place = rng.randrange(2, len(words) - 1)
         words[place] = rng.choice(
@@ -170,7 +179,7 @@ def plant(statement: Statement, rng: random.Random, urls: list[str], entries: li
         statement.text = f'The page says: "{" ".join(words)}".'
     else:
         statement.cited = ""
-    statement.defect = kind
+    return True
 
 
 def render(statements: list[Statement], entries: list[str], rng: random.Random) -> str:
@@ -254,9 +263,10 @@ def main() -> int:
     rows = load(options.folder)
     rng = random.Random(23)
     score = Score()
+    planted: Counter[str] = Counter()
     spent = claims = 0.0
     for number in range(options.reports):
-        built = build(rows, rng, number)
+        built = build(rows, rng, number, planted)
         service = AuditService(MechanicalChecker(), built.web)
         started = time.process_time()
         audit = anyio.run(service.audit, built.markdown)

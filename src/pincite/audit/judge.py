@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.audit.findings import AuditedSentence, AuditVerdict, ListedReference, ReferenceState
+from pincite.audit.languages import Languages
 from pincite.audit.parse import ReportSentence
 from pincite.domain.evidence import CheckOutcome, Relation, Verdict, VerdictStatus
 from pincite.ports import ClaimChecker
@@ -16,6 +17,7 @@ from pincite.verification.statements import SentenceKind, kind_of
 _QUOTATION = re.compile(r'"([^"\n]{1,600})"')
 _QUOTED_WORDS = 4
 _TITLE_SHARE = 0.6
+_TITLE_WORDS = 12
 _EDGES = " .,;:\"'“”‘’"
 _OTHER_PAGES = 3
 
@@ -32,8 +34,16 @@ class Judged:
 class Judge:
     """Holds the pages of one report; asked once for each sentence."""
 
-    def __init__(self, references: Sequence[ListedReference], texts: Mapping[int, str], checker: ClaimChecker) -> None:
+    def __init__(
+        self,
+        references: Sequence[ListedReference],
+        texts: Mapping[int, str],
+        checker: ClaimChecker,
+        *,
+        report: str = "",
+    ) -> None:
         self._references = references
+        self._languages = Languages(report)
         self._texts = texts
         self._checker = checker
         self._pages_with: dict[str, set[int]] = {}
@@ -78,6 +88,11 @@ class Judge:
             partly = self._elsewhere(sentence, set(cited), VerdictStatus.PARTIAL)
             if partly:
                 return Judged(self._wrong_source(sentence, cited, partly, "partly found in"), len(cited), 0)
+        if outcome in (AuditVerdict.NOT_FOUND, AuditVerdict.CONTRADICTED):
+            foreign = [self._languages.foreign(sentence.claim, index, self._texts[index]) for index in cited]
+            if all(foreign):
+                detail = f"could not check: {foreign[0]}"
+                return Judged(_audited(sentence, AuditVerdict.COULD_NOT_CHECK, detail))
         detail = "; ".join((*together.reasons, *filter(None, [self._also_missing(sentence)])))
         return Judged(
             _audited(sentence, outcome, detail, passage=_passage(together), verdict=together),
@@ -176,7 +191,11 @@ def quotations(claim: str) -> list[str]:
 def _title(text: str) -> bool:
     """Whether most of the longer words are capitalised, as in the name of a song or a book."""
     words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
-    return bool(words) and sum(word[0].isupper() for word in words) >= _TITLE_SHARE * len(words)
+    return (
+        bool(words)
+        and len(text.split()) <= _TITLE_WORDS
+        and sum(word[0].isupper() for word in words) >= _TITLE_SHARE * len(words)
+    )
 
 
 def _outcome(verdict: Verdict, missing: tuple[str, ...]) -> AuditVerdict:

@@ -15,6 +15,7 @@ _MARKER = re.compile(
     rf"|(?P<named>[\[(](?:citation|cite|source|sources|ref|refs)s?[:.]?\s*(?P<named_numbers>{_NUMBERS})[\])])"
     rf"|(?P<sup><sup>\s*\[?(?P<sup_numbers>{_NUMBERS})\]?\s*</sup>|\^(?P<caret_numbers>{_NUMBERS})\^)"
     r"|(?P<raised>(?<=[\w.,;:!?)\"'”’])[¹²³⁰⁴-⁹]+(?:[,⸴˒]\s?[¹²³⁰⁴-⁹]+)*)"
+    r"|(?P<glued>(?:(?<=[^\W\d_][.!?])|(?<=[)\"”’%][.!?])|(?<=(?:19|20)\d\d[.!?]))\d{1,3}(?:,\s?\d{1,3})*(?=\s|$))"
     rf"|(?P<bare><?{_URL}>?)"
     r"|(?P<author>\((?P<works>[^()\n]{0,200}?\b(?:1[89]|20)\d\d[a-z]?[^()\n]{0,80})\))",
     re.IGNORECASE,
@@ -59,7 +60,14 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
         return Marker(start, end, (match["note"].lower(),))
     if match["bare"]:
         url = trim_url(match["bare"].strip("<>"))
-        return Marker(start, start + match["bare"].index(url) + len(url), url=url)
+        first = start + match["bare"].index(url)
+        last = first + len(url)
+        if match.string[max(0, start - 1) : start] == "(" and match.string[last : last + 1] == ")":
+            return Marker(start - 1, last + 1, url=url)  # "(URL)" after a sentence is no text of it
+        return Marker(start, last, url=url)
+    if match["glued"]:  # the raised figures of a page that was copied as plain text
+        keys = tuple(re.findall(r"\d+", match["glued"]))
+        return Marker(start, end, keys) if all(map(known, keys)) else None
     if match["author"]:
         keys = tuple(_works(match["works"], known))
         return Marker(start, end, keys) if keys else None

@@ -15,7 +15,7 @@ LONGEST_REPORT_CHARS = 5_000_000
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
-_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
+_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|(?<!!)\[\]\((?!https?:)[^)\n]*\)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}(?:\s|$)|^\s*(?:\*\*|__)[^*_\n]{1,120}(?:\*\*|__):?\s*$")
 _UNDERLINE = re.compile(r"^\s{0,3}(?:=++|-{3,}+)\s*+$")
 _RULE = re.compile(

@@ -38,7 +38,7 @@ class AuditService:
         return await to_thread.run_sync(self._judged, parsed, pages)
 
     def _judged(self, parsed: ParsedReport, pages: Pages) -> Audit:
-        judge = Judge(pages.references, pages.texts, self._checker)
+        judge = Judge(pages.references, pages.texts, self._checker, report=parsed.text)
         judged = [judge.judge(sentence) for sentence in parsed.sentences]
         sentences = tuple(item.sentence for item in judged)
         cited = [0] * len(pages.references)

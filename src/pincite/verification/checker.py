@@ -39,6 +39,7 @@ _LEAST_COVERAGE = 0.55
 _PARTIAL_COVERAGE = 0.5
 _CONTRADICTED_COVERAGE = {"numbers": 0.55, "dates": 0.55, "direction": 0.6, "roles": 0.8}
 _CONTRADICTED_COVERAGE_ELSE = 0.7
+_WHO_AND_WHEN = frozenset({"names", "dates"})
 _PINNED = frozenset({"numbers", "dates", "names"})
 FOUND_SHARE = 0.17
 """Below this share of its words a claim is not on the page at all: the coverage check fails (docs/audit.md)."""
@@ -72,12 +73,15 @@ class Reading:
     def contradicting(self) -> tuple[Finding, ...]:
         """The findings that say the passage is about the same thing and says otherwise.
 
-        How much of the claim must be covered depends on the check: a figure is surer than a name.
+        How much of the claim must be covered depends on the check: a figure is surer than a name. Where a name or a
+        date of the claim is missing, the passage is about something else and contradicts nothing.
         """
+        elsewhere = any(f.name in _WHO_AND_WHEN and not f.contradicts for f in self.failures)
         return tuple(
             finding
             for finding in self.failures
             if finding.contradicts
+            and not elsewhere
             and self.covered.words >= _CONTRADICTED_COVERAGE.get(finding.name, _CONTRADICTED_COVERAGE_ELSE)
         )
 

@@ -163,3 +163,30 @@ def test_hostile_repetition_takes_linear_time(piece: str) -> None:
     started = time.process_time()
     parse_report(piece * 40_000 + "x")
     assert time.process_time() - started < 3
+
+
+def test_raised_figures_of_copied_text_are_markers_where_the_list_has_them() -> None:
+    text = (
+        "The park opened in March 2019.1 It makes 398 MW.1,2 Version 3.12 is out. The site grew.7\n\n"
+        "#### Works cited\n\n1. Park, accessed November 1, 2026, https://a.example/p\n2. Firm, https://b.example/q\n"
+    )
+    report = parse_report(text)
+    cited = [(sentence.claim, sentence.references) for sentence in report.sentences if not sentence.heading]
+    assert cited[:3] == [
+        ("The park opened in March 2019.", (0,)),
+        ("It makes 398 MW.", (0, 1)),
+        ("Version 3.12 is out.", ()),
+    ]
+
+
+def test_a_url_in_brackets_after_a_sentence_belongs_to_it() -> None:
+    report = parse_report("It makes 412 MW. (https://a.example/p) Anna founded it. (https://b.example/q)\n")
+    assert [(s.claim, s.references) for s in report.sentences] == [
+        ("It makes 412 MW.", (0,)),
+        ("Anna founded it.", (1,)),
+    ]
+
+
+def test_citation_cards_without_an_address_are_no_text() -> None:
+    report = parse_report('The park opened. [](render_card_json={"cardIds":["1"]}) It makes 412 MW.\n')
+    assert [sentence.claim for sentence in report.sentences] == ["The park opened.", "It makes 412 MW."]

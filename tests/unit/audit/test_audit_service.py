@@ -193,3 +193,42 @@ async def test_only_so_many_pages_are_fetched() -> None:
     audit = await AuditService(MechanicalChecker(), web, max_pages=5).audit(f"{links}\n\n## Sources\n\n{entries}\n")
     assert len(web.fetched) == 5
     assert all(sentence.outcome is AuditVerdict.COULD_NOT_CHECK for sentence in audit.claims)
+
+
+GERMAN = "Der Windpark Havel wurde im März eröffnet. Die Anlagen versorgen rund zweihunderttausend Haushalte mit Strom."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "page"),
+    [
+        ("The turbines of the wind park supply electricity to many thousands of households.", GERMAN),
+        ("פארק הרוח נפתח לפני שנים רבות", "The wind park opened years ago and supplies many homes with electricity."),
+        (
+            "The wind park opened years ago and supplies homes.",
+            "风电场于2019年3月启用，为二十万户家庭供电。",
+        ),
+    ],
+)
+async def test_a_page_in_another_language_is_no_accusation(sentence: str, page: str) -> None:
+    url = "https://a.example/p"
+    audit = await AuditService(MechanicalChecker()).audit(f"{sentence} [1]\n\n[1]: {url}\n", sources={url: page})
+    [found] = [item for item in audit.sentences if item.references]
+    assert found.outcome is AuditVerdict.COULD_NOT_CHECK
+    assert "another" in found.detail
+
+
+async def test_the_same_language_is_still_accused() -> None:
+    url, page = "https://a.example/p", "The bakery sells bread and rolls. It opens at seven in the morning every day."
+    text = f"Photosynthesis converts carbon dioxide and water into glucose. [1]\n\n[1]: {url}\n"
+    audit = await AuditService(MechanicalChecker()).audit(text, sources={url: page})
+    assert [item.outcome for item in audit.sentences if item.references] == [AuditVerdict.NOT_FOUND]
+
+
+async def test_pages_that_are_empty_or_huge_are_no_trouble() -> None:
+    urls = ("https://a.example/empty", "https://b.example/huge")
+    huge = "The park opened in March 2019. " + ("word " * 40 + ". ") * 10_000
+    body = "The park opened in March 2019 [1]. The park opened in March 2019 [2]. Of the and [2]."
+    text = f"{body}\n\n[1]: {urls[0]}\n[2]: {urls[1]}\n"
+    audit = await AuditService(MechanicalChecker()).audit(text, sources=dict(zip(urls, ("", huge), strict=True)))
+    outcomes = [item.outcome for item in audit.sentences if item.references]
+    assert outcomes == [AuditVerdict.COULD_NOT_CHECK, AuditVerdict.SUPPORTED, AuditVerdict.COULD_NOT_CHECK]
