@@ -79,7 +79,7 @@ def _near(connection: sqlite3.Connection, word: str) -> Mapping[str, int]:
     reach = _reach(word)
     rows = connection.execute(
         "SELECT word, pages FROM words WHERE length(word) BETWEEN ? AND ? AND (word GLOB ? OR word GLOB ?)",
-        (len(word) - reach, len(word) + reach, f"{word[0]}*", f"?{word[0]}*"),
+        (max(len(word) - reach, MIN_LENGTH), len(word) + reach, f"{word[0]}*", f"?{word[0]}*"),
     )
     return dict(rows.fetchall())
 

@@ -12,7 +12,7 @@ from pincite.library.spelling import page_words
 
 PAGES = {
     "locks.md": "# Locks\n\nmax_connections sets the number of connections. The isolation level is shared by queues.\n",
-    "names.md": "# Names\n\nAn io_mode belongs to every method. A Write-Ahead Log (WAL) keeps the transactions.\n",
+    "names.md": "# Names\n\nAn io_mode belongs to every method. A Write-Ahead Log (WAL) keeps the transactions. A pem file.\n",
     "queue.md": "# Queue\n\n" + "Every queue has a default length and a message.\n",
     "queue2.md": "# Queues\n\n" + "Another queue with a default.\n",
 }
@@ -36,7 +36,7 @@ def library(tmp_path: Path, open_library: Callable[[Path], LocalLibrary]) -> Loc
         ("which isolaton lvl do transactons have", {"isolaton": "isolation", "transactons": "transactions"}),
         ("Mesage", {"Mesage": "message"}),
         # What is right, small, an acronym, a figure or too far from everything is left alone.
-        ("wich queue, thier connection", {}),
+        ("wich queue, thier connection, a poem", {}),
         ("MVCC and WAK", {}),
         ("the boiling point of nitrogen", {}),
         ("queue2 and quue7", {}),

@@ -37,6 +37,8 @@ _ON_PREMISE = 3
 _TERM_WORDS = 8
 _PAGES = 10
 _COVERAGE_ELSEWHERE = 0.3
+_COVERAGE_IF_UNSURE = 0.7
+"""What the best statement of a further page must cover, of the best; more when nothing seems to answer."""
 
 
 class ExtractiveAnalyst:
@@ -54,7 +56,7 @@ class ExtractiveAnalyst:
     def _analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         ask = read_question(sub_question.text)
         index = self._shelf.index(progress.pages)
-        queries = tuple(query.text for query in sub_question.queries)
+        queries = _tried(sub_question, progress)
         if not progress.pages:
             return Analysis(gaps=(Gap(sub_question.text, "no page could be read", queries),))
         missing, fitting = _places(ask, progress.pages)
@@ -73,7 +75,8 @@ class ExtractiveAnalyst:
         scored = [*self._on_premise(task, sub_question, index, fitting), *scored]
         alone = len(progress.plan.sub_questions) == 1
         limit = _CLAIMS_ALONE if alone and not unsure else _CLAIMS_PER_PART
-        claims = self._choose(scored, sub_question, progress, limit)
+        elsewhere = _COVERAGE_IF_UNSURE if unsure else _COVERAGE_ELSEWHERE
+        claims = self._choose(scored, sub_question, progress, limit, elsewhere)
         gaps = (Gap(sub_question.text, ONLY_TOUCHED, queries, touched=True),) if unsure else ()
         return Analysis(claims=claims, gaps=gaps, best_score=best, best_url=scored[0].passage.url)
 
@@ -91,7 +94,7 @@ class ExtractiveAnalyst:
         return found[:_ON_PREMISE]
 
     def _choose(
-        self, scored: Sequence[Scored], sub_question: SubQuestion, progress: Progress, limit: int
+        self, scored: Sequence[Scored], sub_question: SubQuestion, progress: Progress, limit: int, elsewhere: float
     ) -> tuple[Claim, ...]:
         versions = versions_of(progress.pages)
         copies = {page.url: page.duplicate_of for page in progress.pages if page.duplicate_of}
@@ -121,7 +124,7 @@ class ExtractiveAnalyst:
             shares.take(item.passage.url)
             chosen.append((item, corroborated(claim, progress.pages, scored)))
         cited = {item.passage.url for item, _ in chosen}
-        for item in _best_of_other_pages(scored, cited)[: max(_PAGES - len(cited), 0)]:
+        for item in _best_of_other_pages(scored, cited, elsewhere)[: max(_PAGES - len(cited), 0)]:
             claim = make_claim(item, self._shelf.page(item.passage.url), sub_question.text)
             if (
                 claim is not None
@@ -143,9 +146,15 @@ def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], froze
     return missing, together
 
 
-def _best_of_other_pages(scored: Sequence[Scored], cited: set[str]) -> list[Scored]:
+def _tried(sub_question: SubQuestion, progress: Progress) -> tuple[str, ...]:
+    """The queries that were sent for a sub-question: those of all rounds when there is no other one."""
+    alone = len(progress.plan.sub_questions) == 1
+    return progress.asked if alone and progress.asked else tuple(query.text for query in sub_question.queries)
+
+
+def _best_of_other_pages(scored: Sequence[Scored], cited: set[str], share: float) -> list[Scored]:
     """The best statement of each page not cited yet, as far as it covers enough: an answer may need several pages."""
-    least = max(item.coverage for item in scored) * _COVERAGE_ELSEWHERE
+    least = max(item.coverage for item in scored) * share
     best: dict[str, Scored] = {}
     for item in scored:
         if item.passage.url not in cited and item.coverage >= least:

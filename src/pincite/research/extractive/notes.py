@@ -2,7 +2,7 @@
 
 from pincite.domain.library import Survey
 from pincite.research.extractive.questions import MAX_TERMS
-from pincite.research.extractive.words import URL, key_terms
+from pincite.research.extractive.words import URL, in_words, key_terms
 from pincite.text.tokens import is_stop, words
 
 _FEW_WORDS = 4
@@ -12,7 +12,9 @@ def notes_on(question: str, survey: Survey) -> tuple[str, ...]:
     """Sentences about misspelt words, addresses, words that were left out, words that no page has."""
     plain = URL.sub(" ", question)
     notes = [f"Searched for “{read_as}”: no page has “{written}”." for written, read_as in survey.spellings]
-    if plain != question:
+    if in_words(question) != question:
+        notes.append("The question is only an address: its words were searched for. To have a page read, use --url.")
+    elif plain != question:
         notes.append("The address in the question was not searched for; pages that are to be read are named by --url.")
     if len(set(key_terms(plain))) > MAX_TERMS:
         notes.append("The question is long: only its first words were searched for.")

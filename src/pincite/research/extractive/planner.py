@@ -16,7 +16,7 @@ from pincite.research.extractive.questions import Ask, frame_terms, read_questio
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.variants import variants
-from pincite.research.extractive.words import key_terms
+from pincite.research.extractive.words import in_words, key_terms
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, stem, words
@@ -51,7 +51,7 @@ class ExtractivePlanner:
         return self._first(task, survey)
 
     def _first(self, task: Task, survey: Survey) -> Plan:
-        parts = split_question(survey.corrected(task.question))
+        parts = split_question(survey.corrected(in_words(task.question)))
         worded: list[tuple[str, list[str]]] = [(part, _wordings(part, survey)) for part in parts]
         distinct = {text for _, texts in worded for text in texts}
         if len(distinct) < MIN_QUERIES:

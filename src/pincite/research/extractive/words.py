@@ -42,6 +42,14 @@ def _word_terms(word: str) -> tuple[str, ...]:
     return (whole, *(part for part in parts if part != whole))
 
 
+def in_words(question: str) -> str:
+    """The question, or the words of the address that it consists of."""
+    if any(character.isalnum() for character in URL.sub(" ", question)):
+        return question
+    spoken = re.sub(r"\bhttps?://(?:www\.)?|\.(?:html?|php|pdf)\b", " ", question, flags=re.IGNORECASE)
+    return " ".join(re.findall(r"\w+", spoken)) or question
+
+
 def is_identifier(word: str) -> bool:
     """Whether a word is a name of the machine's world: `io_method`, `--all`, `HTTP/2`, `UUID`, `os.path`."""
     bare = bare_word(word)

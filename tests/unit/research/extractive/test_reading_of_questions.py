@@ -67,3 +67,9 @@ def test_a_site_that_a_question_names_is_asked_at_once() -> None:
     limited = [query for part in made.sub_questions for query in part.queries if query.constraints.include_domains]
     assert [query.constraints.include_domains for query in limited] == [("owls.test",)]
     assert "Owls" not in limited[0].text
+
+
+def test_a_question_that_is_only_an_address_is_searched_by_its_words() -> None:
+    made = plan("https://www.example.org/docs/lock-limits.html", Survey())
+    assert made.sub_questions[0].text == "example org docs lock limits"
+    assert "only an address" in made.notes[0]
