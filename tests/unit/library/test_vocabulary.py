@@ -12,7 +12,7 @@ from pincite.library.spelling import page_words
 
 PAGES = {
     "locks.md": "# Locks\n\nmax_connections sets the number of connections. The isolation level is shared by queues.\n",
-    "names.md": "# Names\n\nAn io_mode belongs to every method. A Write-Ahead Log (WAL) keeps the transactions. A pem file.\n",
+    "names.md": "# Names\n\nAn io_mode belongs to every method. A Write-Ahead Log (WAL) keeps transactions. A pem.\n",
     "queue.md": "# Queue\n\n" + "Every queue has a default length and a message.\n",
     "queue2.md": "# Queues\n\n" + "Another queue with a default.\n",
 }
