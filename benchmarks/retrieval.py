@@ -10,6 +10,7 @@ The plain baseline in the same run is SQLite's BM25 over whole pages (title weig
 import argparse
 import json
 import re
+import shutil
 import sqlite3
 import statistics
 import sys
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from html import escape
@@ -25,6 +27,7 @@ from pathlib import Path
 from pincite.domain.search import Query
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library import LocalLibrary
+from pincite.library.lookup import Lookup
 
 DEPTH = 20
 
@@ -158,6 +161,55 @@ def measure(library: LocalLibrary, asked: list[Asked]) -> None:
         passage_report(library, asked)
 
 
+def copied(index: Path, times: int) -> Path:
+    """The index with every page that many times, each copy on a host of its own: a large library to measure time on."""
+    large = index.with_suffix(f".times{times}.sqlite")
+    shutil.copy(index, large)
+    with closing(sqlite3.connect(large, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("BEGIN")
+        (pages,), (passages,) = (db.execute(f"SELECT max({t}_id) FROM {t}s").fetchone() for t in ("page", "passage"))
+        rest = ", ".join(row[1] for row in db.execute("PRAGMA table_info(pages)") if row[1] not in ("page_id", "url"))
+        for copy in range(1, times):
+            page, passage = copy * pages, copy * passages
+            db.execute(
+                f"INSERT INTO pages (page_id, url, {rest}) SELECT page_id + {page}, replace(url, '://', '://copy{copy}.'),"
+                f" {rest} FROM pages WHERE page_id <= {pages}"
+            )
+            db.execute(
+                f'INSERT INTO passages SELECT passage_id + {passage}, page_id + {page}, start, "end", kind, section,'
+                f" title, headings, body FROM passages WHERE passage_id <= {passages}"
+            )
+            db.execute(
+                "INSERT INTO passage_terms (rowid, title, headings, body) SELECT passage_id, title, headings, body"
+                f" FROM passages WHERE passage_id > {passage}"
+            )
+            db.execute(
+                "INSERT INTO page_terms (rowid, title, address, body) SELECT page_id, max(title), '',"
+                f" group_concat(body, ' ') FROM passages WHERE page_id > {page} GROUP BY page_id"
+            )
+        count, lengths = json.loads(db.execute("SELECT value FROM meta WHERE key = 'totals'").fetchone()[0])
+        db.execute("UPDATE meta SET value = ? WHERE key = 'totals'", (json.dumps([count * times, lengths]),))
+        db.execute("DELETE FROM frequencies")
+        db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")
+        db.execute("COMMIT")
+    return large
+
+
+def time_copies(index: Path, times: int, asked: list[Asked]) -> None:
+    with closing(sqlite3.connect(copied(index, times))) as db:
+        lookup = Lookup(db)
+        spent = []
+        for question in asked:
+            started = time.thread_time()
+            lookup.pages(Query(question.text, max_results=DEPTH))
+            spent.append((time.thread_time() - started) * 1000)
+        (pages,) = db.execute("SELECT count(*) FROM pages").fetchone()
+    spent.sort()
+    print(f"{pages} pages ({times} copies): CPU ms a query: median {spent[len(spent) // 2]:.1f}  "
+          f"p95 {spent[int(len(spent) * 0.95)]:.1f}")  # fmt: skip
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--qa", type=Path)
@@ -165,6 +217,7 @@ def main() -> int:
     parser.add_argument("--web", type=Path, help="the mini web's configuration: hosts and their roots")
     parser.add_argument("--sites", type=Path)
     parser.add_argument("--index", type=Path, help="keeps archive and index here; default: a temporary folder")
+    parser.add_argument("--copies", type=int, default=1, help="time a library with every page that many times, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = options.index or Path(temporary)
@@ -184,6 +237,8 @@ def main() -> int:
                 print(f"# {name}: {done.pages} pages, {done.passages} passages, indexed in {done.seconds:.1f} s, "
                       f"{done.skipped_total} skipped {[(s.place, s.reason) for s in done.skipped[:5]]}")  # fmt: skip
                 measure(lib, asked)
+                if options.copies > 1:
+                    time_copies(lib.index_file, options.copies, asked)
     return 0
 
 
