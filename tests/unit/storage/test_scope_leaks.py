@@ -94,6 +94,7 @@ READS: dict[str, Try] = {
     "runs.latest_calls": lambda bob, kept: bob.runs.latest_calls(100),
     "snapshots.get": lambda bob, kept: bob.snapshots.get(kept.snapshot.snapshot_id),
     "documents.get": lambda bob, kept: bob.documents.get(kept.document.document_id),
+    "documents.excerpts": lambda bob, kept: bob.documents.excerpts(kept.document.document_id),
     "documents.for_snapshot": lambda bob, kept: bob.documents.for_snapshot(kept.snapshot.snapshot_id, "html", "1"),
     "documents.newest_for_snapshot": lambda bob, kept: bob.documents.newest_for_snapshot(kept.snapshot.snapshot_id),
     "calls.load": lambda bob, kept: bob.calls(kept.run).load(),
