@@ -16,14 +16,21 @@ def settings(tmp_path: Path, **given: object) -> Settings:
 
 def test_a_local_library_is_free_and_named(tmp_path: Path) -> None:
     found = outlook(settings(tmp_path, source="local:/data/handbook"))
-    assert (found.libraries, found.engines, found.searches_usd, found.model) == (("handbook",), (), Decimal(0), "")
+    assert (found.libraries, found.engines, found.searches_usd, found.models) == (("handbook",), (), Decimal(0), ())
 
 
 def test_searches_cost_at_most_their_list_price(tmp_path: Path) -> None:
     found = outlook(settings(tmp_path, source="tavily", max_searches=10, tavily_api_key="k"))
     assert (found.engines, found.searches_usd) == (("tavily",), Decimal("0.080"))
-    assert outlook(settings(tmp_path, source="tavily", max_searches=10, llm="m")).model == "m"
     assert outlook(settings(tmp_path, source="an-engine-of-a-plugin")).searches_usd is None
+
+
+def test_a_model_costs_at_most_what_its_tokens_cost(tmp_path: Path) -> None:
+    own = {"llm": "mine", "llm_base_url": "http://127.0.0.1:1/v1", "max_tokens": 500_000}
+    found = outlook(settings(tmp_path, source="local:/x", llm_prices={"mine": "1/3"}, **own))
+    assert (found.models, found.model_usd) == (("server:mine",), Decimal(2))
+    assert outlook(settings(tmp_path, source="local:/x", llm="openai:x")).trouble
+    assert outlook(settings(tmp_path, source="local:/x")).model_usd == 0
 
 
 def test_what_cannot_be_searched_is_said(tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ def create_app(
         lifespan=lifespan,
         default_response_class=PlainJson,
         responses=openapi_document.PROBLEMS,
+        docs_url=None,  # FastAPI's own load scripts from other hosts; `ui` has one that loads nothing
+        redoc_url=None,
         generate_unique_id_function=openapi_document.operation_id,
     )
     problems.install(app)

@@ -334,3 +334,21 @@ async def test_files_are_kept_and_named_by_content(browser: Browser) -> None:
     assert "immutable" in answer.headers["cache-control"]
     assert (await browser.get(style.replace("app.css", "nothing.css"))).status_code == 404
     assert (await browser.get("/static/0/../../pages.py")).status_code == 404
+
+
+async def test_the_api_is_described_without_another_host(browser: Browser) -> None:
+    page = tree(await browser.get("/docs"))
+    described = {code.text_content() for code in page.xpath("//dt/code")}
+    assert {"/v1/research", "/v1/snapshots/{snapshot_id}", "/v1/research/{run_id}/citations/{n}"} <= described
+    assert not any(path.startswith("/runs") for path in described)
+
+
+async def test_a_waiting_run_is_stopped(tmp_path: Path, browser: Browser, library: Path) -> None:
+    async with Engine.from_settings(home=tmp_path / "home", source=f"local:{library}") as engine:
+        run_id = await engine.start("How tall is the Halden lighthouse?")
+    token = parser.document_fromstring((await browser.get("/")).text).xpath("//input[@name='form_token']/@value")[0]
+    stopped = await browser._client.post(f"/runs/{run_id}/stop", data={"form_token": token}, headers=AS_BROWSER)
+    assert stopped.status_code == 303
+    page = tree(await browser.get(f"/runs/{run_id}"))
+    assert "stopped" in words(page)
+    assert page.xpath("//button[normalize-space()='Go on']")

@@ -1,8 +1,8 @@
 """The first page: a question with its limits, what will be used and what it may cost; and the forms that start runs."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -99,11 +99,14 @@ def _profile(name: str, outlook: Outlook) -> dict[str, Any]:
 def _price(outlook: Outlook) -> str:
     """What a run may cost at most, in words."""
     cap = outlook.budget.cost_usd
-    searches = outlook.searches_usd
-    if cap is not None and (searches is None or outlook.model or cap < searches):
-        return f"at most ${cap:.2f}"
-    if outlook.model:
-        return "the model's tokens" + (f" and up to ${searches:.2f} for searches" if searches else "")
-    if searches is None:
-        return "the price of the search engine is not known here"
-    return "free" if not searches else re.sub(r"\.00$", "", f"up to ${searches:.2f}")
+    if outlook.searches_usd is None or outlook.model_usd is None:
+        unknown = "search engine" if outlook.searches_usd is None else "model"
+        return f"the price of the {unknown} is not known here" if cap is None else f"at most {_dollars(cap)}"
+    whole = outlook.searches_usd + outlook.model_usd
+    if cap is not None:
+        whole = min(cap, whole)
+    return f"at most {_dollars(whole)}" if whole else "free"
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"${amount:.2f}".removesuffix(".00")
