@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pincite.domain.evidence import Verdict
     from pincite.ports import LanguageModel
     from pincite.research.model.estimate import Estimate
+    from pincite.research.summary import Summarised
     from pincite.search.gate import RetrievalContext
     from pincite.search.spending import Spending
 
@@ -305,6 +306,30 @@ class Engine:
     def vet_format(self, format_: str) -> None:
         """Return when reports can be exported in that format. Errors: InvalidInput, ExtraNotInstalled."""
         self._parts.exporter(format_)
+
+    async def summarize(self, target: str, *, sentences: int = 8) -> "Summarised":
+        """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.
+
+        With a model in the settings it writes and every sentence is checked; without one, sentences are chosen.
+
+        Errors:
+            RunNotFound, InsufficientEvidence (the run has no report), and those of `fetch`.
+        """
+        from pincite.domain.plan import ReadPage
+        from pincite.research.continuing import verified_claims
+        from pincite.research.summary import page_material, summarise
+        from pincite.verification.checker import MechanicalChecker
+
+        if target == "last" or target.startswith("run_"):
+            report = await self.report(target)
+            title, material = report.title, verified_claims(report, await self._documents_of(report))
+        else:
+            page = await self.fetch(target)
+            title = page.title or page.final_url
+            read = ReadPage(page.canonical_url or page.final_url, page.snapshot, page.document)
+            material = await anyio.to_thread.run_sync(page_material, read)
+        calls = await self._parts.calls()
+        return await summarise(title, material, MechanicalChecker(), calls=calls, sentences=sentences)
 
     async def estimate(self) -> "Estimate | None":
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.

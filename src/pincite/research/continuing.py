@@ -1,6 +1,6 @@
 """A run that goes on from another: the pages read there are at hand, the claims that held are candidates again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,8 +8,9 @@ from pincite.domain.budget import Usage
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.events import Json
-from pincite.domain.evidence import Claim, Evidence, QuoteRecord, Relation
+from pincite.domain.evidence import Claim, Evidence, QuoteRecord, Relation, Verdict, VerifiedClaim
 from pincite.domain.ids import claim_id
+from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Progress, ReadPage, SubQuestion, Task
 from pincite.domain.report import Report, ReportClaim
 from pincite.ports import DocumentStore, Ledger, Outcome, RunStore, SnapshotStore
@@ -88,13 +89,13 @@ class ContinuingAnalyst:
         found = await self._analyst.analyse(task, sub_question, progress)
         wanted = set(terms(sub_question.text))
         said = {" ".join(terms(claim.text)) for claim in found.claims}
-        pages = {page.url: page for page in progress.pages}
+        documents = {page.document.document_id: page.document for page in progress.pages}
         more = [
             claim
             for told in self._earlier.claims
             if " ".join(terms(told.text)) not in said
             and len(wanted & set(terms(told.text))) >= max(_SHARED * len(wanted), 1)
-            and (claim := _claim(told, sub_question.text, pages)) is not None
+            and (claim := _claim(told, sub_question.text, documents)) is not None
         ]
         if not more:
             return found
@@ -102,23 +103,32 @@ class ContinuingAnalyst:
         return replace(found, claims=(*found.claims, *more), gaps=gaps)
 
 
-def _claim(told: ReportClaim, sub_question: str, pages: dict[str, ReadPage]) -> Claim | None:
-    """The claim with quotes sliced from the stored pages; None when one of them is not there any more."""
+def verified_claims(report: Report, documents: Mapping[str, Document]) -> dict[str, VerifiedClaim]:
+    """The claims of a report in the order they are told, with quotes sliced anew, by short ids."""
+    by_id = {claim.id: claim for claim in report.claims}
+    told = dict.fromkeys(name for sentence in report.sentences() for name in sentence.claim_ids)
+    found: dict[str, VerifiedClaim] = {}
+    for name in told:
+        claim = _claim(by_id[name], report.question, documents)
+        if claim is not None:
+            verdict = Verdict(by_id[name].verdict)
+            found[f"c{len(found) + 1}"] = VerifiedClaim(claim, verdict, by_id[name].independent_sources)
+    return found
+
+
+def _claim(told: ReportClaim, sub_question: str, documents: Mapping[str, Document]) -> Claim | None:
+    """The claim with quotes sliced from the stored documents; None when one of them is not there any more."""
     evidence: list[Evidence] = []
     for item in told.evidence:
-        page = pages.get(item.url)
-        if page is None or item.relation is not Relation.SUPPORTS:
+        document = documents.get(item.document_id)
+        if document is None or item.relation is not Relation.SUPPORTS:
             continue
         stored = QuoteRecord(item.document_id, item.start, item.end, item.quote, item.prefix, item.suffix)
         try:
-            quote = page.document.verify(stored)
+            quote = document.verify(stored)
         except QuoteMismatch:
             return None
-        evidence.append(
-            Evidence(
-                quote, page.snapshot.snapshot_id, page.snapshot.body_sha256, page.url, fragment_url=item.fragment_url
-            )
-        )
+        evidence.append(Evidence(quote, item.snapshot_id, item.body_sha256, item.url, fragment_url=item.fragment_url))
     if not evidence:
         return None
     return Claim(

@@ -1,12 +1,13 @@
 """Builds the language models of the settings, and stands in for them where a run is made again from its record."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
-from pincite.domain.events import Json
+from pincite.domain.events import Event, EventType, Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.ports import Clock, LanguageModel
 from pincite.runtime.kept_open import KeptOpen
@@ -139,3 +140,11 @@ class _Recorded:
     ) -> AsyncIterator[TextPiece]:
         """Errors: Conflict, always."""
         raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
+
+
+class Silence:
+    """Implements `ports.EventSink` for calls that belong to no run: nobody listens."""
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The event, numbered 0 and kept nowhere."""
+        return Event(0, type_, "", datetime.now(UTC), data)

@@ -23,6 +23,7 @@ from pincite.ports import (
     Exporter,
     Fetch,
     LanguageModel,
+    ModelCalls,
     QueueCounts,
     RunRecord,
     RunStore,
@@ -38,7 +39,7 @@ from pincite.wiring.call_log import CallLog
 from pincite.wiring.fetch_door import Stores, build_fetch, retention, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
 from pincite.wiring.judging import build_judge, checker_with
-from pincite.wiring.model_door import open_models, recorded_models, wants_models
+from pincite.wiring.model_door import Silence, open_models, recorded_models, wants_models
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
 from pincite.wiring.roles import Doors, Run, build_roles
@@ -309,6 +310,26 @@ class Parts:
             if key not in self._models:
                 self._models[key] = await open_models(settings, self.clock, self._kept)
             return self._models[key]
+
+    async def calls(self) -> "ModelCalls | None":
+        """Models for what belongs to no run, within the caps of the settings; None in extractive mode."""
+        model = await self.models(self.settings)
+        if model is None:
+            return None
+        from pincite.llm.calls import RecordedCalls
+        from pincite.runtime.passing_ledger import PassingLedger
+        from pincite.wiring.roles import secrets_of
+
+        budget = self.settings.budget
+        return RecordedCalls(
+            model,
+            PassingLedger(budget),
+            Silence(),
+            self.clock,
+            retries=self.settings.llm_retries,
+            money_capped=budget.cost_usd is not None,
+            secrets=secrets_of(self.settings),
+        )
 
     async def events(self, record: RunRecord, topic: str) -> EventSink:
         """Where the run says what happened."""

@@ -117,6 +117,7 @@ class FaithfulModel(ModelFake):
             "outline": self.outline,
             "writer": self.write,
             "rewrite": self.rewrite,
+            "summary": self.summarise,
         }
         return tasks[seen.task](seen) if seen.task in tasks else "Understood."
 
@@ -195,6 +196,11 @@ class FaithfulModel(ModelFake):
         """Each statement, some with other words around them that change nothing."""
         told = [(name, text) for name, text in seen.lines.items() if not name.endswith(" quote")]
         return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(told)]}
+
+    def summarise(self, seen: Seen) -> Json:
+        """The first whole sentences."""
+        whole = [(name, text) for name, text in seen.lines.items() if text.rstrip()[-1:] == "."][:5]
+        return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(whole)]}
 
     def phrase(self, number: int, text: str) -> str:
         """The statement in a true sentence."""

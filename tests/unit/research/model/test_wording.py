@@ -114,6 +114,7 @@ DIGESTS = {
     "outline": "9d9c7331b055",
     "writer": "852d5244f2af",
     "rewrite": "52c8a5a77817",
+    "summary": "579db885e474",
 }
 
 

@@ -13,6 +13,7 @@ VERSIONS: Final = {
     "outline": "1",
     "writer": "1",
     "rewrite": "1",
+    "summary": "1",
 }
 """The version in use of each prompt."""
 
