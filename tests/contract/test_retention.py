@@ -1,0 +1,92 @@
+"""What stays of captures after a run, in every database."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from pincite.domain.ids import sha256_hex, snapshot_id
+from pincite.domain.page import Block, BlockKind, Document, Kept, Snapshot
+from pincite.storage.service import ScopedStorage, open_storage
+from pincite.testing.clock import FrozenClock
+from pincite.urls.retention import Retention
+
+TEXT = " ".join(f"Sentence number {n} of the page." for n in range(60))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def storage(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClock) -> AsyncIterator[ScopedStorage]:
+    place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
+    async with open_storage(place, clock) as opened:
+        yield opened.scope(f"alice-{uuid4()}")
+
+
+def capture(url: str, clock: FrozenClock, **more: object) -> Snapshot:
+    body = TEXT.encode()
+    made = Snapshot(
+        snapshot_id=snapshot_id(url, clock.now(), sha256_hex(body)),
+        url=url,
+        final_url=url,
+        canonical_url=url,
+        status=200,
+        content_type="text/html",
+        headers=(),
+        body=body,
+        body_sha256=sha256_hex(body),
+        fetched_at=clock.now(),
+        via="direct",
+    )
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+async def kept(storage: ScopedStorage, snapshot: Snapshot, rules: Retention) -> tuple[Kept, bool, bool]:
+    """What is kept of the capture, whether its body is there, and its document."""
+    document = Document("html", "3", (Block(BlockKind.PARAGRAPH, TEXT),))
+    await storage.snapshots.put(snapshot)
+    await storage.documents.put(document, snapshot.snapshot_id)
+    for _ in range(2):  # doing it again changes nothing
+        await storage.settle_page(snapshot.snapshot_id, rules)
+    found = await storage.snapshots.get(snapshot.snapshot_id)
+    assert found is not None
+    read = await storage.documents.for_snapshot(snapshot.snapshot_id, "html", "3")
+    return found.kept, bool(found.body), read is not None
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (Retention(), (Kept.FULL, True, True)),
+        (Retention(Kept.RUN), (Kept.RUN, False, True)),
+        (Retention(Kept.EXCERPTS), (Kept.EXCERPTS, False, False)),
+        (Retention(domains={"a.example": Kept.RUN}), (Kept.RUN, False, True)),
+        (Retention(Kept.RUN, {"a.example": Kept.FULL}), (Kept.FULL, True, True)),
+        (Retention(Kept.EXCERPTS, {"=other.example": Kept.FULL}), (Kept.EXCERPTS, False, False)),
+    ],
+)
+async def test_a_page_is_cut_back_as_far_as_the_rules_ask(
+    storage: ScopedStorage, clock: FrozenClock, rules: Retention, expected: tuple[Kept, bool, bool]
+) -> None:
+    assert await kept(storage, capture("https://www.a.example/1", clock), rules) == expected
+
+
+async def test_own_libraries_stay_and_noarchive_goes(storage: ScopedStorage, clock: FrozenClock) -> None:
+    own = capture("https://docs.example/1", clock, via="archive")
+    assert await kept(storage, own, Retention(Kept.EXCERPTS)) == (Kept.FULL, True, True)
+    clock.advance(1)
+    asked = capture("https://a.example/2", clock, usage_signals=("noarchive",), body=b"other", body_sha256="0" * 64)
+    assert (await storage.snapshots.get(own.snapshot_id) or own).body
+    asked = replace(asked, body_sha256=sha256_hex(b"other"))
+    assert await kept(storage, asked, Retention()) == (Kept.EXCERPTS, False, False)
+
+
+async def test_equal_bytes_that_may_stay_elsewhere_stay(storage: ScopedStorage, clock: FrozenClock) -> None:
+    rules = Retention(domains={"b.example": Kept.EXCERPTS})
+    await storage.snapshots.put(capture("https://a.example/same", clock))
+    assert await kept(storage, capture("https://b.example/same", clock), rules) == (Kept.FULL, True, False)
+    only = capture("https://b.example/only", clock, body=b"only here", body_sha256=sha256_hex(b"only here"))
+    assert (await kept(storage, only, rules))[1] is False
+    again = replace(only, snapshot_id=f"snap_{'1' * 32}", final_url="https://a.example/only")
+    await storage.snapshots.put(again)  # what was dropped comes back where it may be kept
+    assert (await storage.snapshots.get(again.snapshot_id) or only).body == b"only here"
