@@ -103,6 +103,8 @@ def _spans(scored: Scored) -> list[Span] | None:
     text = passage.text(statement.span)
     if _POINTER.match(text) or text.rstrip().endswith("?") or _SAYS_NOTHING.fullmatch(text):
         return None
+    if HEADING_NUMBER.match(text) and text.rstrip()[-1:] not in ".!?:":
+        return None  # an entry of a table of contents
     if statement.kind is BlockKind.CODE and passage.head is None and "(" not in text and "=" not in text:
         return None
     tail = _what_follows(scored) if _OPEN_END.search(text) else []
@@ -133,6 +135,10 @@ def _unlinked(text: str) -> int:
 def _front(scored: Scored, text: str) -> list[Span] | None:
     """The spans that must stand before the statement; None when it can't be made to stand alone."""
     passage, statement = scored.passage, scored.statement
+    if passage.head is not None and statement.kind is BlockKind.CODE:
+        above = passage.statements[scored.index - 1].span if scored.index else passage.head
+        named = passage.text(above).rstrip().endswith(":") and above != passage.head
+        return [passage.head, above] if named else [passage.head]
     if passage.head is not None and passage.head != statement.span:
         long = passage.head.end - passage.head.start > MAX_HEAD_CHARS
         return [] if long or _names_head(passage, text) else [passage.head]
@@ -173,7 +179,8 @@ def _with_referent(scored: Scored, text: str) -> list[Span] | None:
         return [before]
     heading = _heading_span(scored.passage)
     # A heading tells what "it" is, but not what stands against a "however", nor what is "the above".
-    return None if heading is None or _CONTINUES.match(text) or _NEEDS_SENTENCE.match(text) else [heading]
+    needs_more = _CONTINUES.match(text) or _NEEDS_SENTENCE.match(text) or _POINTS_BACK.match(text)
+    return None if heading is None or needs_more else [heading]
 
 
 def _sentence_before(scored: Scored, text: str) -> Span | None:

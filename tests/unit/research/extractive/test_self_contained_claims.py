@@ -67,3 +67,15 @@ async def test_a_table_row_reads_as_words(bench: Any) -> None:
         await bench({"https://a.test/": document}).service().run(Task("How many columns can a table have at most?"))
     )
     assert report.claims[0].text == "Limits: columns per table: 1,600; less with wide rows."
+
+
+async def test_an_entry_of_a_table_of_contents_is_no_claim(bench: Any) -> None:
+    page = "# Pump\n\n- 3.1. Red pump at night\n\n- The red pump stops at night."
+    assert await texts(bench, "What about the red pump at night?", page) == ["The red pump stops at night."]
+
+
+async def test_a_line_of_code_has_its_term_in_front(bench: Any) -> None:
+    meaning = "How many litres the red pump moves a minute. Example:"
+    page = f"# Pump\n\npump_rate (default: 0) :: {meaning}\n\n    pump_rate = 1000"
+    found = await texts(bench, "What is the pump_rate of the red pump?", page)
+    assert not any(text.startswith("pump_rate = 1000") for text in found)
