@@ -20,6 +20,8 @@ def check_roles(claim: Sentence, window: Window) -> Finding:
         if not between:
             continue
         for sentence in window.sentences:
+            if claim.text.rstrip(" .!?") in sentence.text:
+                return passed(NAME)  # word for word: nobody has changed places
             turned = _turned(claim, first, second, between, sentence)
             seen = seen or turned is not None
             if turned:

@@ -146,3 +146,8 @@ def test_an_acronym_covers_what_it_stands_for() -> None:
 def test_a_word_that_ends_in_a_bound_is_no_bound() -> None:
     page = "Its tram network is 35.8 km long and has five lines."
     assert check_claim("Five tram lines cover 35.8 kilometres.", [page]).status is not VerdictStatus.CONTRADICTED
+
+
+def test_a_sentence_taken_word_for_word_has_its_roles_as_they_are() -> None:
+    page = "Playing in unique venues, CPL is a league for Canadians by Canadians that will bring soccer to communities."
+    assert check_claim(page, [page]).status is VerdictStatus.SUPPORTED

@@ -16,6 +16,7 @@ from pincite.domain.evidence import (
 from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
 from pincite.domain.report import ConflictKind
 from pincite.ports import ClaimChecker
+from pincite.research.extractive.attached import attached
 from pincite.research.extractive.conflicts import conflicts_between
 from pincite.research.extractive.corroboration import texts_of, verbatim
 from pincite.research.extractive.premises import denies, premise_of
@@ -25,6 +26,7 @@ _MAX_CONFLICTS = 6
 _DENIERS = 12
 _OTHERWISE = "The question takes something for granted that a page denies"
 _AROUND = 600
+_MOST_TRIED = 200
 
 
 class ExtractiveVerifier:
@@ -33,6 +35,7 @@ class ExtractiveVerifier:
     def __init__(self, checker: ClaimChecker) -> None:
         self._checker = checker
         self._verdicts: dict[tuple[str, ...], Verdict] = {}
+        self._tried: dict[tuple[str, int], tuple[Claim, Check] | None] = {}
 
     async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
         """A verdict for each claim in the order proposed, and the conflicts between those that pass."""
@@ -70,12 +73,24 @@ class ExtractiveVerifier:
             return VerifiedClaim(claim, verdict, checks=(exact,))
         claim = self._carried(claim)
         verdict = self._judge(claim.text, texts_of(claim))
+        checks: tuple[Check, ...] = (exact,)
+        if verdict.status is VerdictStatus.UNSUPPORTED:
+            claim, more = self._attached(claim, tuple(pages.values()))
+            if more is not None:
+                verdict, checks = self._judge(claim.text, texts_of(claim)), (exact, more)
         independent = independent_sources([claim], pages)
         raised = min(claim.confidence + 0.03 * (independent - 1), 0.99)
         lowered = raised * 0.8 if verdict.status is VerdictStatus.PARTIAL else raised
         return VerifiedClaim(
-            replace(claim, confidence=round(lowered, 2)), verdict, independent, checks=(exact, *verdict.checks)
+            replace(claim, confidence=round(lowered, 2)), verdict, independent, checks=(*checks, *verdict.checks)
         )
+
+    def _attached(self, claim: Claim, pages: tuple[ReadPage, ...]) -> tuple[Claim, Check | None]:
+        """The claim with a passage that carries it instead of its own quotes, where one was read."""
+        key = (claim.claim_id, len(pages))
+        if key not in self._tried and len(self._tried) < _MOST_TRIED:
+            self._tried[key] = attached(claim, pages, self._checker)
+        return self._tried.get(key) or (claim, None)
 
     def _carried(self, claim: Claim) -> Claim:
         """The claim without the passages of further pages that do not carry it in full."""
