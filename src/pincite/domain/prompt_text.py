@@ -51,5 +51,11 @@ def _fenced(material: Material, fence: str) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, without control characters and without what chat templates read as their own marks."""
-    visible = "".join(" " if c in "\n\r\t" else "" if unicodedata.category(c) in _CONTROL else c for c in text)
+    visible = text if text.isprintable() else "".join(map(_visible, text))
     return " ".join(_TEMPLATE_TOKEN.sub("[mark]", visible).split())
+
+
+def _visible(character: str) -> str:
+    if character in "\n\r\t":
+        return " "
+    return "" if unicodedata.category(character) in _CONTROL else character

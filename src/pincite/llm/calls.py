@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, TypeVar, cast
 
 from pincite.domain.budget import Usage
@@ -25,7 +26,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.events import EventType, Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
-from pincite.domain.prompt_text import messages_of
+from pincite.domain.prompt_text import FENCE_CHARS, Messages, messages_of
 from pincite.domain.search import ProviderAttempt
 from pincite.ports import Clock, EventSink, LanguageModel, Ledger, Outcome
 from pincite.text.tokens import token_estimate
@@ -195,9 +196,15 @@ class RecordedCalls:
         return wait_s if wait_s <= LONGEST_WAIT_S else None
 
 
+@lru_cache(maxsize=16)
+def _unfenced(prompt: Prompt) -> Messages:
+    """The messages with a fence that is always the same: for counting and comparing."""
+    return messages_of(prompt, "0" * FENCE_CHARS)
+
+
 def estimate_of(prompt: Prompt, info: ModelInfo) -> Usage:
     """The most that one answer is expected to use: what is sent with a margin, and all that may be written."""
-    messages = messages_of(prompt, "0" * 12)
+    messages = _unfenced(prompt)
     tokens_in = round((token_estimate(messages.system) + token_estimate(messages.user) + SCHEMA_TOKENS) * MARGIN)
     cost = info.cost_usd(tokens_in, prompt.max_tokens_out)
     return Usage(tokens_in=tokens_in, tokens_out=prompt.max_tokens_out, cost_usd=cost or Decimal(0))
@@ -205,7 +212,7 @@ def estimate_of(prompt: Prompt, info: ModelInfo) -> Usage:
 
 def digest_of(prompt: Prompt) -> str:
     """What makes two prompts the same: all their words, without the fence."""
-    messages = messages_of(prompt, "")
+    messages = _unfenced(prompt)
     text = f"{messages.system}\0{messages.user}\0{prompt.max_tokens_out}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 

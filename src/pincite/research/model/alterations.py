@@ -14,14 +14,18 @@ from pincite.text.normalise import fold
 FOLLOWS_FROM: Final = 0.6
 """Share of a sentence's words that stand in one passage in the same order, from which it counts as a near copy."""
 _MAX_WORDS: Final = 400
-_WORD = re.compile(r"\w+(?:['’.,:/-]\w+)*%?")
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*%?|\w+(?:['’]\w+)*")
 _TURNING: Final = frozenset(
     "not no never neither nor none nothing cannot can't don't doesn't didn't isn't aren't wasn't weren't won't without "
     "unless except only all every each always most many some several few any both either half may might can could must "
     "should shall usually often sometimes typically generally rarely seldom probably possibly likely approximately "
     "about nearly almost least more less fewer greater smaller larger higher lower above below over under before after "
     "until since maximum minimum first last increase increases increased decrease decreases decreased rose fell grew "
-    "shrank unlike instead former latter true false".split()
+    "shrank unlike instead former latter true false "
+    "bits bytes kilobytes megabytes gigabytes terabytes kb mb gb tb kib mib gib milliseconds seconds minutes "
+    "hours days weeks months years nanometres micrometres millimetres centimetres metres meters kilometres "
+    "kilometers miles feet inches grams kilograms tonnes pounds litres liters degrees percent thousand million "
+    "billion trillion".split()
 )
 
 

@@ -37,6 +37,18 @@ def test_faithful_copies_and_paraphrases(text: str) -> None:
     assert alteration(text, ["Another page.", PASSAGE]) == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Each piece is by default chosen to be about 2000 megabytes of the table.",
+        "Each piece is by default chosen to be about 2000 bytes of the Write, and the Table-Ahead Log follows.",
+    ],
+)
+def test_units_and_parts_of_names(text: str) -> None:
+    passage = "Each piece is by default chosen to be about 2000 bytes of the Table, and the Write-Ahead Log follows."
+    assert alteration(text, [passage])
+
+
 def test_identifiers_must_be_in_a_source() -> None:
     source = "Set max_locks or --force in Section B.7 for test1 and io.Reader on UTF-8 and x86-64."
     assert foreign_identifiers(source, [source]) == ()
