@@ -154,7 +154,7 @@ class FetchService:
 
     async def _in_turn(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
         """A new capture by one process at a time; the others take what it got, or its turn when it got nothing."""
-        until_s = self._clock.monotonic_s() + TURN_S
+        until_s = self._clock.monotonic_s() + min(TURN_S, request.deadline_s or TURN_S)
         while not await pages.take_turn(key):
             await self._clock.sleep(_LOOK_S)
             news = await pages.find(key)

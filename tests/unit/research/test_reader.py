@@ -13,6 +13,7 @@ from pincite.domain.page import Block, BlockKind, Document, FetchRequest, FetchR
 from pincite.domain.plan import Progress, ReadPage, Task
 from pincite.domain.search import Constraints, SearchResult
 from pincite.ports import Outcome
+from pincite.research.assembly import _reference as make_reference
 from pincite.research.reader import PageReader, mark_duplicates
 from pincite.research.state import Limits, weighed, within_quotable
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb, document_of
@@ -139,3 +140,26 @@ async def test_claims_from_folded_text_weigh_half() -> None:
 
     claims = (claim((0, 12)), claim((14, 26)), claim((0, 12), (14, 26)))
     assert [found.confidence for found in weighed(claims, [page])] == [0.5, 0.25, 0.5]
+
+
+class Older(SmallWeb):
+    """A web whose host fails: what it gives are older copies."""
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        page = await super().fetch(request)
+        return replace(page, info=replace(page.info, stale=True))
+
+
+async def test_an_older_copy_is_marked_in_the_reference_also_from_the_record() -> None:
+    web, ledger, stores = Older({"https://a.test/1": "Some text of the page."}), ListLedger(), MemoryStores()
+    await stores.keep(await web.fetch(FetchRequest("https://a.test/1")))
+    for _ in range(2):
+        made = PageReader(web, stores.snapshots, stores.documents, ledger, ListEvents(), limits=Limits())
+        page = (await made.read(Task("q"), results("https://a.test/1"), Progress())).pages[0]
+        assert page.stale
+        quote = page.document.quote(0, 9)
+        evidence = Evidence(quote, page.snapshot.snapshot_id, page.snapshot.body_sha256, page.url)
+        reference = make_reference(1, page, evidence)
+        assert reference.note == "older copy, the site did not answer"
+        assert reference.accessed_at == page.snapshot.fetched_at
+    assert len(web.fetched) == 2
