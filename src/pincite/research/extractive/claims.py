@@ -232,9 +232,11 @@ def _join(passage: Passage, spans: list[Span]) -> str:
     pieces = [_cells(" ".join(passage.text(span).split())) for span in spans]
     text = pieces[0].rstrip(" ¶")
     text = text[:1].upper() + text[1:] if _trimmed(passage, spans[0]) else text
-    for piece in pieces[1:]:
-        listed = text[-1:] != ":" and ": " in text and len(pieces) > 2 and text[-1:] not in ".!?"
+    listing = bool(_OPEN_END.search(text))
+    for place, piece in enumerate(pieces[1:], start=1):
+        listed = listing and not _OPEN_END.search(pieces[place - 1]) and text[-1:] not in ".!?"
         text = f"{text.rstrip(' ,;')}; {piece}" if listed else f"{text}{' ' if text[-1:] in '.!?:;' else ': '}{piece}"
+        listing = listing or bool(_OPEN_END.search(piece))
     return _tidy(text)
 
 
@@ -254,6 +256,7 @@ def _trimmed(passage: Passage, span: Span) -> bool:
 def _tidy(text: str) -> str:
     """One line without list marks in front and with an end mark."""
     cleaned = re.sub(r"^[\-–—•*·]\s+", "", text).strip(" |")
+    cleaned = re.sub(r",?\s+(?:and|or)[.,;:]?$", "", cleaned)
     if cleaned.endswith((".)", ".”", '."', "?)", "!)")):
         return cleaned
     if cleaned[-1:].isalnum() or cleaned[-1:] in ")%]”\"'’":

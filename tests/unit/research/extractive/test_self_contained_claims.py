@@ -79,3 +79,14 @@ async def test_a_line_of_code_has_its_term_in_front(bench: Any) -> None:
     page = f"# Pump\n\npump_rate (default: 0) :: {meaning}\n\n    pump_rate = 1000"
     found = await texts(bench, "What is the pump_rate of the red pump?", page)
     assert not any(text.startswith("pump_rate = 1000") for text in found)
+
+
+async def test_a_list_under_a_term_keeps_its_marks(bench: Any) -> None:
+    page = (
+        "# Pump\n\npump_guests (default: nobody, staff) :: The red pump may be started by:\n\n"
+        "- guests of the red pump house, or\n\n- staff of the red pump house, or\n\n- the owner of the pump"
+    )
+    found = await texts(bench, "Who may start the red pump?", page)
+    said = next(text for text in found if "may be started by" in text)
+    assert said.startswith("pump_guests (default: nobody, staff): The red pump may be started by: guests")
+    assert not any(text.endswith(" or.") for text in found)
