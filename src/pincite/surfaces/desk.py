@@ -15,6 +15,9 @@ OpenEngine = Callable[[str, str | None], Engine]
 After = Callable[[], Awaitable[None]]
 """A new engine for a scope and a profile (None: the one in force)."""
 
+EXTRACTIVE = "extractive"
+"""Asked for as a profile: the standard one, without a language model."""
+
 MAX_ENGINES = 64
 MAX_PARALLEL_RUNS = 4
 MAX_WAITING_RUNS = 256
@@ -23,6 +26,11 @@ FOLLOW_EVERY_S = 0.4
 """How often a run that workers execute is looked at."""
 INTERACTIVE = 10
 """Somebody waits for it: before every batch."""
+
+
+def settings_of(profile: str | None) -> dict[str, str | None]:
+    """The settings that a profile, or `EXTRACTIVE`, stands for."""
+    return {"profile": "standard", "llm": "none"} if profile == EXTRACTIVE else {"profile": profile}
 
 
 class Desk:

@@ -20,6 +20,7 @@ from pincite.surfaces.http.starting import purse_of
 
 router = APIRouter(prefix="/v2", tags=["drop-in: Firecrawl"])
 
+MAX_PAGE_S = 40.0
 _FORMATS = frozenset({"markdown", "links"})
 
 
@@ -56,7 +57,7 @@ async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(a
         FetchRequest(
             body.url,
             force_refresh=body.max_age == 0,
-            deadline_s=body.timeout / 1000,
+            deadline_s=min(body.timeout / 1000, MAX_PAGE_S),
         )
     )
     data: dict[str, Any] = {"metadata": _metadata(page, body.url)}

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from pincite.domain.errors import InvalidInput, InvalidTopic, NotFound, PinciteError
 from pincite.domain.report import Reference, Report
 from pincite.engine import Engine
+from pincite.surfaces.desk import EXTRACTIVE
 from pincite.surfaces.http import starting
 from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.http.service import admitted, service_of
@@ -28,7 +29,7 @@ MODELS = {
     "pincite-quick": "quick",
     "pincite-standard": "standard",
     "pincite-thorough": "thorough",
-    "pincite-extractive": "standard",
+    "pincite-extractive": EXTRACTIVE,
 }
 _KEEP_ALIVE_S = 5.0
 Awaited: TypeAlias = "AsyncIterator[str | Report | PinciteError]"
@@ -200,7 +201,9 @@ async def _awaited(request: Request, engine: Engine, run_id: str) -> Awaited:
             if waiting.cancelled_caught:
                 yield ": researching\n\n"
     finally:
-        service.stop(run_id)  # nothing happens to a run that has ended
+        if service.busy_with(run_id):
+            with anyio.CancelScope(shield=True):
+                await starting.stop(service, engine, run_id)
     try:
         yield await starting.report_of(engine, run_id)
     except PinciteError as error:

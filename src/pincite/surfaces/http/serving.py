@@ -7,6 +7,7 @@ from pathlib import Path
 from pincite.domain.errors import Conflict
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
+from pincite.surfaces.desk import settings_of
 from pincite.surfaces.http.identity import KeyRing
 from pincite.wiring.observing import observe
 
@@ -41,7 +42,7 @@ def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
     """What makes the engine of a scope and a profile, with the settings of a server."""
 
     def open_engine(scope: str, profile: str | None) -> Engine:
-        return Engine.from_settings(home=home, scope=scope, profile=profile, serving=True)
+        return Engine.from_settings(home=home, scope=scope, serving=True, **settings_of(profile))
 
     return open_engine
 

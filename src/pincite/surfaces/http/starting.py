@@ -13,7 +13,7 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints
 from pincite.engine import ANYWHERE, Engine, Filing
-from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.service import Service, service_of
 from pincite.wiring import DailyPurse
 
 
@@ -77,6 +77,14 @@ def work_on(request: Request, engine: Engine, run_id: str) -> None:
     service_of(request).work_on(engine, run_id, after=settle)
 
 
+async def stop(service: Service, engine: Engine, run_id: str) -> None:
+    """Stop a run whose caller has gone, wherever it is worked on; returns without waiting for its end."""
+    if engine.leaves_runs_to_workers:
+        await engine.cancel(run_id)
+    else:
+        service.stop(run_id)
+
+
 async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
     """The report of a run that this call waits for; a caller who goes away stops it, what was paid for is kept.
 
@@ -88,7 +96,7 @@ async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
         async def stop_when_gone() -> None:
             while (await request.receive())["type"] != "http.disconnect":
                 continue
-            service.stop(run_id)
+            await stop(service, engine, run_id)
 
         tasks.start_soon(stop_when_gone)
         await service.ended(run_id)

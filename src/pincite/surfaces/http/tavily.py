@@ -24,6 +24,7 @@ from pincite.surfaces.http.starting import purse_of
 router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
 
 MAX_URLS = 20
+MAX_PAGE_S = 40.0
 _PARALLEL = 5
 _WINDOWS = {"day": 1, "week": 7, "month": 31, "year": 366, "d": 1, "w": 7, "m": 31, "y": 366}
 
@@ -128,7 +129,9 @@ async def _pages(engine: Engine, urls: list[str], form: str, timeout_s: float | 
     async def read(url: str) -> None:
         async with slots:
             try:
-                document = (await engine.fetch(FetchRequest(url, deadline_s=timeout_s or 30.0))).document
+                document = (
+                    await engine.fetch(FetchRequest(url, deadline_s=min(timeout_s or 30.0, MAX_PAGE_S)))
+                ).document
                 found[url] = document.text if form == "text" else document_markdown(document)
             except PinciteError as error:
                 found[url] = error

@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 
 from pincite.engine import Engine
+from pincite.surfaces.desk import settings_of
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
 
@@ -50,9 +51,8 @@ def made_app(library: Path) -> Callable[..., Any]:
 
     def make(home: Path, *, profile: str | None = None, settings: dict[str, Any] | None = None, **options: Any) -> Any:
         def open_engine(scope: str, wanted: str | None) -> Engine:
-            return Engine.from_settings(
-                home=home, scope=scope, profile=wanted or profile, source=f"local:{library}", **(settings or {})
-            )
+            more: dict[str, Any] = {"source": f"local:{library}", **settings_of(wanted or profile), **(settings or {})}
+            return Engine.from_settings(home=home, scope=scope, **more)
 
         return create_app(open_engine, KeyRing(home), **options)
 

@@ -96,6 +96,9 @@ def test_openai_s_client(server: str, question: str) -> None:
         assert kinds[0] == "response.created"
         assert kinds[-1] == "response.completed"
 
+        plain = client.chat.completions.create(model="pincite-extractive", messages=asked)
+        assert "41 metres" in str(plain.choices[0].message.content)
+
         with pytest.raises(openai.NotFoundError):
             client.chat.completions.create(model="gpt-9", messages=asked)
         with pytest.raises(openai.BadRequestError, match="one answer") as refused:
