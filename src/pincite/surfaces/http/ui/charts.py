@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 WIDTH = 640
 _LABEL = 170
-_VALUE = 110
+_VALUE = 130
 _ROW = 26
 _DOT = 5.0
 _MARGIN = 18.0

@@ -25,4 +25,4 @@ async def docs(request: Request) -> Response:
 
 def _row(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, str]:
     about = operation.get("description") or operation.get("summary") or ""
-    return {"path": path, "method": method.upper(), "about": about.split("\n\n")[0]}
+    return {"path": path, "method": method.upper(), "about": about.split("\n\n")[0].replace("`", "")}

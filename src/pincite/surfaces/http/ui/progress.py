@@ -68,6 +68,7 @@ class Progress:
     trouble: list[str] = field(default_factory=list)
     stage_s: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
     copies: dict[str, str] = field(default_factory=dict)
+    tokens: int = 0
 
     @property
     def searches(self) -> int:
@@ -113,6 +114,7 @@ def progress_of(events: Iterable[Event]) -> Progress:
 def _take(found: Progress, event: Event) -> None:
     data = event.data
     found.ended = event.type in _ENDS
+    found.trouble += _trouble(event)
     match event.type:
         case EventType.PLAN_CREATED:
             found.parts = [_text(part, "text") for part in _objects(data, "sub_questions")]
@@ -135,12 +137,22 @@ def _take(found: Progress, event: Event) -> None:
             found.gaps.append(" – ".join(filter(None, (_text(data, "sub_question"), _text(data, "reason")))))
         case EventType.SECTION_READY:
             found.sections.append(_text(data, "heading"))
-        case EventType.BUDGET_EXHAUSTED:
-            found.trouble.append(f"A cap was reached: {_why(data)}.")
-        case EventType.RUN_FAILED:
-            found.trouble.append(f"It failed: {_why(data)}.")
+        case EventType.MODEL_ANSWERED:
+            found.tokens += sum(n for n in (data.get("tokens_in"), data.get("tokens_out")) if isinstance(n, int))
         case _:
             pass
+
+
+def _trouble(event: Event) -> list[str]:
+    match event.type:
+        case EventType.BUDGET_EXHAUSTED:
+            return [f"A cap was reached: {_why(event.data)}."]
+        case EventType.ROLE_REPLACED:
+            return [f"The {_text(event.data, 'role')} went on without a model: {_why(event.data)}."]
+        case EventType.RUN_FAILED:
+            return [f"It failed: {_why(event.data)}."]
+        case _:
+            return []
 
 
 def _page(event: Event) -> PageLine:

@@ -17,7 +17,7 @@ const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 const root = document.getElementById("live");
 const run = root.dataset.run;
 const api = `/v1/research/${encodeURIComponent(run)}`;
-const state = { stage: 0, parts: [], rounds: [], claims: new Map(), trouble: [], cost: 0, started: null, last: null };
+const state = { stage: 0, parts: [], rounds: [], claims: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
 
 const words = (data) => String(data.reason || data.code || "").replaceAll("_", " ").toLowerCase();
 const round = () => state.rounds.at(-1) ?? (state.rounds.push({ number: 1, queries: [], pages: [] }), state.rounds[0]);
@@ -43,6 +43,8 @@ function take(event) {
   } else if (type === "claim.verified" || type === "claim.rejected")
     state.claims.set(data.claim_id ?? data.text, { ...data, passed: type === "claim.verified" });
   else if (type === "budget.exhausted") state.trouble.push(`A cap was reached: ${words(data)}.`);
+  else if (type === "model.answered") state.tokens += (data.tokens_in ?? 0) + (data.tokens_out ?? 0);
+  else if (type === "role.replaced") state.trouble.push(`The ${data.role} went on without a model: ${words(data)}.`);
   else if (type === "run.failed") state.trouble.push(`It failed: ${words(data)}.`);
 }
 
@@ -90,6 +92,7 @@ function Live() {
     ["not read", pages.length - read],
     ["claims verified", passed],
     ["rejected", claims.length - passed],
+    ...(state.tokens ? [["tokens", state.tokens.toLocaleString("en")]] : []),
     ["cost", money(state.cost)],
     ["time", state.started ? time(Math.max((Math.max(Date.now(), state.last) - state.started) / 1000, 0)) : "0 s"],
   ];
@@ -154,7 +157,7 @@ for (const type of [
   "run.started", "run.resumed", "run.completed", "run.failed", "run.cancelled", "plan.created", "round.started",
   "search.completed", "search.failed", "page.fetched", "page.refused", "page.failed", "page.duplicate", "chunk.made",
   "claim.proposed", "claim.verified", "claim.rejected", "gap.found", "conflict.found", "budget.exhausted",
-  "report.section_ready", "report.completed",
+  "report.section_ready", "report.completed", "model.answered", "model.failed", "role.replaced",
 ]) stream.addEventListener(type, hear);
 stream.addEventListener("error", () => setTimeout(ask, 300));
 const clock = setInterval(() => (ask(), draw()), 2000);

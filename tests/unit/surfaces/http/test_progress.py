@@ -1,0 +1,100 @@
+"""A run's events as what a reader follows, here and in the browser; and the plots made of it."""
+
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from pincite.domain.events import Event, EventType, Json
+from pincite.surfaces.http.ui import charts
+from pincite.surfaces.http.ui.progress import STAGES, progress_of
+
+START = datetime(2026, 11, 21, 9, tzinfo=UTC)
+LIVE = (resources.files("pincite.surfaces.http.ui") / "static" / "live.js").read_text(encoding="utf-8")
+UNTOLD = {EventType.SEARCH_STARTED, EventType.BUDGET_RESERVED, EventType.BUDGET_SETTLED}
+
+
+def events(*told: tuple[float, EventType, dict[str, Json]]) -> list[Event]:
+    return [Event(n, kind, "run_1", START + timedelta(seconds=at), data) for n, (at, kind, data) in enumerate(told, 1)]
+
+
+def test_events_become_rounds_pages_and_claims() -> None:
+    page: dict[str, Json] = {"url": "https://a.example/", "title": "A", "snapshot_id": "snap_1"}
+    found = progress_of(
+        events(
+            (0, EventType.RUN_STARTED, {"question": "Why?"}),
+            (1, EventType.PLAN_CREATED, {"round": 1, "sub_questions": [{"text": "Why?"}, "odd", {"text": 7}]}),
+            (1, EventType.ROUND_STARTED, {"round": 1}),
+            (3, EventType.SEARCH_COMPLETED, {"query": "why", "results": 2}),
+            (3, EventType.SEARCH_FAILED, {"query": "what", "reason": "rate_limited"}),
+            (4, EventType.PAGE_FETCHED, page),
+            (4, EventType.PAGE_FAILED, {"url": "https://b.example/", "code": "DEAD_LINK", "reason": "not_found"}),
+            (4, EventType.PAGE_REFUSED, {"url": "https://c.example/", "reason": "robots"}),
+            (4, EventType.PAGE_DUPLICATE, {"url": "https://a.example/", "of": "https://d.example/"}),
+            (9, EventType.CLAIM_VERIFIED, {"claim_id": "c1", "text": "So.", "verdict": "supported"}),
+            (
+                9,
+                EventType.CLAIM_REJECTED,
+                {"claim_id": "c2", "text": "No.", "verdict": "unsupported"},
+            ),
+            (60, EventType.RUN_RESUMED, {"epoch": 2}),
+            (61, EventType.BUDGET_EXHAUSTED, {"reason": "cost_usd"}),
+            (61, EventType.MODEL_ANSWERED, {"role": "writer", "tokens_in": 40, "tokens_out": 2}),
+            (61, EventType.ROLE_REPLACED, {"role": "writer", "reason": "model_unavailable"}),
+            (62, EventType.SECTION_READY, {"heading": "Why"}),
+            (63, EventType.RUN_COMPLETED, {"status": "partial"}),
+        )
+    )
+    assert found.parts[0] == "Why?"
+    assert (found.searches, found.count("read"), found.count("dead"), found.count("refused")) == (1, 1, 1, 1)
+    assert (found.verified, found.rejected, found.ended) == (1, 1, True)
+    assert found.rounds[0].queries[1].failure == "rate limited"
+    assert found.copies == {"https://a.example/": "https://d.example/"}
+    assert found.trouble[0] == "A cap was reached: cost usd."
+    assert found.trouble[1:] == ["The writer went on without a model: model unavailable."]
+    assert found.tokens == 42
+    assert sum(found.stage_s) == 63 - 51, "the pause is nobody's time"
+
+
+@given(st.lists(st.tuples(st.sampled_from(EventType), st.dictionaries(st.text(max_size=8), st.text(max_size=8)))))
+def test_any_events_make_some_progress(told: list[tuple[EventType, dict[str, Json]]]) -> None:
+    found = progress_of(events(*((n, kind, data) for n, (kind, data) in enumerate(told))))
+    assert 0 <= found.stage < len(STAGES)
+    assert found.verified + found.rejected == len(found.claims)
+
+
+def test_the_browser_knows_the_same_events_and_stages() -> None:
+    for kind in EventType:
+        assert (f'"{kind.value}"' in LIVE) == (kind not in UNTOLD), kind
+    assert str(list(STAGES)).replace("'", '"') in LIVE
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-60_000, 30_000), st.text(max_size=20)),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_a_timeline_is_sound_and_within_its_frame(dates: list[tuple[int, str]]) -> None:
+    clean = [(START + timedelta(days=at), "".join(c for c in name if c.isprintable())) for at, name in dates]
+    drawn = etree.fromstring(charts.timeline("When.", "Says.", clean, ("Day", "Source")).svg)
+    dots = [node for node in drawn.iter() if node.tag == "circle"]
+    assert len(dots) == len(dates)
+    height = float(drawn.get("viewBox", "").split()[3])
+    assert all(0 <= float(dot.get("cx", "-1")) <= charts.WIDTH for dot in dots)
+    assert all(0 <= float(dot.get("cy", "-1")) <= height for dot in dots)
+
+
+def test_bars_are_labelled_and_told_as_a_table() -> None:
+    rows = [charts.Bar("<b>", 2, "2 s"), charts.Bar("none", 0, "0 s")]
+    chart = charts.bars("A & B.", "<says>", rows, ("What", "Time"))
+    drawn = etree.fromstring(chart.svg)
+    assert drawn.get("aria-label") == "A & B.. <says>"
+    widths = [float(node.get("width", "0")) for node in drawn.iter() if node.get("class") == "bar"]
+    assert widths[0] > widths[1] == 0
+    shown = charts.figure(chart)
+    assert "<b>" not in shown
+    assert "&lt;b&gt;" in shown
