@@ -17,6 +17,8 @@ TURN_S = 20.0
 """How long one process may hold others back; a page that takes longer is fetched twice."""
 _FORMAT = "1"
 # Failures that stay true for a while; the others may pass with the next call.
+UNKNOWN_PAGE = "unknown_page"
+"""The reason of a dead link when no site may be asked and no library has the page."""
 _KEPT_FAILURES = frozenset(
     {"DEAD_LINK", "PAGE_BLOCKED", "LOGIN_REQUIRED", "UNSUPPORTED_CONTENT_TYPE", "TOO_LARGE", "PARSE_ERROR"}
     | {"EMPTY_CONTENT", "TOO_MANY_REDIRECTS"}
@@ -127,8 +129,8 @@ class PageCache:
         return leaf(stored["message"], reason=stored["reason"], hint=stored["hint"], context={"cached": True})
 
     async def keep_failure(self, key: str, error: PinciteError) -> None:
-        """Remember a failure for ten minutes, when it is of a kind that stays."""
-        if error.code in _KEPT_FAILURES and not error.retryable:
+        """Remember a failure for ten minutes, when it is of a kind that stays and a site gave it, not a library."""
+        if error.code in _KEPT_FAILURES and not error.retryable and error.reason != UNKNOWN_PAGE:
             await self._put(_FAILURES, key, json.dumps(error.as_dict()).encode(), NEGATIVE, {})
 
     async def _put(self, namespace: str, key: str, value: bytes, lives: timedelta, validators: dict[str, str]) -> None:

@@ -23,7 +23,7 @@ from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, 
 from pincite.domain.page_markdown import document_markdown
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.document_gate import DocumentGate
-from pincite.fetch.page_cache import TURN_S, CachedPage, PageCache
+from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.source_text import source_text
@@ -211,7 +211,7 @@ class FetchService:
                 first_error = first_error or error
                 if not another_may_help(error):
                     raise first_error from None
-        raise first_error or DeadLink("nothing here knows this page", reason="unknown_page")
+        raise first_error or DeadLink("nothing here knows this page", reason=UNKNOWN_PAGE)
 
     def _sources(self, request: FetchRequest) -> Sequence[FetchBackend]:
         if request.render is Render.ALWAYS:

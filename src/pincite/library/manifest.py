@@ -68,7 +68,7 @@ def read_manifest(root: Path, limits: SourceLimits) -> Manifest:
     """The manifest at the top of `root`, or an empty one named after the folder.
 
     Errors:
-        InvalidInput: it is no TOML, a field has the wrong type, or an address is not http(s).
+        InvalidInput: it is no TOML, a field is unknown or has the wrong type, or an address is not http(s).
     """
     file = root / MANIFEST_NAME
     if not file.is_file():
@@ -79,6 +79,7 @@ def read_manifest(root: Path, limits: SourceLimits) -> Manifest:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(f"{MANIFEST_NAME} can't be read: {error}", reason="manifest") from error
+    _known(data, {"name", "exclude", "folders"})
     folders = data.get("folders", [])
     if not isinstance(folders, list):
         raise InvalidInput(f"{MANIFEST_NAME}: folders is a list of tables: [[folders]]", reason="manifest")
@@ -92,6 +93,13 @@ def read_manifest(root: Path, limits: SourceLimits) -> Manifest:
     )
 
 
+def _known(table: Mapping[str, object], keys: set[str]) -> None:
+    for key in table:
+        if key not in keys:
+            hint = f"Known there: {', '.join(sorted(keys))}."
+            raise InvalidInput(f"{MANIFEST_NAME}: there is no {key}", reason="manifest", hint=hint)
+
+
 def _text(table: Mapping[str, object], key: str, default: str) -> str:
     value = table.get(key, default)
     if not isinstance(value, str) or not (value or not default):
@@ -102,6 +110,7 @@ def _text(table: Mapping[str, object], key: str, default: str) -> str:
 def _folder(entry: object) -> PublishedFolder:
     if not isinstance(entry, dict):
         raise InvalidInput(f"{MANIFEST_NAME}: folders is a list of tables: [[folders]]", reason="manifest")
+    _known(entry, {"path", "base_url", "note"})
     base_url = _text(entry, "base_url", "")
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:

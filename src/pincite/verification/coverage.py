@@ -37,7 +37,7 @@ def candidate_windows(claim: Sentence, source: Source, limit: int) -> list[tuple
         return []
     scores: dict[int, float] = {}
     for stem, weight in weights.items():
-        for index in source.postings.get(stem, ()):
+        for index in source.postings_below(stem):
             scores[index] = scores.get(index, 0.0) + weight
     seeds = heapq.nlargest(_SEEDS, scores, key=lambda index: (scores[index], -index))
     spans = {
@@ -48,7 +48,7 @@ def candidate_windows(claim: Sentence, source: Source, limit: int) -> list[tuple
     }
     ranked: list[tuple[float, int, int, float]] = []
     for first, last in spans:
-        held = {stem for sentence in source.sentences[first : last + 1] for stem in sentence.stems if stem in weights}
+        held = weights.keys() & Window(source, first, last).stems
         share = sum(weights[stem] for stem in held) / total
         ranked.append((share - _LENGTH_COST * (last - first), -first, -last, share))
     ranked.sort(reverse=True)

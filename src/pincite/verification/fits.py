@@ -10,6 +10,8 @@ from pincite.verification.passages import Sentence, Word
 
 REACH = 9
 _OTHER_SIDE = 0.6
+_ABOVE = 0.6
+"""What a neighbour is worth that stands in the heading above the sentence."""
 
 
 def _near(distance: int) -> float:
@@ -32,14 +34,18 @@ def fit(
     first: int,
     last: int,
     weight: Callable[[str], float],
+    above: frozenset[str] = frozenset(),
 ) -> float:
-    """How much of the claim's neighbourhood stands around words[first..last] of the sentence, at like distances."""
+    """How much of the claim's neighbourhood stands around words[first..last] of the sentence, at like distances.
+
+    `above` are the stems of the heading the sentence stands under: what a list of settings is about, it says there.
+    """
     total = got = 0.0
     positions = sentence.positions
     for root, distance, side in claim:
         value = weight(root) * _near(distance)
         total += value
-        best = 0.0
+        best = _ABOVE if root in above else 0.0
         for place in positions.get(root, ()):
             if first <= place <= last:
                 continue

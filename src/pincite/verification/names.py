@@ -22,6 +22,8 @@ _NOT_NAMES = frozenset(
     "unlike despite via versus "
     "spring summer autumn winter yes yeah ok okay well lol oh hi hey wow sure right yep nope maybe thanks hello".split()
 )
+_IDENTIFIER = re.compile(r"(?<![\w-])-{0,2}[^\W\d_][^\W_]*(?:_[^\W_]+)+(?!\w)|(?<![\w-])--[^\W\d_][\w-]*\w")
+"""Names of things in programs: `work_mem`, `--no-ff`."""
 _COMMON_ENDINGS = ("ing", "ed", "ly", "ers", "ors", "ists", "ions", "ments", "ness", "ities", "als", "ies")
 _DEMONYMS = ("ians", "ian", "eans", "ean", "ans", "an", "ese", "ish", "is", "ic", "ch", "i", "y", "ia", "a", "s", "e")
 
@@ -115,9 +117,10 @@ def check_names(claim: Sentence, window: Window) -> Finding:
     """Whether each name of the claim is in the passage and no other name stands in its place there."""
     source = window.source
     wanted = names(claim, source)
-    if not wanted:
+    wanted_here = identifiers(claim)
+    if not wanted and not wanted_here:
         return skipped(NAME)
-    problems: list[str] = []
+    problems = [f"{text} is not in the passage" for text in wanted_here if not _has_identifier(text, window)]
     contradicts = False
     claimed = {stem for name in wanted for stem in name.stems} | {word.stem for word in claim.words}
     rivals = [
@@ -132,6 +135,16 @@ def check_names(claim: Sentence, window: Window) -> Finding:
             problems.append(problem[0])
             contradicts = contradicts or problem[1]
     return failed(NAME, problems, contradicts=contradicts) if problems else passed(NAME)
+
+
+def _has_identifier(identifier: str, window: Window) -> bool:
+    """Whether the window, or what it stands under, has the identifier whole: work_mem is not maintenance_work_mem."""
+    return any(identifier in identifiers(sentence) for sentence in (*window.sentences, *filter(None, (window.head,))))
+
+
+def identifiers(sentence: Sentence) -> tuple[str, ...]:
+    """The names of things in programs that the sentence has, whole."""
+    return tuple(_IDENTIFIER.findall(sentence.text)) if "_" in sentence.text or "--" in sentence.text else ()
 
 
 def _problem(
@@ -165,7 +178,7 @@ def _problem(
 def _places(name: Name, window: Window, around: list[tuple[str, int, int]]) -> Iterator[float]:
     """The fit of every place of the passage where the name stands, in full or in a form that the source explains."""
     whole = " ".join(name.text.lower().split()) in window.source.lower
-    for sentence in window.sentences:
+    for sentence in (*window.sentences, *filter(None, (window.head,))):
         held = [stem for stem in name.stems if held_by(stem, sentence)]
         if len(held) < len(name.stems) and not (held and whole) and not _acronym(name, sentence):
             continue

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from pincite.verification.dates import Moment
 from pincite.verification.findings import Finding, failed, passed, skipped
@@ -19,6 +20,17 @@ _LEAST_FIT = 0.12
 _HEAD_SENTENCES = 12
 
 
+class _Rival(NamedTuple):
+    """Another number of the passage: how well it stands in the claim's place by its sentence, and with the heading."""
+
+    fit: float
+    below_heading: float
+    text: str
+
+
+_NO_RIVAL = _Rival(0.0, 0.0, "")
+
+
 def check_numbers(claim: Sentence, window: Window) -> Finding:
     """Whether each quantity of the claim is in the passage, and no other one stands in its place."""
     if not claim.quantities:
@@ -29,13 +41,13 @@ def check_numbers(claim: Sentence, window: Window) -> Finding:
         first, last = claim.word_range(quantity.start, quantity.end)
         around = neighbours(claim.words, first, last)
         same: list[float] = []
-        other: list[tuple[float, str]] = []
-        for sentence, candidate in _candidates(window):
+        other: list[_Rival] = []
+        for sentence, above, candidate in _candidates(window):
             place = sentence.word_range(candidate.start, candidate.end)
             if equal(quantity, candidate, sentence):
-                same.append(fit(around, sentence, *place, window.source.idf))
+                same.append(fit(around, sentence, *place, window.source.idf, above))
             elif comparable(quantity, candidate):
-                other.append((fit(around, sentence, *place, window.source.idf), candidate.text.strip()))
+                other.append(_rival(around, sentence, place, above, window, candidate.text.strip()))
         lone = bool(quantity.dimension) and len(other) == 1
         problem = _judge(quantity.text.strip(), same, other, alone=not around, lone=lone)
         if problem is not None:
@@ -55,14 +67,14 @@ def check_dates(claim: Sentence, window: Window) -> Finding:
         first, last = claim.word_range(moment.start, moment.end)
         around = neighbours(claim.words, first, last)
         same: list[float] = []
-        other: list[tuple[float, str]] = []
-        for sentence in window.sentences:
+        other: list[_Rival] = []
+        for sentence, above in window.placed:
             for candidate in sentence.moments:
                 place = sentence.word_range(candidate.start, candidate.end)
                 if moment.same(candidate) or _same_with_year_nearby(moment, candidate, years):
-                    same.append(fit(around, sentence, *place, window.source.idf))
+                    same.append(fit(around, sentence, *place, window.source.idf, above))
                 elif moment.clashes(candidate):
-                    other.append((fit(around, sentence, *place, window.source.idf), candidate.text))
+                    other.append(_rival(around, sentence, place, above, window, candidate.text))
         if not same and not other and _page_date(moment, window):
             continue
         problem = _judge(moment.text, same, other, alone=not around, lone=False)
@@ -83,16 +95,30 @@ def _page_date(moment: Moment, window: Window) -> bool:
     )
 
 
-def _judge(
-    text: str, same: list[float], other: list[tuple[float, str]], *, alone: bool, lone: bool
-) -> tuple[str, bool] | None:
-    """(what is wrong, whether the passage says otherwise), or None when the number stands where it should."""
-    rival_fit, rival = max(other, default=(0.0, ""))
+def _rival(
+    around: list[tuple[str, int, int]],
+    sentence: Sentence,
+    place: tuple[int, int],
+    above: frozenset[str],
+    window: Window,
+    text: str,
+) -> _Rival:
+    idf = window.source.idf
+    return _Rival(fit(around, sentence, *place, idf), fit(around, sentence, *place, idf, above), text)
+
+
+def _judge(text: str, same: list[float], other: list[_Rival], *, alone: bool, lone: bool) -> tuple[str, bool] | None:
+    """(what is wrong, whether the passage says otherwise), or None when the number stands where it should.
+
+    Where the claim's number stands in the passage too, another one must beat it by what its own sentence says.
+    """
     if not same:
+        _, rival_fit, rival = max(other, key=lambda found: found.below_heading, default=_NO_RIVAL)
         if rival_fit >= _LEAST_FIT or lone:
             return f"{text} in the claim, {rival} in the passage", rival_fit >= _CLEAR_FIT or lone
         return f"{text} is not in the passage", False
     best = max(same)
+    rival_fit, _, rival = max(other, default=_NO_RIVAL)
     if rival_fit > best + _RIVAL_MARGIN and rival_fit >= _LEAST_FIT:
         return f"{text} in the claim, {rival} in the passage at that place", rival_fit >= _CLEAR_FIT
     if best < _LEAST_FIT and not alone:
@@ -100,14 +126,14 @@ def _judge(
     return None
 
 
-def _candidates(window: Window) -> Iterator[tuple[Sentence, Quantity]]:
-    for sentence in window.sentences:
+def _candidates(window: Window) -> Iterator[tuple[Sentence, frozenset[str], Quantity]]:
+    for sentence, above in window.placed:
         for quantity in sentence.quantities:
-            yield sentence, quantity
+            yield sentence, above, quantity
         for moment in sentence.moments:
             # "In 1500 people" and "the class of 2019": a bare year may be the count that is looked for.
             if moment.kind == "date" and moment.month is None and moment.day is None and moment.year is not None:
-                yield sentence, Quantity(moment.text, moment.start, moment.end, "number", float(moment.year))
+                yield sentence, above, Quantity(moment.text, moment.start, moment.end, "number", float(moment.year))
 
 
 def _same_with_year_nearby(claim: Moment, found: Moment, years: set[int | None]) -> bool:

@@ -28,9 +28,15 @@ _CAPITALISED = re.compile(
 _LOWER_CASE = re.compile(r"(?<![\w'])[^\W\d_A-Z][^\W_]*(?:'[^\W\d_]+)*")
 _NUMERIC = re.compile(r"[0-9½⅓⅔¼¾⅛⅕]")
 _CLAUSE_BORDER = re.compile(r"[,;:()\-]\s|[;:()]|\s-")
+_TELLING = frozenset({"off"})
+"""Grammar words that decide what a sentence says: "turned off"."""
 _UNSEEN_SENTENCES = 10
 """Sentences imagined beside those of the source, so that rarity means something in a text of one sentence."""
 NUMBER_WORDS = DATE_WORDS | QUANTITY_WORDS
+LONGEST_HEADING = 72
+"""Characters above which a line of its own is no heading."""
+_END_MARKS = tuple(".!?;,")
+_BLANK_AFTER = re.compile(r"[ \t]*\n[ \t]*\n")
 LONGEST_SENTENCE = 60
 """Words after which a run of text without full stops (tables, menus) is cut, so that a window stays small."""
 
@@ -151,7 +157,9 @@ def rooted(text: str) -> tuple[str, bool]:
     if text[0].isdigit():
         return text.replace(",", "").lower(), True
     root = stem(text)
-    content = not is_stop(text) and (len(root) > 1 or not root.isalpha() or not root.isascii())
+    content = (not is_stop(text) or text.lower() in _TELLING) and (
+        len(root) > 1 or not root.isalpha() or not root.isascii()
+    )
     return SYNONYMS.get(root, root), content
 
 
@@ -165,6 +173,7 @@ class Source:
         self.sentences = tuple(cut(self.folded))
         self.postings: dict[str, list[int]] = {}
         self.names: dict[Sentence, tuple[Name, ...]] = {}
+        self.heads = headings(self.folded, self.sentences)
         for index, sentence in enumerate(self.sentences):
             for root in sentence.stems:
                 self.postings.setdefault(root, []).append(index)
@@ -187,6 +196,21 @@ class Source:
         count = len(self.sentences) + 1
         found = self.surface_counts.get(word, 0)
         return math.log(1 + (count - found + 0.5) / (found + 0.5))
+
+    def postings_below(self, root: str) -> Sequence[int]:
+        """Indexes of the sentences that have the stem, or stand under a heading that has it."""
+        own = self.postings.get(root, ())
+        below = [index for head in own for index in self.below.get(head, ())]
+        return sorted({*own, *below}) if below else own
+
+    @cached_property
+    def below(self) -> dict[int, list[int]]:
+        """The sentences under each heading."""
+        found: dict[int, list[int]] = {}
+        for index, head in enumerate(self.heads):
+            if head is not None and head != index:
+                found.setdefault(head, []).append(index)
+        return found
 
     @cached_property
     def surface_counts(self) -> Counter[str]:
@@ -240,6 +264,26 @@ def cut(folded: str) -> Sequence[Sentence]:
     return result
 
 
+def headings(folded: str, found: Sequence[Sentence]) -> tuple[int | None, ...]:
+    """For each sentence the index of the heading or term above it: the last short paragraph without an end mark."""
+    heads: list[int | None] = []
+    current: int | None = None
+    for index, sentence in enumerate(found):
+        if _is_heading(folded, sentence):
+            current = index
+        heads.append(current)
+    return tuple(heads)
+
+
+def _is_heading(folded: str, sentence: Sentence) -> bool:
+    text = sentence.text
+    if len(text) > LONGEST_HEADING or text[-1:] in _END_MARKS or not sentence.stems:
+        return False
+    above = folded[max(0, sentence.start - 80) : sentence.start].rstrip(" \t")
+    starts = not above or re.search(r"\n[ \t]*\n$", above) is not None
+    return starts and _BLANK_AFTER.match(folded, sentence.end) is not None
+
+
 @dataclass(frozen=True)
 class Window:
     """Consecutive sentences `first..last` of a source, read together as one passage."""
@@ -254,9 +298,35 @@ class Window:
         return self.source.sentences[self.first : self.last + 1]
 
     @cached_property
+    def head(self) -> Sentence | None:
+        """The heading or term that the window stands under, when that is not in the window itself."""
+        at = self.source.heads[self.first]
+        return None if at is None or at >= self.first else self.source.sentences[at]
+
+    @cached_property
     def stems(self) -> frozenset[str]:
-        """Stems of all content words of the window."""
-        return frozenset().union(*(sentence.stems for sentence in self.sentences))
+        """Stems of all content words of the window and of what it stands under."""
+        return frozenset().union(self.head_stems, *(sentence.stems for sentence in self.sentences))
+
+    @property
+    def head_stems(self) -> frozenset[str]:
+        """Stems of what the window stands under."""
+        return frozenset() if self.head is None else self.head.stems
+
+    def heading_of(self, sentence: Sentence) -> Sentence | None:
+        """The heading or term above a sentence of the window."""
+        index = self.sentences.index(sentence) + self.first
+        at = self.source.heads[index]
+        return None if at is None or at == index else self.source.sentences[at]
+
+    @cached_property
+    def placed(self) -> tuple[tuple[Sentence, frozenset[str]], ...]:
+        """Each sentence with the stems of the heading above it."""
+        heads = [self.heading_of(sentence) for sentence in self.sentences]
+        return tuple(
+            (sentence, frozenset() if head is None else head.stems)
+            for sentence, head in zip(self.sentences, heads, strict=True)
+        )
 
     @property
     def start(self) -> int:

@@ -1,8 +1,10 @@
 """What the claim is about must be what the sentence is about: "X is the default" is not "Y is the default"."""
 
+from pincite.text.tokens import stem as stem_of
 from pincite.verification.findings import Finding, failed, passed, skipped
 from pincite.verification.lexicon import PRONOUNS
-from pincite.verification.names import held_by
+from pincite.verification.names import held_by, identifiers
+from pincite.verification.numbers import equal
 from pincite.verification.passages import Sentence, Window, Word
 
 NAME = "subject"
@@ -21,9 +23,9 @@ _DEFAULT_SHARE = 0.5
 
 def check_subject(claim: Sentence, window: Window) -> Finding:
     """Whether the sentence that states the claim states it of the same thing."""
-    other_default = _other_default(claim, window)
-    if other_default is not None:
-        return failed(NAME, [other_default])
+    other = _other_entry(claim, window) or _other_default(claim, window)
+    if other is not None:
+        return failed(NAME, [other])
     verb = _verb(claim)
     subject = _before(claim, verb) if verb is not None else []
     if verb is None or not subject or _points_back(claim, verb):
@@ -35,7 +37,8 @@ def check_subject(claim: Sentence, window: Window) -> Finding:
         return skipped(NAME)
     stating = max(window.sentences, key=lambda sentence: len(predicate & sentence.stems))
     share = len(predicate & stating.stems) / len(predicate)
-    if share < _SAME_STATEMENT or any(held_by(word.stem, stating) for word in subject):
+    named = [stating] if window.head is None else [stating, window.head]
+    if share < _SAME_STATEMENT or any(held_by(word.stem, sentence) for word in subject for sentence in named):
         return passed(NAME)
     written = " ".join(word.text for word in subject)
     their_verb = _verb(stating)
@@ -43,8 +46,29 @@ def check_subject(claim: Sentence, window: Window) -> Finding:
     if their_verb is None or not theirs or _points_back(stating, their_verb):
         known = any(word.stem in window.source.postings for word in subject)
         return passed(NAME) if known else failed(NAME, [f"{written} is not in the passage"])
-    other = " ".join(word.text for word in theirs)
-    return failed(NAME, [f"{written} in the claim, {other} in the passage"], contradicts=share >= _CLEAR)
+    named_there = " ".join(word.text for word in theirs)
+    return failed(NAME, [f"{written} in the claim, {named_there} in the passage"], contradicts=share >= _CLEAR)
+
+
+def _other_entry(claim: Sentence, window: Window) -> str | None:
+    """What is wrong when the sentence that says it stands in the entry of another setting, option or function."""
+    wanted = set(identifiers(claim))
+    if not wanted:
+        return None
+    stating = max(window.sentences, key=lambda sentence: _said(claim, sentence, window))
+    heading = window.heading_of(stating)
+    entry = () if heading is None else identifiers(heading)
+    if not entry or not wanted.isdisjoint((*entry, *identifiers(stating))):
+        return None
+    return f"the passage says it of {entry[0]}"
+
+
+def _said(claim: Sentence, sentence: Sentence, window: Window) -> float:
+    """How much of what the claim says the sentence has, its numbers included; what it is said of does not count."""
+    named = {stem for text in identifiers(claim) for stem in map(stem_of, text.strip("-").split("_"))}
+    shared = (claim.stems & sentence.stems) - named
+    same = sum(any(equal(a, b, sentence) for b in sentence.quantities) for a in claim.quantities)
+    return sum(window.source.idf(root) for root in shared) + 2 * same
 
 
 def _other_default(claim: Sentence, window: Window) -> str | None:
@@ -52,13 +76,13 @@ def _other_default(claim: Sentence, window: Window) -> str | None:
     if _DEFAULT not in claim.positions:
         return None
     saying = [sentence for sentence in window.sentences if _DEFAULT in sentence.positions]
-    if not saying or len(window.sentences) == 1:
+    if not saying or (len(window.sentences) == 1 and window.head is None):
         return None
     source = window.source
     wanted = {word.stem for i, word in enumerate(claim.words) if word.content and i not in claim.measured}
     wanted -= {_DEFAULT}
     total = sum(source.idf(stem) for stem in wanted)
-    best = max(sum(source.idf(stem) for stem in wanted & sentence.stems) for sentence in saying)
+    best = max(sum(source.idf(stem) for stem in wanted & (sentence.stems | window.head_stems)) for sentence in saying)
     if not total or best >= _DEFAULT_SHARE * total:
         return None
     return "the passage says of something else that it is the default"

@@ -139,6 +139,8 @@ def test_a_manifest_gives_published_addresses(folder: Path, open_library: Open) 
         "[[folders]]\nbase_url = 'ftp://x.example/'",
         "[[folders]]\nbase_url = 'https://user:pw@x.example/'",
         "[[folders]]\nbase_url = 'https://x.example/'\npath = '../up'",
+        "[[folder]]\nbase_url = 'https://x.example/'",
+        "[[folders]]\nbase_url = 'https://x.example/'\nurl = 'x'",
         "no toml",
     ],
 )
