@@ -91,6 +91,8 @@ def test_two_versions_say_which_says_what_and_periods_hold(pincite: Pincite, lib
     assert next(c["wording"] for c in both["conflicts"] if c["kind"] == "versions") == (
         "2019 version says 30 crowns, 2024 version says 45 crowns"
     )
+    (library / "report.json").write_text(pincite(*asked).out)
+    assert pincite("check", str(library / "report.json")).code == 0
     since = pincite(*asked, "--since", "2023-01-01").json
     assert "45 crowns" in since["markdown"]
     assert "30 crowns" not in since["markdown"]

@@ -6,7 +6,9 @@ import anyio
 import pytest
 
 from pincite import Engine
+from pincite.audit.check import CheckStatus
 from pincite.domain.report import ConflictKind, Report, ReportStatus, broken_rules
+from pincite.wiring.checking import check_stored_report
 
 OLD = """<html><head><title>Harbour rules 2019</title>
 <meta property="article:published_time" content="2019-04-02T08:00:00Z"></head><body><article><h1>Harbour rules</h1>
@@ -40,7 +42,11 @@ async def answers(folder: Path) -> dict[str, Report]:
     (folder / "new.html").write_text(NEW)
     (folder / "about.md").write_text(UNDATED)
     async with Engine.from_settings(home=folder.parent / "home", source=(f"local:{folder}",)) as engine:
-        return {question: await engine.research(question) for question in (*ODD, *ABSENT)}
+        made = {question: await engine.research(question) for question in (*ODD, *ABSENT)}
+        for report in made.values():
+            checked = check_stored_report(await engine.export(report, "json"), engine.settings)
+            assert checked.status is CheckStatus.PASSED, checked.problems
+        return made
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import (
     PARTIAL_MARK,
     SCHEMA_VERSION,
+    ConflictKind,
     Mode,
     Reference,
     Report,
@@ -182,7 +183,7 @@ class _Check:
             for j, side in enumerate(conflict.sides):
                 for k, item in enumerate(side.evidence):
                     yield from self._quote(f"conflicts[{i}].sides[{j}].evidence[{k}]", item, references)
-            yield from _wording(f"conflicts[{i}].wording", conflict)
+            yield from _wording(f"conflicts[{i}].wording", conflict, references)
         by_id = {claim.id: claim for claim in self._claims}
         for where, sentence in self._placed:
             claims = tuple(by_id[claim_id] for claim_id in sentence.claim_ids if claim_id in by_id)
@@ -346,11 +347,17 @@ class _Check:
             yield _failed(f"{where}.excerpt", "is not in the stored text of the page")
 
 
-def _wording(where: str, conflict: ReportConflict) -> Iterator[Problem]:
-    """Whether the figures said to stand against each other stand in the passages, besides the counts of sources."""
-    quotes = "\n".join(item.quote for side in conflict.sides for item in side.evidence)
-    counts = {str(side.independent_sources) for side in conflict.sides}
-    missing = _figures(conflict.wording) - _figures(quotes) - counts
+def _wording(where: str, conflict: ReportConflict, references: Mapping[int, Reference]) -> Iterator[Problem]:
+    """Whether the figures said to stand against each other stand in the passages, besides counts of sources.
+
+    The versions that are said to differ stand in the titles or addresses of the pages.
+    """
+    items = [item for side in conflict.sides for item in side.evidence]
+    known = {str(side.independent_sources) for side in conflict.sides} | _figures("\n".join(i.quote for i in items))
+    if conflict.kind is ConflictKind.VERSIONS:
+        titles = [r.title for item in items if (r := references.get(item.reference_n or 0)) is not None]
+        known |= _figures("\n".join([*titles, *(item.url for item in items)]))
+    missing = _figures(conflict.wording) - known
     if missing:
         yield _failed(where, f"{', '.join(sorted(missing))} in no passage of its sides")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from pincite.domain.evidence import Claim, Relation
 from pincite.domain.plan import ReadPage
+from pincite.research.extractive.versions import Versions, versions_of
 from pincite.verification.independence import Backing, independent_count
 
 
@@ -18,9 +19,12 @@ def independent_sources(claims: Iterable[Claim], pages: Mapping[str, ReadPage]) 
         for evidence in claim.evidence:
             if evidence.relation is Relation.SUPPORTS:
                 passages[evidence.url] = f"{passages.get(evidence.url, '')} {evidence.quote.text}".strip()
-    return independent_count([_backing(url, passage, pages) for url, passage in passages.items()])
+    versions = versions_of(tuple(pages.values()))
+    return independent_count([_backing(url, passage, pages, versions) for url, passage in passages.items()])
 
 
-def _backing(url: str, passage: str, pages: Mapping[str, ReadPage]) -> Backing:
+def _backing(url: str, passage: str, pages: Mapping[str, ReadPage], versions: Versions) -> Backing:
+    """Near-copies are one page, and versions of a page have one publisher."""
     original = pages[url].duplicate_of or url
-    return Backing(original, "", passage, publisher=original if original.startswith("local:") else "")
+    own = original if original.startswith("local:") else ""
+    return Backing(original, "", passage, publisher=versions.group(original) or own)

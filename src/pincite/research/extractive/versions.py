@@ -29,6 +29,10 @@ class Versions:
         """What the page's version is called; empty when the page was read in one version only."""
         return self.found.get(url, ("", ""))[1]
 
+    def group(self, url: str) -> str:
+        """What the versions of one page have in common; empty when the page was read in one version only."""
+        return self.found.get(url, ("", ""))[0]
+
     def siblings(self, one: str, other: str) -> bool:
         """Whether two URLs are one page in two versions."""
         (first, first_label), (second, second_label) = (self.found.get(url, ("", "")) for url in (one, other))

@@ -95,3 +95,11 @@ async def test_chapters_are_not_versions(bench: Any) -> None:
     assert all(not sentence.label for sentence in report.sentences())
     assert isinstance(made.web, SmallWeb)
     assert versions_of(()).label("https://docs.test/1.html") == ""
+
+
+async def test_versions_of_a_page_are_one_source(bench: Any) -> None:
+    pages = {url.replace("https://docs.test", "local:manuals"): text for url, text in MANUALS.items()}
+    report = await bench(pages).service().run(Task("How is the lid of the pump locked while it runs?"))
+    claim = next(claim for claim in report.claims if "locked by hand" in claim.text)
+    assert len({evidence.url for evidence in claim.evidence}) == 2
+    assert claim.independent_sources == 1
