@@ -325,9 +325,11 @@ def _postgresql_engine(url: URL, busy_timeout_s: float) -> Engine:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         # Set for the transaction only, and not at the start of the session: a pooler would refuse or leak it.
+        durable = connection.get_execution_options().get("durable", True)
         connection.exec_driver_sql(
             f"SELECT set_config('lock_timeout', '{int(busy_timeout_s * 1000)}', true),"
             f" set_config('statement_timeout', '{_STATEMENT_TIMEOUT_MS}', true)"
+            + ("" if durable else ", set_config('synchronous_commit', 'off', true)")
         )
 
     return engine
