@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +296,17 @@ async def test_scopes_hold_in_the_pages_as_in_the_api(keys: dict[str, str], tmp_
             tree(await browser.get(RUN + tab), 404)
         assert "Nothing has been asked yet" in words(tree(await browser.get("/runs")))
         assert (await client.get(f"/v1/snapshots/{snapshot}")).status_code == 404
+
+
+async def test_a_days_money_holds_in_the_pages_too(tmp_path: Path, library: Path) -> None:
+    secret = KeyRing(tmp_path / "home").create("poor", daily_usd=Decimal(0))
+    async with opened(served(tmp_path / "home", library)) as client:
+        browser = Browser(client)
+        await browser.send("/login", "/login", key=secret)
+        asked = await browser.send("/", "/runs", question="How tall is the Halden lighthouse?")
+        run_id = asked.headers["location"].removeprefix("/runs/")
+        trace = (await client.get(f"/v1/research/{run_id}/trace")).json()
+        assert trace["budget"]["cost_usd"] == 0, "the run may spend what the key has left today"
 
 
 @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example", "x", "/a\n"])

@@ -1,7 +1,6 @@
 """The first page: a question with its limits, what will be used and what it may cost; and the forms that start runs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +11,9 @@ from pincite.domain.codec import from_json
 from pincite.domain.errors import PinciteError
 from pincite.domain.plan import Task
 from pincite.settings import PROFILES
+from pincite.surfaces.http import starting
 from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.starting import Wish
 from pincite.surfaces.http.ui.forms import Form, Reader, caps_of, constraints_of, names
 from pincite.surfaces.http.ui.rendering import page, seeing
 from pincite.surfaces.outcomes import http_status
@@ -42,13 +43,9 @@ async def start(request: Request, scope: Reader, form: Form) -> Response:
     profile = form.get("profile") if form.get("profile") in PROFILES else None
     try:
         engine = await service.engine(scope, profile)
-        run_id = await engine.start(
-            form.get("question", ""),
-            urls=names(form.get("urls", "")),
-            constraints=constraints_of(form),
-            caps=caps_of(form),
-        )
-        service.work_on(engine, run_id)
+        wish = Wish(form.get("question", ""), names(form.get("urls", "")), constraints_of(form), caps_of(form))
+        run_id = await starting.start(request, engine, wish)
+        starting.work_on(request, engine, run_id)
     except PinciteError as error:
         return await _ask(request, scope, form, error)
     return seeing(f"/runs/{run_id}")
@@ -63,9 +60,9 @@ async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) ->
     engine = await service.engine(scope, task.profile if task.profile in PROFILES else None)
     kept = record.inputs.get("settings")
     caps = {name: kept.get(name) for name in CAPS} if isinstance(kept, dict) else {}
-    limits = replace(task, question=form.get("question", ""))
-    new = await engine.start(limits.question, urls=limits.urls, constraints=limits.constraints, caps=caps)
-    service.work_on(engine, new)
+    wish = Wish(form.get("question", ""), task.urls, task.constraints, caps)
+    new = await starting.start(request, engine, wish)
+    starting.work_on(request, engine, new)
     return seeing(f"/runs/{new}")
 
 

@@ -51,7 +51,9 @@ async def run_page(run_id: str, request: Request, scope: Reader) -> Response:
     service, engine, view = await _opened(request, scope, run_id)
     if _at_work(service, view.record) or view.report is None:
         told = tuple(await engine.events(run_id))
-        return _live(request, service, RunView(view.record, told, view.report))
+        waits = engine.leaves_runs_to_workers and view.record.status in (RunStatus.RUNNING, RunStatus.QUEUED)
+        here = service.busy_with(run_id) or waits
+        return _live(request, RunView(view.record, told, view.report), here=here)
     return _tab(request, service, view, "report")
 
 
@@ -183,9 +185,9 @@ def _at_work(service: Service, record: RunRecord) -> bool:
     return service.busy_with(record.run_id) or record.status is RunStatus.RUNNING
 
 
-def _live(request: Request, service: Service, view: RunView) -> Response:
+def _live(request: Request, view: RunView, *, here: bool) -> Response:
+    """The run as it goes; `here` says that somebody of this installation works on it, or will."""
     progress = progress_of(view.events)
-    here = service.busy_with(view.record.run_id)
     return page(
         request,
         "live.html",
