@@ -13,7 +13,7 @@ _SECOND_QUESTION = re.compile(
     r"[,;]?\s+and\s+(?=(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b)", re.I
 )
 _POINTS_BACK = re.compile(
-    r"\b(?:it|its|them|they|their|that|this|these|those)\b(?=\W*$|\W+(?:in|on|for|at|by)\b)", re.I
+    r"\b(?:its|them|they|their|these|those)\b|\b(?:it|that|this)\b(?=\W*$|\W+(?:in|on|for|at|by|\w+(?:ed|en))\b)", re.I
 )
 _PAIR = (
     re.compile(r"\bdifferences?\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)(?:\s+(?:in|for|when|with)\b.*)?\??$", re.I),

@@ -35,3 +35,9 @@ def test_a_verb_that_only_asks_counts_little() -> None:
     ask = read_question("How does the server decide which rows are sent?")
     weight = dict(zip(ask.terms, ask.emphasis, strict=True))
     assert weight["decid"] < weight["row"]
+
+
+def test_a_second_question_about_it_keeps_what_it_is() -> None:
+    first, second = split_question("Who wrote the owl book of 1920, and when was it released?")
+    assert second == f"{first}: when was it released?"
+    assert split_question("How long does a lock wait and how does it take effect?")[1] == "how does it take effect?"
