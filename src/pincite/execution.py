@@ -37,6 +37,8 @@ MAX_DEATHS: Final = 3
 """A run over which more owners than this died in a row is given up: it may be what kills them."""
 KILLS_WORKERS: Final = "kills_workers"
 DEFECT: Final = "defect"
+_PASSING: Final = ("STORAGE_UNAVAILABLE", "LOCKED")
+"""What a run under a worker outlives: the database may come back. It counts as a death of its owner."""
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +124,8 @@ class Execution:
                     await runs.finish(record.run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
             raise
         except PinciteError as error:
-            await self._fail(record, error)
+            if not (hand_back and error.code in _PASSING):  # else the lease ends, and a worker goes on
+                await self._fail(record, error)
             raise
         with anyio.CancelScope(shield=True):
             await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
@@ -190,7 +193,8 @@ class Unheard:
 class Told:
     """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
 
-    With the `lease` of a worker that stops, its run is not cancelled but handed on: then nobody says so.
+    With the `lease` of a worker, a run that it lets go of is neither cancelled nor failed but goes on elsewhere: then
+    nobody says so.
     """
 
     def __init__(self, sink: EventSink, tell: Tell, handing_on: Lease | None = None) -> None:
@@ -201,7 +205,8 @@ class Told:
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
         """The stored event, told. Errors: RunFenced."""
         lease = self._handing_on
-        if lease is not None and lease.lost is None and type_ is EventType.RUN_CANCELLED:
+        goes_on = type_ is EventType.RUN_CANCELLED or (type_ is EventType.RUN_FAILED and data.get("code") in _PASSING)
+        if lease is not None and lease.lost is None and goes_on:
             return Event(0, type_, "", datetime.now(UTC), data)
         event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
         await self._tell(event)

@@ -209,6 +209,18 @@ async def test_a_dead_machine_is_replaced_within_thirty_seconds(fleet: Fleet) ->
     assert time.monotonic() - died_at < TAKEOVER_S
 
 
+async def test_runs_outlive_a_database_that_drops_every_connection(fleet: Fleet) -> None:
+    await fleet.queue(2)
+    fleet.start(LEASE_S="2", STEP_S="0.3")
+    fleet.wait_for_payments(1)
+    fleet.rows(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+        " AND pid <> pg_backend_pid() AND %(scope)s <> ''"
+    )
+    fleet.wait_until_done(2, 60)
+    assert wrong_ends(fleet) == []
+
+
 async def test_a_drained_worker_hands_its_runs_to_the_other(fleet: Fleet) -> None:
     await fleet.queue(2)
     leaving = fleet.start(STEP_S="2", DRAIN_S="0")
