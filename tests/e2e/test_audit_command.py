@@ -1,12 +1,14 @@
 """`pincite audit` as a user types it, over the bundled pages, with nothing fetched."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 from tests.e2e.commands import EXAMPLES
 
 from pincite.surfaces.cli.app import run
+from pincite.testing.libraries import html, write_warc
 
 PAGE = "https://www.postgresql.org/docs/15/sql-vacuum.html"
 TRUE = f"# Notes\n\nVACUUM reclaims storage occupied by dead tuples.[1]\n\n## Sources\n\n1. {PAGE}\n"
@@ -45,3 +47,23 @@ def test_json_and_the_floor_for_ci(audit) -> None:  # type: ignore[no-untyped-de
 def test_a_missing_file_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "nowhere.md", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "INVALID_INPUT"
+
+
+@pytest.mark.parametrize("kind", ["warc", "wacz"])
+def test_the_pages_may_come_from_an_archive(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    url = "https://www.havel-park.com/about"
+    words = "It has ninety-nine turbines and a visitor centre that opens every day of the week. " * 6
+    warc = tmp_path / "pages.warc.gz"
+    write_warc(warc, {url: html("Park", f"The Havel Wind Park makes 398 MW. {words}")})
+    archive = warc
+    if kind == "wacz":
+        archive = tmp_path / "pages.wacz"
+        with zipfile.ZipFile(archive, "w") as bundle:
+            bundle.write(warc, "archive/pages.warc.gz")
+    report = tmp_path / "report.md"
+    report.write_text(f"The Havel Wind Park makes 412 MW. [1]\n\n[1]: {url}\n", encoding="utf-8")
+    assert run(["audit", str(report), "--sources", str(archive), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["counts"] == {"contradicted": 1}
