@@ -188,8 +188,8 @@ class Engine:
         search = await self._parts.search()
         return await search.explain(Query(query) if isinstance(query, str) else query)
 
-    async def fetch(self, request: str | FetchRequest) -> FetchResult:
-        """One page, vetted, read and stored.
+    async def fetch(self, request: str | FetchRequest, *, spending: "Spending | None" = None) -> FetchResult:
+        """One page, vetted, read and stored. `spending`: whose money it is, when not this engine's.
 
         Errors:
             Every policy and remote error of docs/errors.md.
@@ -197,7 +197,7 @@ class Engine:
         asked = FetchRequest(request) if isinstance(request, str) else request
         with self._parts.log.noted("fetch", {"url": asked.url}) as note:
             fetch = await self._parts.fetch()
-            page = await self._parts.paid_for(asked, fetch)
+            page = await self._parts.paid_for(asked, fetch, spending)
             await self._parts.settle_page(page.snapshot)
             note.outcome = "ok" if page.info.cache in ASKED else "cached"
         return page

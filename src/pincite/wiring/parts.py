@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pincite.research.state import Limits
     from pincite.runtime.fallback import CountedCache
     from pincite.search.service import SearchService
-    from pincite.search.spending import Purse
+    from pincite.search.spending import Purse, Spending
     from pincite.storage.service import ScopedStorage
 
 
@@ -338,14 +338,15 @@ class Parts:
         sink.request_id = record.request_id or None
         return sink
 
-    async def paid_for(self, request: FetchRequest, fetch: Fetch) -> FetchResult:
-        """The page, paid from the purse; without money for a scraper none is asked."""
+    async def paid_for(self, request: FetchRequest, fetch: Fetch, spending: "Spending | None" = None) -> FetchResult:
+        """The page, paid from the caller's purse or the engine's; without money for a scraper none is asked."""
+        purse = spending or self.purse
         price = scrape_usd(self.settings)
         if price is None or request.hosted is Hosted.NEVER:
             return await fetch.fetch(request)
         held = Usage(cost_usd=price)
         try:
-            await self.purse.reserve(held)
+            await purse.reserve(held)
         except BudgetExhausted:
             if request.hosted is Hosted.ONLY:
                 raise
@@ -358,7 +359,7 @@ class Parts:
             used = held if another_may_help(error) else Usage()
             raise
         finally:
-            await self.purse.settle(held, used)
+            await purse.settle(held, used)
         return page
 
     async def settle_run(self, run_id: str) -> None:

@@ -58,7 +58,8 @@ async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(a
             body.url,
             force_refresh=body.max_age == 0,
             deadline_s=min(body.timeout / 1000, MAX_PAGE_S),
-        )
+        ),
+        spending=await purse_of(request, engine),
     )
     data: dict[str, Any] = {"metadata": _metadata(page, body.url)}
     if "markdown" in wanted:

@@ -235,7 +235,7 @@ async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     record = await engine.run(run_id)
     if service.busy_with(run_id):
         raise Conflict(f"{run_id} is running")
-    service.work_on(engine, run_id)
+    await starting.resume(request, engine, record)
     return await run_json(engine, record)
 
 

@@ -13,6 +13,7 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints
 from pincite.engine import ANYWHERE, Engine, Filing
+from pincite.ports import RunRecord
 from pincite.surfaces.http.service import Service, service_of
 from pincite.wiring import DailyPurse
 
@@ -71,10 +72,25 @@ def work_on(request: Request, engine: Engine, run_id: str) -> None:
     async def settle() -> None:
         purse = await purse_of(request, engine)
         if purse is not None:
-            spent = (await engine.run(run_id)).usage.cost_usd
+            before = getattr(request.state, "spent_before", Decimal(0))
+            spent = (await engine.run(run_id)).usage.cost_usd - before
             await purse.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
 
     service_of(request).work_on(engine, run_id, after=settle)
+
+
+async def resume(request: Request, engine: Engine, record: RunRecord) -> None:
+    """Go on with a run; a caller whose key has a daily budget sets aside what the run may still spend.
+
+    Errors: BudgetExhausted (`daily_usd`), RateLimited.
+    """
+    purse = await purse_of(request, engine)
+    if purse is not None:
+        cap = record.budget.cost_usd
+        left = None if cap is None else max(cap - record.usage.cost_usd, Decimal(0))
+        request.state.set_aside = await purse.set_aside_for_run(left)
+        request.state.spent_before = record.usage.cost_usd
+    work_on(request, engine, record.run_id)
 
 
 async def stop(service: Service, engine: Engine, run_id: str) -> None:

@@ -1,9 +1,10 @@
 """The tools. Research waits a little, then hands out the run's id: hosts give up on calls after about a minute."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -12,6 +13,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from pincite.domain.codec import short_utc_text
+from pincite.domain.errors import PinciteError
 from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Query
@@ -22,6 +24,7 @@ from pincite.surfaces.desk import Desk
 from pincite.surfaces.mcp import sections
 from pincite.surfaces.mcp.replies import compact, found_or_told, told
 from pincite.surfaces.mcp.shapes import Audited, Fetched, Found, FoundId, Hit, Hits, Page, Progress, page_text
+from pincite.wiring import DailyPurse
 
 Wait = Annotated[float, Field(ge=0, le=50, description="Seconds to wait for the end, at most 50.")]
 Offset = Annotated[int, Field(ge=0, description="Where to go on reading.")]
@@ -42,6 +45,9 @@ INSTRUCTIONS = (
 )
 
 
+PurseOf = Callable[[Context, Engine], Awaitable[DailyPurse | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Office:
     """Where the tools work, and for whom: `scope_of` names the user behind a call."""
@@ -49,10 +55,38 @@ class Office:
     desk: Desk
     scope_of: Callable[[Context], str]
     session_id: str = ""
+    purse_of: PurseOf | None = None
 
     async def engine(self, context: Context, profile: str | None = None) -> Engine:
         """The engine of the caller. Errors: RateLimited, InvalidSetting."""
         return await self.desk.engine(self.scope_of(context), profile)
+
+    async def purse(self, context: Context, engine: Engine) -> DailyPurse | None:
+        """What the caller may spend today; None without such a cap."""
+        return None if self.purse_of is None else await self.purse_of(context, engine)
+
+    async def begin(self, context: Context, engine: Engine, question: str, max_cost_usd: float | None) -> str:
+        """The id of a new run that is worked on, within the caller's budget. Errors: those of `Engine.start`."""
+        purse = await self.purse(context, engine)
+        wanted = None if max_cost_usd is None else Decimal(str(max_cost_usd))
+        caps = {"max_cost_usd": wanted}
+        aside = Decimal(0)
+        if purse is not None:
+            asked = [cap for cap in (wanted, engine.settings.max_cost_usd) if cap is not None]
+            aside = caps["max_cost_usd"] = await purse.set_aside_for_run(min(asked, default=None))
+        try:
+            run_id = await engine.start(question, caps=caps)
+        except PinciteError:
+            if purse is not None:
+                await purse.give_back(aside)
+            raise
+
+        async def settle() -> None:
+            if purse is not None:
+                await purse.give_back(aside - (await engine.run(run_id)).usage.cost_usd)
+
+        self.desk.work_on(engine, run_id, after=settle)
+        return run_id
 
 
 OpenOffice = Callable[[], AbstractAsyncContextManager[Office]]
@@ -93,7 +127,7 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         limits = Constraints(include_domains=include_domains, exclude_domains=exclude_domains, since=since)
         with _entered(context) as office:
             engine = await office.engine(context)
-            found = await engine.search(Query(query, max_results, limits))
+            found = await engine.search(Query(query, max_results, limits), spending=await office.purse(context, engine))
         hits = [
             Hit(
                 title=result.title,
@@ -115,7 +149,8 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         """Read one page as Markdown, a window at a time. Internal addresses are refused, robots.txt is obeyed."""
         with _entered(context) as office:
             engine = await office.engine(context)
-            page = await engine.fetch(FetchRequest(url, max_chars=max_chars, offset=offset))
+            wanted = FetchRequest(url, max_chars=max_chars, offset=offset)
+            page = await engine.fetch(wanted, spending=await office.purse(context, engine))
         return compact(
             Page(
                 url=page.canonical_url,
@@ -134,13 +169,13 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         question: Annotated[str, Field(min_length=1, max_length=20_000)],
         context: Context,
         effort: Effort = None,
+        budget_usd: Annotated[float | None, Field(ge=0, description="US dollars it may spend at most.")] = None,
         max_wait_seconds: Wait = 45,
     ) -> Annotated[CallToolResult, Progress]:
         """Answer a question from several sources; every sentence carries [n]. Long runs go on: call research_result."""
         with _entered(context) as office:
             engine = await office.engine(context, effort)
-            run_id = await engine.start(question)
-            office.desk.work_on(engine, run_id)
+            run_id = await office.begin(context, engine, question, budget_usd)
             try:
                 await _wait(office.desk, run_id, max_wait_seconds, context)
             except anyio.get_cancelled_exc_class():
@@ -215,7 +250,7 @@ def _add_chatgpt_tools(server: MCPServer[Office]) -> None:
         """Find pages; fetch takes the id of a result."""
         with _entered(context) as office:
             engine = await office.engine(context)
-            found = await engine.search(Query(query, 10))
+            found = await engine.search(Query(query, 10), spending=await office.purse(context, engine))
         return compact(Found(results=[FoundId(id=r.url, title=r.title, url=r.url) for r in found.results]))
 
     @server.tool(title="Fetch", annotations=READS_WEB)
@@ -223,7 +258,7 @@ def _add_chatgpt_tools(server: MCPServer[Office]) -> None:
         """Read a page that search found."""
         with _entered(context) as office:
             engine = await office.engine(context)
-            page = await engine.fetch(id)
+            page = await engine.fetch(id, spending=await office.purse(context, engine))
         text = document_markdown(page.document)
         metadata = {
             "retrieved_at": short_utc_text(page.info.fetched_at),

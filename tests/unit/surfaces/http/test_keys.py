@@ -8,6 +8,8 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput, RateLimited, Unauthorized
@@ -82,6 +84,14 @@ async def test_a_key_spends_what_it_may_in_a_day(tmp_path: Path, opened: Callabl
         refused = await client.post("/v1/research", json={"question": question})
         assert (refused.status_code, refused.json()["reason"]) == (402, "daily_usd")
         assert int(refused.headers["retry-after"]) > 0
+        asked = {"model": "pincite-quick", "messages": [{"role": "user", "content": question}]}
+        assert (await client.post("/v1/chat/completions", json=asked)).status_code == 402
+        assert (await client.post(f"/v1/research/{run_id}/resume")).status_code == 402
+        transport = streamable_http_client("http://localhost/mcp", http_client=client)
+        async with Client(transport, mode="2026-07-28") as assistant:
+            told = await assistant.call_tool("research", {"question": question})
+            assert told.is_error
+            assert "BUDGET_EXHAUSTED" in str(told.content)
         free = await client.post("/v1/search", json={"query": "Halden lighthouse"})
         assert free.status_code == 200
 
