@@ -331,6 +331,23 @@ class Engine:
         calls = await self._parts.calls()
         return await summarise(title, material, MechanicalChecker(), calls=calls, sentences=sentences)
 
+    async def structure(self, report: Report, schema: Json) -> dict[str, Json]:
+        """The report as values for a JSON Schema: `{answer, evidence, missing}`, each value with its passages.
+
+        Errors:
+            InvalidInput: no model is set, or the schema can't be filled; and those of the model.
+        """
+        from pincite.research.continuing import verified_claims
+        from pincite.research.structured import fields_of, fill
+
+        fields_of(schema)
+        calls = await self._parts.calls()
+        if calls is None:
+            raise InvalidInput(
+                "a structured answer needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
+            )
+        return await fill(report.question, schema, verified_claims(report, await self._documents_of(report)), calls)
+
     async def estimate(self) -> "Estimate | None":
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.
 

@@ -129,3 +129,19 @@ class Repairs:
     """New sentences for those that failed."""
 
     repairs: tuple[Repair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledField:
+    """A value for the field with this id and the ids of the statements that say it."""
+
+    id: str
+    value: str
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """The fields that could be filled."""
+
+    fields: tuple[FilledField, ...]

@@ -1,5 +1,6 @@
 """`pincite research`: question in, report out, progress on stderr."""
 
+import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from pincite.domain.errors import InvalidInput
 from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.bundle import write_bundle
@@ -25,6 +27,7 @@ from pincite.surfaces.outcomes import EXIT_CODES
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from pincite.domain.events import Json
     from pincite.domain.report import Report
     from pincite.research.model.estimate import Estimate
 
@@ -63,6 +66,9 @@ def research(
     ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Leave it to `pincite worker`; print the run's id.")] = False,
     project: Annotated[str, typer.Option(help="File the run under this project.")] = "",
+    output_schema: Annotated[
+        Path | None, typer.Option(help="Print the answer as JSON of this JSON Schema, each value with its passages.")
+    ] = None,
     continued: Annotated[
         str, typer.Option("--continue", metavar="RUN", help="Go on from this run (or `last`): its pages are at hand.")
     ] = "",
@@ -91,6 +97,7 @@ def research(
     exports = [path for path in output or [] if format_of(path) != BUNDLE]
     bundles = [path for path in output or [] if format_of(path) == BUNDLE] + ([bundle] if bundle else [])
     started: list[str] = []
+    schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
     async def job() -> "Answer | str":
         constraints = options.constraints(
@@ -102,7 +109,7 @@ def research(
             until=until,
             language=language,
         )
-        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, tuple(exports), continued)
+        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, tuple(exports), continued, schema)
         return await _ask(overrides, wish, started)
 
     answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume(started))
@@ -126,6 +133,7 @@ class Wish:
     printed: str
     exports: tuple[Path, ...]
     continues: str = ""
+    schema: "Json" = None
 
 
 async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> "Answer | str":
@@ -140,6 +148,8 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
     async with Engine.from_settings(**overrides) as engine:
         for wanted in (wish.printed, *map(format_of, wish.exports)):
             engine.vet_format(wanted)
+        if wish.schema is not None and await engine.estimate() is None:
+            raise InvalidInput("--output-schema needs a language model", hint="Set one with --llm MODEL.")
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
         with live_progress() as show:
             run_id = await engine.start(
@@ -151,7 +161,22 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
             report = await engine.resume(run_id, on_event=show)
         for path in wish.exports:
             write_file(path, await engine.export(report, format_of(path)))
+        if wish.schema is not None:
+            filled: dict[str, Json] = {"run_id": report.run_id, **await engine.structure(report, wish.schema)}
+            return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n"
         return report, await engine.export(report, wish.printed)
+
+
+def read_schema(path: Path) -> "Json":
+    """The JSON Schema of a file. Errors: InvalidInput (not there, not JSON, or not one that can be filled)."""
+    from pincite.research.structured import fields_of
+
+    try:
+        schema: Json = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} is no JSON Schema: {error}", reason="schema_unreadable") from None
+    fields_of(schema)
+    return schema
 
 
 def tell_queued(run_id: str, *, as_json: bool) -> None:

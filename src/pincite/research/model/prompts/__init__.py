@@ -14,6 +14,7 @@ VERSIONS: Final = {
     "writer": "1",
     "rewrite": "1",
     "summary": "1",
+    "structure": "1",
 }
 """The version in use of each prompt."""
 
