@@ -60,8 +60,9 @@ class SqlRunStore:
     async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
         """As `take`, for a worker that was offered the run; None when there is nothing to do.
 
-        It has ended or is gone, a live worker has it, or the scope has `at_most` runs in work already. An owner that
-        died is counted in `deaths`; what somebody asked to cancel before its owner died is cancelled.
+        It has ended or is gone, a live worker has it, or the scope has `at_most` runs in work already. Owners that
+        died one after the other without finishing a call are counted in `deaths`; what somebody asked to cancel
+        before its owner died is cancelled.
         """
         return await self._database.write(self._scope, lambda tx: self._claim(tx, run_id, worker, lease_s, at_most))
 
@@ -153,7 +154,8 @@ class SqlRunStore:
         if sum(_is_live(other, now_s) for other in owned) >= at_most:
             tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(offered_at_s=0.0))
             return None
-        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths + died)
+        before = 0 if died and _got_on(tx, row) else row.deaths
+        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=before + died)
 
     def _queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
         if _is_live(_row(tx, run_id), tx.now_s()):
@@ -237,6 +239,12 @@ def _create(tx: Transaction, record: RunRecord) -> bool:
         cancel_requested=False,
         **_caps(record.budget),
     )
+
+
+def _got_on(tx: Transaction, row: Any) -> bool:  # a row of `runs`
+    """Whether the owner that died had finished a call: then the run is not what kills its owners."""
+    finished = (calls.c.run_id == row.run_id, calls.c.epoch == row.epoch, calls.c.status != "reserved")
+    return tx.first(tx.select(calls, calls.c.call_key).where(*finished).limit(1)) is not None
 
 
 def _is_live(row: Any, now_s: float) -> bool:  # a row of `runs`

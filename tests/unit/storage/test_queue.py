@@ -8,9 +8,9 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from pincite.domain.budget import Budget
+from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import RunStatus
-from pincite.ports import Offer, RunRecord
+from pincite.ports import Offer, Outcome, RunRecord
 from pincite.runtime.worker import this_worker
 from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
 from pincite.storage.service import Storage, open_storage
@@ -104,6 +104,25 @@ async def test_two_workers_that_look_at_once_offer_each_run_once(storage: Storag
         for _ in range(4):
             tasks.start_soon(look)
     assert sorted(found) == [f"run_{n}" for n in range(10)]
+
+
+async def test_an_owner_that_got_on_before_it_died_is_not_held_against_the_run(
+    storage: Storage, clock: FrozenClock
+) -> None:
+    name = f"s{uuid4()}"
+    scope = storage.scope(name)
+    await put(storage, name, "run_1")
+    for n in range(6):
+        run = await scope.runs.claim("run_1", ELSEWHERE, 20, 2)
+        assert run is not None
+        assert run.deaths == min(n, 1)
+        ledger = await scope.ledger(run)
+        await ledger.call("fetch", {"url": f"https://a.example/{n}"}, Usage(), _answer)
+        clock.advance(21)
+
+
+async def _answer() -> Outcome:
+    return Outcome("x")
 
 
 async def test_the_counts_see_every_scope(storage: Storage) -> None:
