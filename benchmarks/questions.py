@@ -255,7 +255,8 @@ async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None
         results = (await search.search(Query(question["question"], 10))).results
         recalls.append(len(gold & {Path(r.url).stem for r in results}) / len(gold))
         if args.embedder:
-            fifty = [r.url for r in (await search.search(Query(question["question"], 50))).results]
+            (library,) = await parts.vocabularies()
+            fifty = [hit.url for hit in library.search(Query(question["question"], 50))]
             ranked = await by_both(parts, args.embedder, question["question"], fifty)
             by_meaning.append(len(gold & {Path(url).stem for url in ranked[:10]}) / len(gold))
         started = time.perf_counter()
