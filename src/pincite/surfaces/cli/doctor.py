@@ -73,7 +73,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
         "Settings": {
             "profile": settings.profile,
             "source": ", ".join(settings.source),
-            "model": settings.llm,
+            "model": _models(settings),
             "files": ", ".join(str(path) for path in default_files() if path.exists()) or "none",
             "unknown in environment": ", ".join(unknown) or "none",
         },
@@ -100,3 +100,10 @@ def _redis(settings: "Settings") -> str:
 
     passed_over = settings.redis_url is not None and settings.upstash_redis_rest_url
     return redis_in_use(settings) + (" (UPSTASH_REDIS_REST_URL is set, too, and not used)" if passed_over else "")
+
+
+def _models(settings: "Settings") -> str:
+    """The model with the roles that have another one, and the fallbacks."""
+    roles = [f"{role}: {name}" for role, name in settings.llm_roles.items()]
+    fallbacks = [f"else {name}" for name in settings.llm_fallbacks]
+    return "; ".join([settings.llm, *roles, *fallbacks])
