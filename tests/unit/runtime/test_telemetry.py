@@ -60,9 +60,11 @@ async def test_each_call_is_a_span_and_counted() -> None:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     seen = InMemorySpanExporter()
-    provider = TracerProvider()
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):  # it is set once in a process
+        trace.set_tracer_provider(TracerProvider())
+    provider = trace.get_tracer_provider()
+    assert isinstance(provider, TracerProvider)
     provider.add_span_processor(SimpleSpanProcessor(seen))
-    trace.set_tracer_provider(provider)
     clock = FrozenClock()
     storage = MemoryStorage(clock)
     await storage.runs.create(RunRecord("run_1", "a", "?", RunStatus.QUEUED, clock.now(), clock.now(), {}, Budget()))

@@ -1,6 +1,8 @@
 """How every command runs: one event loop, one way to print an error, one exit code table."""
 
 import json
+import os
+import signal
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -20,7 +22,48 @@ def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, on_interrupt: C
     """What `job` returns; an error is printed and ends the process with its exit code, Ctrl-C with 130."""
     import anyio
 
-    return guarded(lambda: anyio.run(job), as_json=as_json, on_interrupt=on_interrupt)
+    return guarded(lambda: anyio.run(_interruptible, job), as_json=as_json, on_interrupt=on_interrupt)
+
+
+async def _interruptible(job: Callable[[], Awaitable[T]]) -> T:
+    """What `job` returns. Ctrl-C cancels it until it ends; a second one leaves at once.
+
+    The event loop itself cancels the main task a single time, which a task group that ends at that moment loses.
+
+    Errors: KeyboardInterrupt, and what `job` raises.
+    """
+    import anyio
+
+    if sys.platform == "win32":  # no signal receiver there
+        return await job()
+    done: list[T] = []
+    failure: list[Exception] = []
+    interrupted = False
+    work = anyio.CancelScope()
+
+    async def watch(*, task_status: anyio.abc.TaskStatus[None]) -> None:
+        nonlocal interrupted
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+            task_status.started()
+            async for _ in signals:
+                if interrupted:
+                    os._exit(EXIT_INTERRUPTED)
+                interrupted = True
+                work.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(watch)
+        with work:
+            try:
+                done.append(await job())
+            except Exception as error:  # raised below: the task group would wrap it
+                failure.append(error)
+        tasks.cancel_scope.cancel()
+    if interrupted:
+        raise KeyboardInterrupt
+    if failure:
+        raise failure[0]
+    return done[0]
 
 
 def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
