@@ -19,7 +19,7 @@ import anyio
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.ids import new_run_id
-from pincite.ports import Outcome, RunRecord
+from pincite.domain.records import Outcome, RunRecord
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.worker import this_worker
 from pincite.storage.service import open_storage

@@ -23,9 +23,9 @@ import psycopg
 
 from pincite.domain.budget import Usage
 from pincite.domain.events import Json
+from pincite.domain.records import Outcome
 from pincite.engine import Engine, Filing
 from pincite.jobs.worker import WorkerLimits, open_worker
-from pincite.ports import Outcome
 from pincite.runtime.ledger import RunLedger
 from pincite.settings import load_settings
 from pincite.testing.libraries import html, write_warc

@@ -23,10 +23,10 @@ from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, Snapshot
 from pincite.domain.plan import Task
+from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.execution import Execution, OnEvent, Unheard, teller
-from pincite.ports import QueueCounts, RunRecord
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (

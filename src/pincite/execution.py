@@ -17,8 +17,9 @@ from pincite.domain.errors import PinciteError, RunCancelled, RunFenced, StateEr
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.ids import report_id, topic_hash
 from pincite.domain.plan import Task
+from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportStatus
-from pincite.ports import EventSink, RunRecord, RunStore
+from pincite.ports import EventSink, RunStore
 from pincite.runtime.failures import first_failure
 from pincite.runtime.lease import LEASE_S, Lease, with_lease
 from pincite.runtime.telemetry import genai, meter

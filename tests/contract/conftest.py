@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from pincite.ports import CallStore, DocumentStore, EventSink, RunRecord, RunStore, SnapshotStore
+from pincite.domain.records import RunRecord
+from pincite.ports import CallStore, DocumentStore, EventSink, RunStore, SnapshotStore
 from pincite.storage.service import open_storage
 from pincite.testing.clock import FrozenClock
 from pincite.testing.storage import MemoryStorage

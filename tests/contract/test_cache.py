@@ -9,7 +9,8 @@ import anyio
 import pytest
 from tests.contract.redis_links import redis_link
 
-from pincite.ports import Cache, Entry
+from pincite.domain.records import Entry
+from pincite.ports import Cache
 from pincite.storage.cache import open_cache
 from pincite.storage.redis_store import RedisCache
 from pincite.storage.service import open_storage

@@ -21,8 +21,8 @@ from pincite.domain.errors import (
     SearchProviderUnavailable,
 )
 from pincite.domain.events import Json, RunStatus
+from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.search import ProviderAttempt
-from pincite.ports import Outcome, RunRecord
 from pincite.runtime.ledger import RunLedger, call_key, open_ledger
 from pincite.testing.clock import FrozenClock
 
@@ -145,7 +145,7 @@ async def test_an_interrupted_call_is_charged_its_estimate_and_made_again(stores
 
 
 async def reserved_only(stores: Any, run: RunRecord) -> dict[str, Json]:
-    from pincite.ports import PlannedCall
+    from pincite.domain.records import PlannedCall
 
     request: dict[str, Json] = {"url": "a"}
     key, canonical = call_key("fetch", request)

@@ -12,8 +12,8 @@ import pytest
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import Conflict, Locked, RunCancelled, RunFenced, RunNotFound
 from pincite.domain.events import EventType, RunStatus
+from pincite.domain.records import PlannedCall, RunRecord, SettledCall
 from pincite.domain.search import ProviderAttempt
-from pincite.ports import PlannedCall, RunRecord, SettledCall
 from pincite.runtime.lease import Lease, with_lease
 from pincite.testing.clock import FrozenClock
 

@@ -15,8 +15,8 @@ import pincite.execution
 import pincite.runtime.lease
 from pincite.domain.budget import Usage
 from pincite.domain.events import Json
+from pincite.domain.records import Outcome
 from pincite.jobs.worker import WorkerLimits, open_worker
-from pincite.ports import Outcome
 from pincite.runtime.ledger import RunLedger, call_key
 from pincite.settings import load_settings
 from pincite.storage.ledger import SqlCallStore

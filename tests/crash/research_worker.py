@@ -15,8 +15,8 @@ import pincite.research.extractive.analyst
 import pincite.storage.service
 from pincite.domain.budget import Usage
 from pincite.domain.events import Json
+from pincite.domain.records import Outcome
 from pincite.engine import Engine
-from pincite.ports import Outcome
 from pincite.runtime.ledger import RunLedger, call_key
 
 LOADED = (pincite.research.extractive.analyst, pincite.storage.service)

@@ -16,7 +16,7 @@ import anyio
 from pincite.domain.budget import Usage
 from pincite.domain.errors import Locked, RunFenced
 from pincite.domain.events import EventType, Json, RunStatus
-from pincite.ports import Outcome, PlannedCall, RunRecord, SettledCall
+from pincite.domain.records import Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.lease import Lease, with_lease
 from pincite.runtime.ledger import RunLedger, call_key

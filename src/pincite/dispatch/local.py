@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio
 
-from pincite.ports import Offer
+from pincite.domain.records import Offer
 
 _MAX_WAITING: Final = 10_000
 

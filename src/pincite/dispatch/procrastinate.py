@@ -12,7 +12,7 @@ from typing import Any, Final
 import anyio
 
 from pincite.domain.errors import ExtraNotInstalled, StorageUnavailable
-from pincite.ports import Offer
+from pincite.domain.records import Offer
 
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, FetchRequest, Kept, Snapshot
+from pincite.domain.records import Entry
 from pincite.fetch.freshness import NEGATIVE, STALE_IF_ERROR, may_be_kept, time_to_live
-from pincite.ports import Cache, Clock, DocumentStore, Entry, SnapshotStore
+from pincite.ports import Cache, Clock, DocumentStore, SnapshotStore
 from pincite.urls.keys import page_key
 from pincite.urls.retention import ALL, Retention
 

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import Final
 
 from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.records import Entry
 from pincite.fetch.robots import Robots, parse_robots
-from pincite.ports import Cache, Clock, Entry
+from pincite.ports import Cache, Clock
 
 STAND_IN: Final = timedelta(days=60)
 """How long rules are kept for a site that can't be asked; without them nothing there is fetched."""

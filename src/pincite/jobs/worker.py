@@ -14,8 +14,8 @@ import anyio
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import RunStatus
+from pincite.domain.records import Offer
 from pincite.jobs.engines import Engines, open_engines
-from pincite.ports import Offer
 from pincite.settings import Settings
 from pincite.wiring import Shared, open_shared
 from pincite.wiring.scopes import expire_every_scope

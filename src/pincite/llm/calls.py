@@ -27,8 +27,9 @@ from pincite.domain.errors import (
 from pincite.domain.events import EventType, Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
 from pincite.domain.prompt_text import FENCE_CHARS, Messages, messages_of
+from pincite.domain.records import Outcome
 from pincite.domain.search import ProviderAttempt
-from pincite.ports import Clock, EventSink, LanguageModel, Ledger, Outcome
+from pincite.ports import Clock, EventSink, LanguageModel, Ledger
 from pincite.text.tokens import token_estimate
 
 T = TypeVar("T")

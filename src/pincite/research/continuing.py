@@ -12,8 +12,9 @@ from pincite.domain.evidence import Claim, Evidence, QuoteRecord, Relation, Verd
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Progress, ReadPage, SubQuestion, Task
+from pincite.domain.records import Outcome
 from pincite.domain.report import Report, ReportClaim
-from pincite.ports import DocumentStore, Ledger, Outcome, RunStore, SnapshotStore
+from pincite.ports import DocumentStore, Ledger, RunStore, SnapshotStore
 from pincite.research.roles import Analyst
 from pincite.research.state import page_key
 from pincite.text.tokens import terms

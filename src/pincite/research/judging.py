@@ -2,7 +2,8 @@
 
 from pincite.domain.budget import Usage
 from pincite.domain.errors import PinciteError, ProviderBadReply
-from pincite.ports import EntailmentBackend, Ledger, Outcome
+from pincite.domain.records import Outcome
+from pincite.ports import EntailmentBackend, Ledger
 from pincite.runtime.metering import RequestMeter, current_meter, metered
 
 

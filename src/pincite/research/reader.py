@@ -20,8 +20,9 @@ from pincite.domain.errors import (
 from pincite.domain.events import EventType, Json
 from pincite.domain.page import Document, FetchRequest, Hosted, Kept, Snapshot
 from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
+from pincite.domain.records import Outcome
 from pincite.domain.search import SearchResult
-from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, Outcome, SnapshotStore
+from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
 from pincite.research.records import ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.runtime.metering import RequestMeter, current_meter, metered

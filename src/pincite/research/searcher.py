@@ -10,8 +10,9 @@ from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, SearchProviderUnavailable
 from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Progress, Task
+from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, Query, SearchResult
-from pincite.ports import EventSink, Ledger, Outcome, Search
+from pincite.ports import EventSink, Ledger, Search
 from pincite.research.records import query_record, results_from_record, results_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
 from pincite.runtime.metering import RequestMeter, current_meter, metered

@@ -8,7 +8,8 @@ from pincite.domain.budget import Usage
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict
 from pincite.domain.library import Survey
-from pincite.ports import Ledger, Outcome, Vocabulary
+from pincite.domain.records import Outcome
+from pincite.ports import Ledger, Vocabulary
 
 
 class LibrarySurvey:

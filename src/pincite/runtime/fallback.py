@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol, TypeVar
 
 from pincite.domain.errors import StorageUnavailable
-from pincite.ports import Breaker, Cache, CacheCounts, Clock, Entry, Limiter, Reservation
+from pincite.domain.records import CacheCounts, Entry, Reservation
+from pincite.ports import Breaker, Cache, Clock, Limiter
 from pincite.runtime.shared_limiter import Ask, Buckets
 from pincite.runtime.telemetry.meter import FALLBACKS, METER
 

@@ -7,7 +7,8 @@ from typing import Final, Generic, TypeVar
 import anyio
 
 from pincite.domain.errors import Locked, PinciteError, RunCancelled, RunFenced, StorageUnavailable
-from pincite.ports import Clock, RunRecord, RunStore
+from pincite.domain.records import RunRecord
+from pincite.ports import Clock, RunStore
 
 T = TypeVar("T")
 

@@ -26,7 +26,8 @@ from pincite.domain.errors import (
     leaves,
 )
 from pincite.domain.events import Json
-from pincite.ports import CallStore, Clock, Outcome, PlannedCall, SettledCall
+from pincite.domain.records import Outcome, PlannedCall, SettledCall
+from pincite.ports import CallStore, Clock
 from pincite.runtime.lease import Lease
 from pincite.runtime.single_flight import SingleFlight
 from pincite.runtime.telemetry import genai, meter

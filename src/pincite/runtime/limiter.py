@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from pincite.ports import Clock, Reservation
+from pincite.domain.records import Reservation
+from pincite.ports import Clock
 
 CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
 LANES = {"critical": CRITICAL, "interactive": INTERACTIVE, "batch": BATCH}

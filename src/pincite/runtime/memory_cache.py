@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 
-from pincite.ports import Clock, Entry
+from pincite.domain.records import Entry
+from pincite.ports import Clock
 
 
 class MemoryCache:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted
 from pincite.domain.events import Json
-from pincite.ports import Outcome
+from pincite.domain.records import Outcome
 
 
 class PassingLedger:

@@ -13,7 +13,8 @@ from typing import Final, Protocol
 
 import anyio
 
-from pincite.ports import Clock, Reservation
+from pincite.domain.records import Reservation
+from pincite.ports import Clock
 from pincite.runtime.limiter import Rate
 from pincite.runtime.telemetry.meter import LIMIT_SECONDS, METER
 

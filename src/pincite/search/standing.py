@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.errors import PinciteError, ProviderAuth, ProviderQuota
-from pincite.ports import Cache, Clock, Entry
+from pincite.domain.records import Entry
+from pincite.ports import Cache, Clock
 from pincite.runtime.shared_limiter import Buckets
 from pincite.search.quota import Quota
 

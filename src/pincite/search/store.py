@@ -8,8 +8,9 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError
 from pincite.domain.events import Json
 from pincite.domain.ids import sha256_hex
+from pincite.domain.records import Entry
 from pincite.domain.search import Query, SearchResponse
-from pincite.ports import Cache, Clock, Entry
+from pincite.ports import Cache, Clock
 from pincite.search.catalogue import Terms
 from pincite.search.intent import Intent
 from pincite.search.request import exact_key, near_key, similarity

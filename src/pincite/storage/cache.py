@@ -16,7 +16,8 @@ import anyio.to_thread
 
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.ids import sha256_hex
-from pincite.ports import CacheCounts, Clock, Entry
+from pincite.domain.records import CacheCounts, Entry
+from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import CACHE, METER
 from pincite.storage import failures
 from pincite.storage.side_file import open_side_file

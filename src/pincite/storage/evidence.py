@@ -18,8 +18,8 @@ from pincite.domain.codec import from_json, utc_moment
 from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
-from pincite.ports import RunRecord
 from pincite.storage.failures import translated
 
 DATABASE_NAME: Final = "pincite.sqlite"

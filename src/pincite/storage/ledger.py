@@ -9,7 +9,8 @@ from sqlalchemy import BigInteger, ColumnElement, Update, bindparam, or_
 from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, RunFenced
 from pincite.domain.events import RunStatus
-from pincite.ports import Clock, PlannedCall, SettledCall
+from pincite.domain.records import PlannedCall, SettledCall
+from pincite.ports import Clock
 from pincite.runtime.ledger import UNKNOWN_OUTCOME
 from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import (

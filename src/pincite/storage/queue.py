@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import and_, case, func, or_
 
 from pincite.domain.events import RunStatus
-from pincite.ports import Offer, QueueCounts
+from pincite.domain.records import Offer, QueueCounts
 from pincite.runtime.worker import is_gone
 from pincite.storage.database import AcrossScopes, Database, Transaction
 from pincite.storage.schema import runs

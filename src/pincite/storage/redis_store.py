@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.ids import sha256_hex
-from pincite.ports import CacheCounts, Clock, Entry
+from pincite.domain.records import CacheCounts, Entry
+from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.shared_limiter import Ask
 from pincite.runtime.telemetry.meter import CACHE, METER

@@ -12,9 +12,10 @@ from pincite.domain.calls import CallRecord
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, RunStatus
+from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
-from pincite.ports import Clock, RunRecord
+from pincite.ports import Clock
 from pincite.runtime.worker import is_gone
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction

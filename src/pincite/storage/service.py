@@ -6,7 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from pincite.ports import Breaker, Clock, RunRecord
+from pincite.domain.records import RunRecord
+from pincite.ports import Breaker, Clock
 from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate

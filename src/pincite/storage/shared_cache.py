@@ -5,7 +5,8 @@ from typing import Any, Final
 from sqlalchemy import func
 
 from pincite.domain.ids import sha256_hex
-from pincite.ports import CacheCounts, Clock, Entry
+from pincite.domain.records import CacheCounts, Entry
+from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import CACHE, METER
 from pincite.storage.database import Database, Transaction
 from pincite.storage.schema import cache_entries, cache_leases

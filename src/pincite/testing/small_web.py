@@ -12,8 +12,8 @@ from pincite.domain.errors import BudgetExhausted, DeadLink, PinciteError
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, FetchInfo, FetchRequest, FetchResult, Snapshot
+from pincite.domain.records import Outcome
 from pincite.domain.search import Query, SearchResponse, SearchResult
-from pincite.ports import Outcome
 from pincite.runtime.metering import count_request
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

@@ -14,8 +14,9 @@ from pincite.domain.calls import CallRecord
 from pincite.domain.errors import BudgetExhausted, Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.page import Document, Excerpts, Snapshot
+from pincite.domain.records import Entry, PlannedCall, RunRecord, SettledCall
 from pincite.domain.report import Report
-from pincite.ports import Clock, Entry, PlannedCall, RunRecord, SettledCall
+from pincite.ports import Clock
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.markdown import one_line, render_markdown
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.plan import Task
+from pincite.domain.records import RunRecord
 from pincite.domain.report import (
     Coverage,
     Reference,
@@ -23,7 +24,6 @@ from pincite.domain.report import (
     SentenceKind,
     Summary,
 )
-from pincite.ports import RunRecord
 from pincite.settings import load_settings
 from pincite.testing.reports import SampleReport, sample_report
 from pincite.wiring.parts import open_parts

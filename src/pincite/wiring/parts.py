@@ -15,6 +15,7 @@ from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
 from pincite.domain.library import IndexReport
 from pincite.domain.page import FetchRequest, FetchResult, Hosted, Kept, Snapshot
 from pincite.domain.plan import Task
+from pincite.domain.records import QueueCounts, RunRecord
 from pincite.ports import (
     ClaimChecker,
     DocumentStore,
@@ -24,8 +25,6 @@ from pincite.ports import (
     Fetch,
     LanguageModel,
     ModelCalls,
-    QueueCounts,
-    RunRecord,
     RunStore,
     Search,
     SnapshotStore,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from pincite.ports import Dispatcher, QueueCounts, RunQueue
+from pincite.domain.records import QueueCounts
+from pincite.ports import Dispatcher, RunQueue
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.settings import Settings

@@ -11,8 +11,8 @@ from pincite.domain.errors import PageBlocked
 from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.page import Block, BlockKind, Document, FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Progress, ReadPage, Task
+from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, SearchResult
-from pincite.ports import Outcome
 from pincite.research.assembly import _reference as make_reference
 from pincite.research.reader import PageReader, mark_duplicates
 from pincite.research.state import Limits, weighed, within_quotable

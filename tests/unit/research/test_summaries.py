@@ -8,9 +8,9 @@ import pytest
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, InsufficientEvidence, ModelUnavailable, RunNotFound
+from pincite.domain.records import Outcome
 from pincite.domain.report import Mode
 from pincite.engine import Engine
-from pincite.ports import Outcome
 from pincite.runtime.passing_ledger import PassingLedger
 from pincite.settings import Settings, load_settings
 from pincite.testing.models import ModelFake, ScriptedModel, Seen

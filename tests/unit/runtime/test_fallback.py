@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pincite.domain.errors import StorageUnavailable
-from pincite.ports import Entry, Reservation
+from pincite.domain.records import Entry, Reservation
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.fallback import AGAIN_AFTER_S, FallbackBreaker, FallbackCache, FallbackLimiter, Switch
 from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter, Rate

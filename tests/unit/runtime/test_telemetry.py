@@ -11,7 +11,7 @@ import pytest
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import NetworkError
 from pincite.domain.events import RunStatus
-from pincite.ports import Outcome, RunRecord
+from pincite.domain.records import Outcome, RunRecord
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.ledger import open_ledger
 from pincite.runtime.telemetry import genai, meter

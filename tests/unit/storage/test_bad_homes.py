@@ -13,7 +13,7 @@ import pytest
 
 from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
-from pincite.ports import RunRecord
+from pincite.domain.records import RunRecord
 from pincite.runtime.clock import SystemClock
 from pincite.storage.evidence import EvidenceReader
 from pincite.storage.service import open_storage
@@ -30,7 +30,7 @@ from pincite.storage.service import open_storage
 from pincite.storage.evidence import EvidenceReader
 from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
-from pincite.ports import RunRecord
+from pincite.domain.records import RunRecord
 
 limit = int(sys.argv[2])
 if limit:

@@ -10,7 +10,7 @@ import pytest
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import RunStatus
-from pincite.ports import Offer, Outcome, RunRecord
+from pincite.domain.records import Offer, Outcome, RunRecord
 from pincite.runtime.worker import this_worker
 from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
 from pincite.storage.service import Storage, open_storage

@@ -17,8 +17,8 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.page import Kept as WhatStays
+from pincite.domain.records import Entry, Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.domain.report import Report
-from pincite.ports import Entry, Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.storage.evidence import EvidenceReader
 from pincite.storage.schema import metadata
 from pincite.storage.service import ScopedStorage, Storage, open_storage

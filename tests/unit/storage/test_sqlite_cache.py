@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pincite.domain.errors import StorageUnavailable
-from pincite.ports import Entry
+from pincite.domain.records import Entry
 from pincite.storage.cache import open_cache
 from pincite.testing.clock import FrozenClock
 

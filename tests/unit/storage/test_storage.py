@@ -23,6 +23,7 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.evidence import ClaimType, VerdictStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
+from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.report import (
     Mode,
     Reference,
@@ -35,7 +36,6 @@ from pincite.domain.report import (
     SentenceKind,
     Summary,
 )
-from pincite.ports import Outcome, RunRecord
 from pincite.runtime.worker import is_gone, this_worker
 from pincite.storage import migrations
 from pincite.storage.evidence import EvidenceReader

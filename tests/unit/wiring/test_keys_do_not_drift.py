@@ -9,8 +9,8 @@ import pytest
 
 from pincite.domain.budget import Usage
 from pincite.domain.events import Json
+from pincite.domain.records import Outcome
 from pincite.engine import Engine
-from pincite.ports import Outcome
 from pincite.runtime.ledger import RunLedger
 from pincite.testing.libraries import html, write_warc
 

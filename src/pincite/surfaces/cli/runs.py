@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pincite.domain.calls import CallRecord
+    from pincite.domain.records import RunRecord
     from pincite.engine import RunView
-    from pincite.ports import RunRecord
 
 app = typer.Typer(help="List, show, stop, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
 RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]

@@ -10,7 +10,7 @@ from pincite.domain.events import Event, EventType
 
 if TYPE_CHECKING:
     from pincite.domain.calls import CallRecord
-    from pincite.ports import RunRecord
+    from pincite.domain.records import RunRecord
 
 _SUBJECTS: Final = ("url", "text", "query", "question", "role", "task")
 _WIDE: Final = 64

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pincite.ports import QueueCounts
+from pincite.domain.records import QueueCounts
 from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.tools import Scope

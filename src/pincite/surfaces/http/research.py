@@ -14,9 +14,9 @@ from pydantic import AliasChoices, Field
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
 from pincite.domain.events import Event, RunStatus
+from pincite.domain.records import RunRecord
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
-from pincite.ports import RunRecord
 from pincite.surfaces.http import cursors, shapes, starting
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.shapes import published, shaped, streamed

@@ -10,10 +10,10 @@ from fastapi import Request
 
 from pincite.domain.errors import InsufficientEvidence, PinciteError, RunCancelled, leaves
 from pincite.domain.events import EventType, RunStatus
+from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints
 from pincite.engine import ANYWHERE, Engine, Filing
-from pincite.ports import RunRecord
 from pincite.surfaces.http.service import Service, service_of
 from pincite.wiring import DailyPurse
 

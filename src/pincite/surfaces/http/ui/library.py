@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from pincite.domain.markdown import one_line
-from pincite.ports import RunRecord
+from pincite.domain.records import RunRecord
 from pincite.surfaces.http import research
 from pincite.surfaces.http.service import service_of
 from pincite.surfaces.http.ui.forms import Form, Reader

@@ -11,10 +11,10 @@ from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.events import RunStatus
 from pincite.domain.evidence import CheckOutcome
 from pincite.domain.page import Snapshot
+from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
 from pincite.engine import Engine, RunView
 from pincite.exports.passage import parts_of, passage
-from pincite.ports import RunRecord
 from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.ui import report_view

@@ -1,0 +1,118 @@
+"""What passes through the ports about runs, calls, caches and limits: records without behaviour."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pincite.domain.budget import Budget, Usage
+from pincite.domain.events import Json, RunStatus
+from pincite.domain.search import ProviderAttempt
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an outside call came to, as the ledger keeps it: plain JSON and what it cost.
+
+    `attempts` are the providers that were asked on the way, each with its own bill.
+    """
+
+    value: Json
+    usage: Usage = Usage()
+    attempts: tuple[ProviderAttempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call about to be made: `key` is the hash of kind and canonical `request`; `estimate` is a ceiling."""
+
+    key: str
+    kind: str
+    request: str
+    estimate: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class SettledCall:
+    """How a call ended: `outcome` is JSON text, `final` whether a resumed run takes it from the record."""
+
+    outcome: str
+    usage: Usage
+    final: bool
+    failed: bool
+    latency_ms: float
+    attempts: tuple[ProviderAttempt, ...] = ()
+    snapshot_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The row of a run. `inputs` is all that is needed to execute it again; frozen at the start.
+
+    `for_workers` says that it waits for a worker, highest `priority` first; `deaths` counts the owners that died over
+    it since somebody last asked for it by name.
+    """
+
+    run_id: str
+    scope: str
+    question: str
+    status: RunStatus
+    created_at: datetime
+    updated_at: datetime
+    inputs: Mapping[str, Json]
+    budget: Budget
+    usage: Usage = Usage()
+    epoch: int = 0
+    reason: str = ""
+    project: str = ""
+    priority: int = 0
+    for_workers: bool = False
+    deaths: int = 0
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cached value: fresh until one time, usable when stale until another. `validators` are ETag and date."""
+
+    value: bytes
+    fresh_until: datetime
+    stale_until: datetime
+    stored_at: datetime
+    validators: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCounts:
+    """What a cache holds of one scope, and what came of asking it since it was opened."""
+
+    entries: int
+    size_bytes: int
+    hits: int = 0
+    misses: int = 0
+    evicted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A place in a limiter's queue: wait `wait_s`, then call."""
+
+    key: str
+    wait_s: float
+    cost: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A run that waits for a worker, of any scope. Higher `priority` goes first."""
+
+    scope: str
+    run_id: str
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """Runs of all scopes: how many wait, how many are in work."""
+
+    queued: int
+    running: int
