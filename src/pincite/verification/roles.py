@@ -1,5 +1,6 @@
 """Who did what to whom: two names around one verb must stand in the same order, or the verb must be turned round."""
 
+import re
 from itertools import pairwise
 
 from pincite.verification.findings import Finding, failed, passed, skipped
@@ -7,11 +8,14 @@ from pincite.verification.names import held_by, names
 from pincite.verification.passages import Name, Sentence, Window
 
 NAME = "roles"
+_SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s")
 _MUTUAL = frozenset("meet marri play join merg face fight with and between alongsid against versus vs co".split())
 
 
 def check_roles(claim: Sentence, window: Window) -> Finding:
     """Whether each pair of names with a verb between them stands in that order in the passage."""
+    if claim.text.rstrip(" .!?") in " ".join(sentence.text for sentence in window.sentences):
+        return passed(NAME)  # word for word: nobody has changed places
     pairs = list(pairwise(names(claim, window.source)))
     seen = False
     problems: list[str] = []
@@ -20,8 +24,6 @@ def check_roles(claim: Sentence, window: Window) -> Finding:
         if not between:
             continue
         for sentence in window.sentences:
-            if claim.text.rstrip(" .!?") in sentence.text:
-                return passed(NAME)  # word for word: nobody has changed places
             turned = _turned(claim, first, second, between, sentence)
             seen = seen or turned is not None
             if turned:
@@ -59,6 +61,10 @@ def _name_after(sentence: Sentence, word: str, window: Window) -> Name | None:
 
 
 def _between(sentence: Sentence, after: int, before: int) -> set[str]:
+    """The content words between two names; none where a sentence ends between them."""
+    start, end = sentence.words[after].end - sentence.start, sentence.words[before].start - sentence.start
+    if _SENTENCE_END.search(sentence.text, start, end):
+        return set()
     found = {word.stem for word in sentence.words[after + 1 : before] if word.content}
     return set() if found & _MUTUAL else found
 

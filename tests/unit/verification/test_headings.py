@@ -63,3 +63,13 @@ def test_an_option_is_not_another_that_ends_alike() -> None:
 def test_switched_off_is_part_of_what_is_said() -> None:
     page = "Enable default logging of guards. The guard is posted by default at dusk."
     assert check_claim("The guard is turned off by default.", [page]).status is not VerdictStatus.SUPPORTED
+
+
+def test_names_of_two_sentences_do_not_change_places() -> None:
+    page = (
+        "In PostgreSQL, an UPDATE or DELETE of a row does not immediately remove the old version of the row. This"
+        " approach is necessary to gain the benefits of concurrency control (MVCC, see Chapter 13): the version must"
+        " not be deleted while it is still visible to others."
+    )
+    assert check_claim(page, [page]).status is VerdictStatus.SUPPORTED
+    assert check_claim(page, [f"Vacuuming\n\n{page} It is removed later."]).status is VerdictStatus.SUPPORTED
