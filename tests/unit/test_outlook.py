@@ -35,6 +35,9 @@ def test_a_model_costs_at_most_what_its_tokens_cost(tmp_path: Path) -> None:
 
 def test_what_cannot_be_searched_is_said(tmp_path: Path) -> None:
     assert "no library" in outlook(settings(tmp_path, source="local")).trouble
+    bare = outlook(settings(tmp_path, duckduckgo=False))
+    assert "no search engine is set up" in bare.trouble
+    assert bare.searches_usd == 0
 
 
 def test_a_run_may_only_lower_the_caps(tmp_path: Path) -> None:

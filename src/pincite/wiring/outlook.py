@@ -38,7 +38,7 @@ def outlook(settings: Settings) -> Outlook:
     try:
         sources = resolve_sources(settings)
         libraries, engines = tuple(path.name for path in sources.libraries), sources.providers
-    except LibraryNotFound as error:
+    except (LibraryNotFound, InvalidSetting) as error:
         trouble = error.message
     models: tuple[str, ...] = ()
     model_usd: Decimal | None = Decimal(0)
