@@ -8,7 +8,7 @@ import pytest
 from tests.contract.redis_links import redis_link
 
 from pincite.ports import Breaker
-from pincite.runtime.breaker import MemoryBreaker
+from pincite.runtime.breaker import BreakerRules, MemoryBreaker
 from pincite.storage.buckets import SqlBreaker
 from pincite.storage.redis_store import RedisBreaker
 from pincite.storage.schema import breakers
@@ -29,6 +29,9 @@ class HandClock:
         self.seconds += seconds
 
 
+RULES = BreakerRules(failures=3, cool_down_s=30, max_cool_down_s=100)
+
+
 @pytest.fixture
 def clock() -> HandClock:
     return HandClock()
@@ -37,17 +40,17 @@ def clock() -> HandClock:
 @pytest.fixture(params=["memory", "sqlite", "postgresql", "resp", "upstash"])
 async def breaker(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path) -> AsyncIterator[Breaker]:
     if request.param == "memory":
-        yield MemoryBreaker(clock, failures=3, cool_down_s=30, max_cool_down_s=100)
+        yield MemoryBreaker(clock, RULES)
         return
     if request.param in ("resp", "upstash"):
         async with redis_link(request.param, request.getfixturevalue("redis_url")) as link:
             await link.run(("FLUSHDB",))
-            yield RedisBreaker(link, clock, failures=3, cool_down_s=30, max_cool_down_s=100)
+            yield RedisBreaker(link, clock, RULES)
         return
     place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(place, clock) as storage:
         await storage.database.write("public", lambda tx: tx.change(tx.delete(breakers)))
-        yield SqlBreaker(storage.database, failures=3, cool_down_s=30, max_cool_down_s=100)
+        yield SqlBreaker(storage.database, RULES)
 
 
 async def _fail(breaker: Breaker, times: int = 3) -> None:

@@ -23,7 +23,7 @@ from pincite.judges.guarded import GuardedJudge
 from pincite.judges.http import HttpJudge, probability_in
 from pincite.judges.onnx import OnnxJudge, probability
 from pincite.ports import EntailmentBackend
-from pincite.runtime.breaker import MemoryBreaker
+from pincite.runtime.breaker import BreakerRules, MemoryBreaker
 from pincite.runtime.metering import RequestMeter, metered
 from pincite.testing.clock import FrozenClock
 from pincite.testing.judges import FakeJudge, JudgeServer
@@ -282,7 +282,7 @@ async def test_a_question_is_asked_once() -> None:
 async def test_a_judge_that_keeps_failing_is_rested() -> None:
     clock = FrozenClock()
     behind = FakeJudge(failing=NetworkError("down"))
-    judge = GuardedJudge(behind, MemoryBreaker(clock, failures=3))
+    judge = GuardedJudge(behind, MemoryBreaker(clock, BreakerRules(failures=3)))
     for n in range(10):
         with pytest.raises(NetworkError):
             await judge.judge(f"{CLAIM} {n}", PASSAGE)

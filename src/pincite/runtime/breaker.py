@@ -7,6 +7,27 @@ from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import BREAKERS, METER
 
 _MAX_KEYS = 20_000
+_MOST_OPENED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerRules:
+    """When a breaker opens and for how long.
+
+    `failures` within `within_s` open it for `cool_down_s`; each probe that fails doubles that, up to `max_cool_down_s`.
+    """
+
+    failures: int = 5
+    within_s: float = 60.0
+    cool_down_s: float = 30.0
+    max_cool_down_s: float = 300.0
+
+    def pause_s(self, opened: int) -> float:
+        """How long it stays open that was opened so often before."""
+        return min(self.cool_down_s * 2.0 ** min(opened, _MOST_OPENED), self.max_cool_down_s)
+
+
+DEFAULT_RULES = BreakerRules()
 
 
 @dataclass(slots=True)
@@ -23,26 +44,12 @@ class MemoryBreaker:
 
     Args:
         clock: the time.
-        failures: failures in a row that open it.
-        within_s: in which time they must come.
-        cool_down_s: the first pause.
-        max_cool_down_s: the longest pause.
+        rules: when it opens and for how long.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        failures: int = 5,
-        within_s: float = 60.0,
-        cool_down_s: float = 30.0,
-        max_cool_down_s: float = 300.0,
-    ) -> None:
+    def __init__(self, clock: Clock, rules: BreakerRules = DEFAULT_RULES) -> None:
         self._clock = clock
-        self._failures = failures
-        self._within_s = within_s
-        self._cool_down_s = cool_down_s
-        self._max_cool_down_s = max_cool_down_s
+        self._rules = rules
         self._states: OrderedDict[str, _State] = OrderedDict()
 
     async def allow(self, key: str) -> bool:
@@ -53,7 +60,7 @@ class MemoryBreaker:
         now = self._clock.monotonic_s()
         if now < state.open_until or now < state.probe_until:
             return False
-        state.probe_until = now + self._cool_down_s  # a probe that never reports back is not waited for longer
+        state.probe_until = now + self._rules.cool_down_s  # a probe that never reports back is not waited for longer
         return True
 
     async def record(self, key: str, ok: bool) -> None:
@@ -66,12 +73,11 @@ class MemoryBreaker:
         if len(self._states) > _MAX_KEYS:
             self._states.popitem(last=False)
         now = self._clock.monotonic_s()
-        if not state.opened and (not state.failures or now - state.since > self._within_s):
+        if not state.opened and (not state.failures or now - state.since > self._rules.within_s):
             state.failures, state.since = 0, now
         state.failures += 1
-        if state.failures >= self._failures or state.opened:
-            pause = min(self._cool_down_s * 2**state.opened, self._max_cool_down_s)
-            state.open_until = now + pause
-            state.opened = min(state.opened + 1, 16)
+        if state.failures >= self._rules.failures or state.opened:
+            state.open_until = now + self._rules.pause_s(state.opened)
+            state.opened += 1
             state.probe_until = 0.0
             METER.add(BREAKERS, 1)

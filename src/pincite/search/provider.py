@@ -1,5 +1,6 @@
 """What the adapters of provider APIs have in common: their client, clock, URL policy, and the record of raw answers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,7 +36,7 @@ class Surroundings:
     transport: "httpx2.AsyncBaseTransport | None" = None
 
 
-class ApiProvider:
+class ApiProvider(ABC):
     """Base of the adapters over HTTP APIs; each implements `ports.SearchProvider`."""
 
     name: ClassVar[str]
@@ -45,9 +46,9 @@ class ApiProvider:
         self.around = around
         self.api = ApiClient(self.name, settings, headers, transport=around.transport)
 
+    @abstractmethod
     async def search(self, query: Query) -> SearchResponse:
         """Results in the engine's order. Errors: those of the adapter's table."""
-        raise NotImplementedError
 
     async def aclose(self) -> None:
         """Close the connections."""

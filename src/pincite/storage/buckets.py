@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Double, bindparam, case
 
+from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.shared_limiter import Ask
 from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import MAX_RATES, breakers, buckets
@@ -78,26 +79,12 @@ class SqlBreaker:
 
     Args:
         database: where the states are.
-        failures: failures in a row that open it.
-        within_s: in which time they must come.
-        cool_down_s: the first pause.
-        max_cool_down_s: the longest pause.
+        rules: when it opens and for how long.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        failures: int = 5,
-        within_s: float = 60.0,
-        cool_down_s: float = 30.0,
-        max_cool_down_s: float = 300.0,
-    ) -> None:
+    def __init__(self, database: Database, rules: BreakerRules = DEFAULT_RULES) -> None:
         self._database = database
-        self._failures = failures
-        self._within_s = within_s
-        self._cool_down_s = cool_down_s
-        self._max_cool_down_s = max_cool_down_s
+        self._rules = rules
 
     async def allow(self, key: str) -> bool:
         """Whether a call may go out now; while open, one probe of all workers after each cool-down."""
@@ -115,7 +102,7 @@ class SqlBreaker:
     def _probe(self, tx: Transaction, key: str) -> bool:
         now_s = tx.now_s()
         due = (breakers.c.breaker_key == key, breakers.c.open_until_s <= now_s, breakers.c.probe_until_s <= now_s)
-        return bool(tx.change(tx.update(breakers).where(*due).values(probe_until_s=now_s + self._cool_down_s)))
+        return bool(tx.change(tx.update(breakers).where(*due).values(probe_until_s=now_s + self._rules.cool_down_s)))
 
     def _record(self, tx: Transaction, key: str, ok: bool) -> None:
         this = breakers.c.breaker_key == key
@@ -125,13 +112,12 @@ class SqlBreaker:
         now_s = tx.now_s()
         # While it is closed, `open_until_s` holds when the counting began.
         tx.insert_new(breakers, breaker_key=key, failures=0, opened=0, open_until_s=now_s, probe_until_s=0.0)
-        late = (this, breakers.c.opened == 0, breakers.c.open_until_s < now_s - self._within_s)
+        late = (this, breakers.c.opened == 0, breakers.c.open_until_s < now_s - self._rules.within_s)
         tx.change(tx.update(breakers).where(*late).values(failures=0, open_until_s=now_s))
         row = tx.run(tx.update(breakers).where(this).values(failures=breakers.c.failures + 1).returning(breakers))[0]
-        if row.failures >= self._failures or row.opened:
-            pause_s = min(self._cool_down_s * 2.0**row.opened, self._max_cool_down_s)
-            opened = min(row.opened + 1, 16)
-            values = {"opened": opened, "open_until_s": now_s + pause_s, "probe_until_s": 0.0}
+        if row.failures >= self._rules.failures or row.opened:
+            open_until_s = now_s + self._rules.pause_s(row.opened)
+            values = {"opened": row.opened + 1, "open_until_s": open_until_s, "probe_until_s": 0.0}
             tx.change(tx.update(breakers).where(this).values(**values))
 
 

@@ -6,6 +6,7 @@ Each change is one short script, so that no two workers take the same place. Red
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
+from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.shared_limiter import Ask
 from pincite.runtime.telemetry.meter import CACHE, METER
@@ -130,29 +132,20 @@ class RedisBuckets(_Clocked):
 class RedisBreaker(_Clocked):
     """Implements `ports.Breaker` for all workers, with the rules of the others. Errors: StorageUnavailable."""
 
-    def __init__(
-        self,
-        link: Link,
-        clock: Clock,
-        *,
-        failures: int = 5,
-        within_s: float = 60.0,
-        cool_down_s: float = 30.0,
-        max_cool_down_s: float = 300.0,
-    ) -> None:
+    def __init__(self, link: Link, clock: Clock, rules: BreakerRules = DEFAULT_RULES) -> None:
         super().__init__(link, clock)
-        self._rules = (failures, within_s, cool_down_s, max_cool_down_s)
+        self._rules = rules
 
     async def allow(self, key: str) -> bool:
         """Whether a call may go out now; while open, one probe of all workers after each cool-down."""
-        return bool(await self._script(_ALLOW, _breaker(key), self._rules[2]))
+        return bool(await self._script(_ALLOW, _breaker(key), self._rules.cool_down_s))
 
     async def record(self, key: str, ok: bool) -> None:
         """Count a failure or close the breaker."""
         if ok:
             await self._link.run(("DEL", _breaker(key)))
         else:
-            await self._script(_FAILED, _breaker(key), *self._rules)
+            await self._script(_FAILED, _breaker(key), *astuple(self._rules))
 
 
 class RedisCache(_Clocked):

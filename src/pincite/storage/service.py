@@ -8,6 +8,7 @@ from typing import Final
 
 from pincite.domain.records import RunRecord
 from pincite.ports import Breaker, Clock
+from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate
@@ -77,9 +78,9 @@ class ScopedStorage:
         """What such limiters take from; None as for `limiter`."""
         return SqlBuckets(self._database) if self._database.is_shared else None
 
-    def breaker(self, **options: float) -> Breaker | None:
-        """Circuit breakers of all workers, with the options of `SqlBreaker`; None as for `limiter`."""
-        return SqlBreaker(self._database, **options) if self._database.is_shared else None  # type: ignore[arg-type]
+    def breaker(self, rules: BreakerRules = DEFAULT_RULES) -> Breaker | None:
+        """Circuit breakers of all workers; None as for `limiter`."""
+        return SqlBreaker(self._database, rules) if self._database.is_shared else None
 
     def cache(self) -> SqlCache | None:
         """The cache of all workers; None as for `limiter`."""

@@ -100,7 +100,7 @@ class _Network:
         from pincite.fetch.robots_gate import RobotsGate, RobotsMode
         from pincite.fetch.robots_memory import RobotsMemory
         from pincite.fetch.upstream_proxy import UpstreamProxy
-        from pincite.runtime.breaker import MemoryBreaker
+        from pincite.runtime.breaker import BreakerRules, MemoryBreaker
         from pincite.runtime.limiter import MemoryLimiter, Rate
 
         policy = url_policy(settings)
@@ -130,17 +130,13 @@ class _Network:
         )
         rate = Rate(settings.requests_per_s_per_host, 1.0)
         limiter = stores.storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
-        trip = {
-            "failures": settings.breaker_failures,
-            "within_s": settings.breaker_within_s,
-            "cool_down_s": settings.breaker_open_s,
-        }
-        breaker = stores.storage.breaker(**trip) or MemoryBreaker(clock, **trip)  # type: ignore[arg-type]
+        rules = BreakerRules(settings.breaker_failures, settings.breaker_within_s, settings.breaker_open_s)
+        breaker = stores.storage.breaker(rules) or MemoryBreaker(clock, rules)
         redis = stores.redis
         if redis is None:
             self._turns = HostTurns(limiter, breaker, self._limits)
         else:
-            self._turns = HostTurns(redis.limiter(limiter, rate), redis.breaker(breaker, **trip), self._limits)
+            self._turns = HostTurns(redis.limiter(limiter, rate), redis.breaker(breaker, rules), self._limits)
 
     @classmethod
     async def open(

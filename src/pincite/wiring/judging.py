@@ -19,9 +19,9 @@ def build_judge(settings: Settings, clock: Clock) -> "GuardedJudge | None":
     if settings.entailment is None:
         return None
     from pincite.judges.guarded import GuardedJudge
-    from pincite.runtime.breaker import MemoryBreaker
+    from pincite.runtime.breaker import BreakerRules, MemoryBreaker
 
-    return GuardedJudge(_adapter(settings.entailment, settings), MemoryBreaker(clock, failures=_FAILURES))
+    return GuardedJudge(_adapter(settings.entailment, settings), MemoryBreaker(clock, BreakerRules(failures=_FAILURES)))
 
 
 def _adapter(place: str, settings: Settings) -> EntailmentBackend:

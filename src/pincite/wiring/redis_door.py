@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from pincite.ports import Breaker, Clock, Limiter
+from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.fallback import (
     CountedCache,
     FallbackBreaker,
@@ -40,11 +41,11 @@ class CommonRedis:
         shared = SharedLimiter(RedisBuckets(self.link, self.clock), self.clock, default=default)
         return FallbackLimiter(self.switch, shared, own)
 
-    def breaker(self, own: Breaker, **rules: float) -> Breaker:
+    def breaker(self, own: Breaker, rules: BreakerRules = DEFAULT_RULES) -> Breaker:
         """Circuit breakers of all workers."""
         from pincite.storage.redis_store import RedisBreaker
 
-        shared = RedisBreaker(self.link, self.clock, **rules)  # type: ignore[arg-type]  # failures is a whole number
+        shared = RedisBreaker(self.link, self.clock, rules)
         return FallbackBreaker(self.switch, shared, own)
 
     def cache(self, scope: str, own: CountedCache) -> FallbackCache:

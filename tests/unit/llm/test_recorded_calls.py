@@ -55,7 +55,7 @@ class Chain:
     def stream_text(
         self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
     ) -> AsyncIterator[TextPiece]:
-        raise NotImplementedError
+        raise AssertionError("nothing here streams")
 
 
 class Run:

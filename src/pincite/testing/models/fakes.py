@@ -1,6 +1,7 @@
 """The fakes themselves as `ports.LanguageModel`: what each one answers to each task."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeAlias, TypeVar, cast
@@ -19,7 +20,7 @@ T = TypeVar("T")
 Answer: TypeAlias = "Json | PinciteError | Callable[[Seen], Json | PinciteError]"
 
 
-class ModelFake:
+class ModelFake(ABC):
     """A model in this process. Subclasses say what they answer; all calls are kept in `seen`.
 
     Args:
@@ -41,9 +42,9 @@ class ModelFake:
         self._roles = frozenset(roles)
         self._price = usd_per_million
 
+    @abstractmethod
     def answer(self, seen: Seen) -> Json:
         """What this model says: JSON for our tasks, or a text. Errors: any provider error, to be raised."""
-        raise NotImplementedError
 
     def reply(self, system: str, user: str) -> str:
         """The answer as text, as a server sends it."""
