@@ -75,12 +75,12 @@ class SqlEvents:
     async def follow(self, after: int = 0) -> AsyncIterator[Event]:
         """The events numbered above `after` as they come, until `close`; a slow reader misses none."""
         while True:
-            news = self._news
+            news, closed = self._news, self._closed  # before the read: what is said during it is read next time
             batch = await self._database.read(self._scope, lambda tx, n=after: read_events(tx, self._run_id, n))  # type: ignore[misc]
             for event in batch:
                 yield event
                 after = event.seq
-            if not batch and self._closed:
+            if not batch and closed:
                 return
             if not batch:
                 await news.wait()
