@@ -5,23 +5,20 @@ opened is closed when the block ends. Blocking twins are in `pincite.sync`.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
 
-from pincite.domain.calls import CallRecord, LoggedCall
+from pincite.archive import Archive
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
+from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Event, Json, RunStatus
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
-from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, Snapshot
+from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import Task
 from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report
@@ -30,18 +27,11 @@ from pincite.execution import Execution, OnEvent, Unheard, teller
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
-    CacheCleared,
-    CacheStats,
-    EvidenceKept,
     FrontDesk,
     Outlook,
-    Parts,
-    Shared,
-    bundle_of_run,
     frozen_settings,
     model_names,
     narrowed,
-    open_parts,
     outlook,
     thawed_settings,
 )
@@ -50,7 +40,6 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
     from pincite.domain.evidence import Verdict
-    from pincite.ports import LanguageModel
     from pincite.research.model.estimate import Estimate
     from pincite.research.summary import Summarised
     from pincite.search.gate import RetrievalContext
@@ -81,16 +70,7 @@ class Filing:
 UNFILED = Filing()
 
 
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """A run with all that was recorded of it."""
-
-    record: RunRecord
-    events: tuple[Event, ...]
-    report: Report | None
-
-
-class Engine:
+class Engine(Archive):
     """One Pincite with its settings, database and connections.
 
     Args:
@@ -98,15 +78,6 @@ class Engine:
         shared: what all engines of a process use together.
         model: serves roles instead of the models of the settings: a fake, or an adapter of your own.
     """
-
-    def __init__(
-        self, settings: Settings, shared: Shared | None = None, *, model: "LanguageModel | None" = None
-    ) -> None:
-        self.settings = settings
-        self._shared = shared
-        self._model = model
-        self._stack = AsyncExitStack()
-        self._opened: Parts | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None, /, **overrides: object) -> "Engine":
@@ -118,22 +89,6 @@ class Engine:
         if settings is not None and any(value is not None for value in overrides.values()):
             raise InvalidInput("pass settings or overrides, not both")
         return cls(settings or load_settings(overrides))
-
-    async def __aenter__(self) -> "Engine":
-        self._opened = await self._stack.enter_async_context(open_parts(self.settings, self._shared, self._model))
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened = None
-        await self._stack.__aexit__(kind, error, trace)
-
-    @property
-    def _parts(self) -> Parts:
-        if self._opened is None:
-            raise InvalidInput("the engine is not open", hint="Use it as: async with Engine.from_settings() as engine:")
-        return self._opened
 
     @property
     def _execution(self) -> Execution:
@@ -282,31 +237,6 @@ class Engine:
         """
         return await self._parts.index(path)
 
-    async def export(self, report: Report, format_: str) -> bytes:
-        """The report as a file of that format (`md`, `json`, `html`, `pdf`, `docx`, `csv`, `csl.json`, `bib`, `ris`).
-
-        Errors:
-            InvalidInput: no such format. ExtraNotInstalled.
-        """
-        exporter = self._parts.exporter(format_)
-        return exporter.render(report, await self._documents_of(report))
-
-    async def bundle(self, run_id: str, kept: EvidenceKept = "passages") -> bytes:
-        """The report of a run with its evidence as a WACZ, which `pincite check` verifies anywhere.
-
-        Errors:
-            RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
-            InvalidInput: the home's runs are not in its SQLite file.
-        """
-        if self.settings.database_url is not None:
-            raise InvalidInput("bundles are made where the runs are in SQLite", reason="bundle_needs_sqlite")
-        wanted = await self._resolve(run_id)
-        return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
-
-    def vet_format(self, format_: str) -> None:
-        """Return when reports can be exported in that format. Errors: InvalidInput, ExtraNotInstalled."""
-        self._parts.exporter(format_)
-
     async def summarize(self, target: str, *, sentences: int = 8) -> "Summarised":
         """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.
 
@@ -446,62 +376,6 @@ class Engine:
         """
         return await self._execution.work_on(run_id, at_most, teller(on_event))
 
-    async def runs(
-        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
-    ) -> Sequence[RunRecord]:
-        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
-        return await (await self._parts.runs()).list(limit, before=before, project=project)
-
-    async def run(self, run_id: str) -> RunRecord:
-        """Where a run stands. Errors: RunNotFound."""
-        return await (await self._parts.runs()).get(await self._resolve(run_id))
-
-    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
-        """The stored events of a run numbered above `after`."""
-        return await (await self._parts.runs()).events(run_id, after)
-
-    async def calls(self, run_id: str) -> Sequence[CallRecord]:
-        """Every search, page and model call of a run, with its outcome, latency and bill. Errors: RunNotFound."""
-        return await (await self._parts.runs()).calls((await self.run(run_id)).run_id)
-
-    async def snapshot(self, snapshot_id: str) -> tuple[Snapshot, Document | None]:
-        """A stored capture with what was read out of it. Errors: NotFound."""
-        found = await (await self._parts.snapshots()).get(snapshot_id)
-        if found is None:
-            raise NotFound(f"there is no snapshot {snapshot_id[:80]}")
-        return found, await (await self._parts.documents()).newest_for_snapshot(snapshot_id)
-
-    async def view(self, run_id: str) -> RunView:
-        """A run with its events and report. Errors: RunNotFound."""
-        wanted = await self._resolve(run_id)
-        store = await self._parts.runs()
-        return RunView(await store.get(wanted), tuple(await store.events(wanted)), await store.get_report(wanted))
-
-    async def newest_report(self, run_id: str) -> Report | None:
-        """The newest version of a run's report, or None while it has none. Errors: RunNotFound."""
-        record = await self.run(run_id)
-        return await (await self._parts.runs()).get_report(record.run_id)
-
-    async def report(self, run_id: str) -> Report:
-        """The newest version of a run's report.
-
-        Errors:
-            RunNotFound, InsufficientEvidence (the run has none; resume it).
-        """
-        view = await self.view(run_id)
-        if view.report is None:
-            raise InsufficientEvidence(
-                f"run {view.record.run_id} has no report: it is {view.record.status}",
-                reason="no_report",
-                hint=f"pincite runs resume {view.record.run_id}",
-            )
-        return view.report
-
-    async def reading(self, document_id: str) -> Document | Excerpts | None:
-        """The text that quotes were cut from, what is kept of it, or None when nothing is (any more)."""
-        stored = await self._parts.documents()
-        return await stored.get(document_id) or await stored.excerpts(document_id)
-
     def outlook(self) -> Outlook:
         """What a run would use and may cost at most. Calls nothing."""
         return outlook(self.settings)
@@ -520,57 +394,6 @@ class Engine:
         research = await self._parts.research(record, task, settings, Unheard(record.run_id), from_record=True)
         return await research.run(task)
 
-    async def cancel(self, run_id: str) -> RunStatus:
-        """Ask whoever works on the run to stop, or cancel it at once where nobody does. Errors: RunNotFound."""
-        return await (await self._parts.runs()).cancel(await self._resolve(run_id))
-
-    async def delete(self, run_id: str) -> str:
-        """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""
-        wanted = await self._resolve(run_id)
-        await (await self._parts.runs()).delete(wanted)
-        await self._parts.log.forget_run(wanted)
-        return wanted
-
     async def front_desk(self) -> FrontDesk:
         """What a server needs beside the front doors: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.front_desk()
-
-    # ---- what is kept for a while ----
-
-    async def log(
-        self,
-        limit: int = 50,
-        *,
-        before: tuple[datetime, str] | None = None,
-        tool: str | None = None,
-        run_id: str | None = None,
-        session_id: str | None = None,
-    ) -> Sequence[LoggedCall]:
-        """The newest calls first, through whichever front door, those that runs made among them; a second behind.
-
-        With `before` (time and id of a call) those that come after it in that order.
-        """
-        runs = await self._parts.runs()
-        return await self._parts.log.read(runs, limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
-
-    async def cache_stats(self) -> CacheStats:
-        """What the cache and the captured pages take up."""
-        return await self._parts.cache_stats()
-
-    async def clear_cache(self) -> CacheCleared:
-        """Empty the cache and forget the captures that no run refers to; what went. Runs and reports stay whole."""
-        return await self._parts.clear_cache()
-
-    async def _resolve(self, run_id: str) -> str:
-        if run_id != "last":
-            return run_id
-        newest = await (await self._parts.runs()).list(1)
-        if not newest:
-            raise RunNotFound("there are no runs yet")
-        return newest[0].run_id
-
-    async def _documents_of(self, report: Report) -> Mapping[str, Document]:
-        wanted = {evidence.document_id for claim in report.claims for evidence in claim.evidence}
-        stored = await self._parts.documents()
-        found = {document_id: await stored.get(document_id) for document_id in sorted(wanted)}
-        return {document_id: document for document_id, document in found.items() if document is not None}

@@ -1,16 +1,17 @@
 """The only place that names concrete classes: settings in, a working set of parts out.
 
-`parts` is what an engine works with; `search_door` and `fetch_door` build the two front doors below research;
-`sources` says where a run looks; `registry` names adapters by text, so that each is imported when it is first used.
+`parts` is what an engine works with, over its `stores`; `search_door` and `fetch_door` build the two front doors below
+research; `sources` says where a run looks; `registry` names adapters by text: each is imported when it is first used.
 """
 
 from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
 from pincite.wiring.front_desk import DailyPurse, FrontDesk
 from pincite.wiring.model_door import model_names
 from pincite.wiring.outlook import Outlook, outlook
-from pincite.wiring.parts import CacheCleared, CacheStats, Parts, open_parts
+from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import CAPS, frozen_settings, narrowed, thawed_settings
 from pincite.wiring.shared import Shared, open_shared
+from pincite.wiring.stores import CacheCleared, CacheStats
 
 __all__ = [
     "CAPS",

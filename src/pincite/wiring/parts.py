@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,21 +12,18 @@ import anyio.to_thread
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
 from pincite.domain.library import IndexReport
-from pincite.domain.page import FetchRequest, FetchResult, Hosted, Kept, Snapshot
+from pincite.domain.page import FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Task
-from pincite.domain.records import QueueCounts, RunRecord
+from pincite.domain.records import RunRecord
 from pincite.ports import (
     ClaimChecker,
-    DocumentStore,
     EntailmentBackend,
     EventSink,
     Exporter,
     Fetch,
     LanguageModel,
     ModelCalls,
-    RunStore,
     Search,
-    SnapshotStore,
 )
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.runtime.lease import Lease
@@ -35,25 +31,22 @@ from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.call_log import CallLog
-from pincite.wiring.fetch_door import Stores, build_fetch, retention, scrape_usd, url_policy
+from pincite.wiring.fetch_door import Stores, build_fetch, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
 from pincite.wiring.judging import build_judge, checker_with
+from pincite.wiring.libraries import OpenLibraries
 from pincite.wiring.model_door import Silence, open_models, recorded_models, wants_models
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
 from pincite.wiring.roles import Doors, Run, build_roles
 from pincite.wiring.search_door import (
-    CACHE_NAME,
-    Common,
     build_search,
-    common_in_database,
-    common_in_home,
-    common_in_redis,
     lane_of,
     within_budget,
 )
 from pincite.wiring.shared import Shared, open_shared
-from pincite.wiring.sources import Sources, remember_library, resolve_libraries, resolve_sources
+from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
+from pincite.wiring.stores import OpenStores
 from pincite.wiring.webhook_door import build_webhooks
 
 if TYPE_CHECKING:
@@ -63,30 +56,11 @@ if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
     from pincite.research.state import Limits
-    from pincite.runtime.fallback import CountedCache
     from pincite.search.service import SearchService
     from pincite.search.spending import Purse, Spending
-    from pincite.storage.service import ScopedStorage
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
-    """Cached answers and pages, and the captures behind runs and reports, compressed."""
-
-    entries: int
-    size_bytes: int
-    captured_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class CacheCleared:
-    """Cache entries and unused captures that were removed."""
-
-    entries: int
-    captures: int
-
-
-class Parts:
+class Parts(OpenStores):
     """What an engine works with. Stores and services are opened on first use and closed with the engine.
 
     Args:
@@ -105,18 +79,11 @@ class Parts:
         kept: KeptOpen,
         model: LanguageModel | None = None,
     ) -> None:
-        self.settings = settings
-        self.clock = shared.clock
-        self._shared = shared
-        self._stores = stores
+        super().__init__(settings, shared, stores)
         self._kept = kept
         self.log = CallLog(settings, shared.clock)
         stores.on_close(self.log.close)
-        self._opened_storage: ScopedStorage | None = None
-        self._opened_cache: CountedCache | None = None
-        self._opened_common: Common | None = None
-        self._libraries: dict[Path, LocalLibrary] = {}
-        self._refreshed: set[Path] = set()
+        self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[Sources, SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._purse: Purse | None = None
@@ -125,21 +92,6 @@ class Parts:
         self._models: dict[tuple[object, ...], LanguageModel] = {}
         self._judges: dict[str | None, EntailmentBackend | None] = {}
         self._building = anyio.Lock()
-        self._opening = anyio.Lock()
-
-    # ---- stores ----
-
-    async def runs(self) -> RunStore:
-        """The runs of the scope. Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked."""
-        return (await self._storage()).runs
-
-    async def documents(self) -> DocumentStore:
-        """The documents of the scope. Errors: as `runs`."""
-        return (await self._storage()).documents
-
-    async def snapshots(self) -> SnapshotStore:
-        """The captures of the scope. Errors: as `runs`."""
-        return (await self._storage()).snapshots
 
     async def front_desk(self) -> FrontDesk:
         """What a server needs beside the front doors. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
@@ -150,43 +102,6 @@ class Parts:
                 database = (await self._shared.storage()).database
                 self._front_desk = FrontDesk(storage.desk, hooks, database, self.clock)
             return self._front_desk
-
-    async def _storage(self) -> "ScopedStorage":
-        """The database, opened when it is first needed: a search of what is cached never loads its library."""
-        async with self._opening:
-            if self._opened_storage is None:
-                self._opened_storage = (await self._shared.storage()).scope(self.settings.scope)
-            return self._opened_storage
-
-    async def _common_storage(self) -> "ScopedStorage | None":
-        """The database where limits and answers may be shared through it; None for the file of one home."""
-        return None if self.settings.database_url is None else await self._storage()
-
-    async def _cache(self) -> "CountedCache":
-        storage, redis = await self._common_storage(), await self._shared.redis()
-        async with self._opening:
-            if self._opened_cache is None:
-                from pincite.storage.cache import opened_cache
-
-                settings = self.settings
-                shared = storage.cache() if storage is not None else None
-                own: CountedCache
-                if shared is not None:
-                    own = shared
-                else:
-                    own = await self._stores.open(opened_cache(settings.home / CACHE_NAME, settings.scope, self.clock))
-                self._opened_cache = own if redis is None else redis.cache(settings.scope, own)
-            return self._opened_cache
-
-    async def _common(self) -> Common:
-        """What all processes share about the engines. In one home that is a small file, opened by the first call."""
-        storage, redis = await self._common_storage(), await self._shared.redis()
-        async with self._opening:
-            if self._opened_common is None:
-                shared = common_in_database(storage) if storage is not None else None
-                own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
-                self._opened_common = own if redis is None else common_in_redis(redis, own, self.clock)
-            return self._opened_common
 
     # ---- front doors ----
 
@@ -201,7 +116,7 @@ class Parts:
         """The libraries whose words a question is read by: those of the settings, when nothing else is searched."""
         sources = resolve_sources(self.settings)
         await self._search(sources)
-        return self._vocabularies(sources)
+        return self._libraries.vocabularies(sources)
 
     @property
     def lane(self) -> int:
@@ -265,7 +180,7 @@ class Parts:
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
             found, fetch = await self._search(sources), await self._fetch(sources.libraries)
-            known = () if task.urls else self._vocabularies(sources)
+            known = () if task.urls else self._libraries.vocabularies(sources)
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = _limits(record, settings)
@@ -361,39 +276,6 @@ class Parts:
             await purse.settle(held, used)
         return page
 
-    async def settle_run(self, run_id: str) -> None:
-        """Cut back the pages of an ended run that may not stay whole."""
-        await (await self._storage()).settle_run(run_id, retention(self.settings))
-
-    async def settle_page(self, snapshot: Snapshot) -> None:
-        """The same for one page that was read outside of a run."""
-        rules = retention(self.settings)
-        if rules.of(snapshot) is not Kept.FULL:
-            await (await self._storage()).settle_page(snapshot.snapshot_id, rules)
-
-    @property
-    def leaves_runs_to_workers(self) -> bool:
-        """Whether this process should queue its runs instead of executing them."""
-        return self._shared.is_on_server and find_spec("procrastinate") is not None
-
-    async def queue_counts(self) -> QueueCounts:
-        """Runs of all scopes that wait or are in work, as numbers."""
-        return await self._shared.queue_counts()
-
-    async def offer_runs(self) -> int:
-        """Have workers look at the runs of this scope that wait. Errors: ExtraNotInstalled, StorageUnavailable."""
-        return await self._shared.offer_runs(self.settings.scope)
-
-    async def cache_stats(self) -> CacheStats:
-        """What is kept for a while."""
-        held = await (await self._cache()).counts()
-        return CacheStats(held.entries, held.size_bytes, await (await self._storage()).captured_bytes())
-
-    async def clear_cache(self) -> CacheCleared:
-        """Empty the cache, forget captures that no run refers to, and give the space back."""
-        entries = await (await self._cache()).clear()
-        return CacheCleared(entries, await (await self._storage()).prune(max_bytes=0))
-
     def exporter(self, format_: str) -> Exporter:
         """The exporter of that format. Errors: InvalidInput, ExtraNotInstalled."""
         made: Exporter = load(EXPORTERS, format_, "format")()
@@ -413,40 +295,9 @@ class Parts:
 
     async def index(self, path: Path) -> IndexReport:
         """Index a library and remember it as one that is searched when no source is named."""
-        return await anyio.to_thread.run_sync(self._index, path)
-
-    def _index(self, path: Path) -> IndexReport:
-        wanted = path.expanduser().resolve()
-        report = self._open_library(wanted).refresh()
-        remember_library(self.settings, wanted)
-        return report
+        return await anyio.to_thread.run_sync(self._libraries.index, path)
 
     # ---- building ----
-
-    def _vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":
-        return () if sources.providers else tuple(self._libraries[path] for path in sources.libraries)
-
-    def _open_library(self, path: Path) -> "LocalLibrary":
-        if path not in self._libraries:
-            from pincite.fetch.extractors import BytesExtractor
-            from pincite.library import LocalLibrary
-
-            library = LocalLibrary.open(
-                path,
-                index_dir=self.settings.home / "libraries",
-                extractor=BytesExtractor(),
-                revision=BytesExtractor.revision,
-            )
-            self._kept.on_close(library.close)
-            self._libraries[path] = library
-        return self._libraries[path]
-
-    async def _ready_library(self, path: Path) -> "LocalLibrary":
-        if path not in self._refreshed:
-            library = await anyio.to_thread.run_sync(self._open_library, path)
-            await anyio.to_thread.run_sync(library.refresh)
-            self._refreshed.add(path)
-        return self._libraries[path]
 
     async def _search(self, sources: Sources) -> "SearchService | None":
         async with self._building:
@@ -455,7 +306,7 @@ class Parts:
                     self.settings,
                     self.clock,
                     self._kept,
-                    libraries=[await self._ready_library(path) for path in sources.libraries],
+                    libraries=[await self._libraries.ready(path) for path in sources.libraries],
                     providers=sources.providers,
                     common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
@@ -482,7 +333,7 @@ class Parts:
                     self.settings,
                     self.clock,
                     self._kept,
-                    libraries=[await self._ready_library(path) for path in libraries],
+                    libraries=[await self._libraries.ready(path) for path in libraries],
                     extractor=self._shared.readers,
                     library_extractor=BytesExtractor(),
                     stores=Stores(await self._storage(), await self._cache(), await self._shared.redis()),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pincite.domain.events import Event, EventType, Json
 
 if TYPE_CHECKING:
-    from pincite.engine import RunView
+    from pincite.archive import RunView
 
 PAGE_STATES = {
     EventType.PAGE_FETCHED: "read",

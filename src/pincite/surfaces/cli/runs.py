@@ -13,9 +13,9 @@ from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pincite.archive import RunView
     from pincite.domain.calls import CallRecord
     from pincite.domain.records import RunRecord
-    from pincite.engine import RunView
 
 app = typer.Typer(help="List, show, stop, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
 RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
+from pincite.archive import RunView
 from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.events import RunStatus
 from pincite.domain.evidence import CheckOutcome
 from pincite.domain.page import Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
-from pincite.engine import Engine, RunView
+from pincite.engine import Engine
 from pincite.exports.passage import parts_of, passage
 from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
