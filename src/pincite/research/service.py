@@ -240,9 +240,12 @@ def vet_question(question: str) -> str:
     """The question without white space around it.
 
     Errors:
-        InvalidTopic: empty, without a letter or digit, or above 20,000 characters.
+        InvalidTopic: empty, without a letter or digit, above 20,000 characters, or with a character that no store
+            keeps: half of a surrogate pair, a zero.
     """
     text = question.strip()
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidTopic("the question has a character that is none: it can't be stored", reason="topic_not_text")
     if not any(character.isalnum() for character in text):
         raise InvalidTopic("the question has no word in it", reason="empty_topic")
     if len(text) > MAX_QUESTION_CHARS:

@@ -156,8 +156,8 @@ async def test_cancelling_tells_and_a_second_execution_finishes(bench: Any) -> N
     assert report.status is ReportStatus.COMPLETE
 
 
-@pytest.mark.parametrize("question", ["", "   ", "?!", "x" * 20_001])
-def test_a_question_without_words_or_too_long_is_refused(question: str) -> None:
+@pytest.mark.parametrize("question", ["", "   ", "?!", "x" * 20_001, "How deep\udcff?", "\ud800 owls", "How\0deep?"])
+def test_a_question_without_words_too_long_or_not_text_is_refused(question: str) -> None:
     with pytest.raises(InvalidTopic):
         vet_question(question)
 

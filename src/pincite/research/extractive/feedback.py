@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 
+from pincite.research.extractive.passages import Passage
 from pincite.research.extractive.questions import Ask, names_in
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.words import key_terms
+from pincite.text.instructions import is_flagged
 
 _PASSAGES = 6
 _TERMS = 4
@@ -12,10 +14,13 @@ _NAMES = 4
 
 
 def feedback_queries(index: PassageIndex, ask: Ask, *, limit: int) -> list[str]:
-    """At most `limit` queries made of the question's rarest terms and of what the first passages add to them."""
+    """At most `limit` queries made of the question's rarest terms and of what the first passages add to them.
+
+    Passages that speak to machines add nothing: no page decides what is searched for by an order.
+    """
     if limit <= 0 or not len(index):
         return []
-    best = index.passages(ask.terms, limit=_PASSAGES)
+    best = [pair for pair in index.passages(ask.terms, limit=_PASSAGES) if not _speaks_to_machines(pair[0].passage)]
     if not best:
         return []
     weights: defaultdict[str, float] = defaultdict(float)
@@ -40,3 +45,7 @@ def feedback_queries(index: PassageIndex, ask: Ask, *, limit: int) -> list[str]:
     queries += [f"{' '.join(rare[:3])} {head[:80]}" for head in heads]
     queries += sorted(names, key=lambda name: (-names[name], name))[:_NAMES]
     return list(dict.fromkeys(queries))[:limit]
+
+
+def _speaks_to_machines(passage: Passage) -> bool:
+    return any(is_flagged(passage.text(statement.span)) for statement in passage.statements)

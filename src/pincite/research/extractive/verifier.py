@@ -21,6 +21,7 @@ from pincite.research.extractive.conflicts import conflicts_between
 from pincite.research.extractive.corroboration import texts_of, verbatim
 from pincite.research.extractive.premises import denies, premise_of
 from pincite.research.extractive.sources import independent_sources
+from pincite.research.refusing import without_flagged
 
 _MAX_CONFLICTS = 6
 _DENIERS = 12
@@ -81,9 +82,8 @@ class ExtractiveVerifier:
         independent = independent_sources([claim], pages)
         raised = min(claim.confidence + 0.03 * (independent - 1), 0.99)
         lowered = raised * 0.8 if verdict.status is VerdictStatus.PARTIAL else raised
-        return VerifiedClaim(
-            replace(claim, confidence=round(lowered, 2)), verdict, independent, checks=(*checks, *verdict.checks)
-        )
+        weighed = replace(claim, confidence=round(lowered, 2))
+        return without_flagged(VerifiedClaim(weighed, verdict, independent, checks=(*checks, *verdict.checks)))
 
     def _attached(self, claim: Claim, pages: tuple[ReadPage, ...]) -> tuple[Claim, Check | None]:
         """The claim with a passage that carries it instead of its own quotes, where one was read."""

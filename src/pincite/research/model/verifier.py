@@ -7,10 +7,8 @@ import anyio
 
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import (
-    Check,
     CheckOutcome,
     Relation,
-    Verdict,
     VerdictStatus,
     VerifiedClaim,
     page_texts,
@@ -21,9 +19,9 @@ from pincite.ports import ModelCalls
 from pincite.research.model.alterations import alteration
 from pincite.research.model.outputs import Judgements, Pairs
 from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.refusing import refused, without_flagged
 from pincite.research.roles import Verifier
 from pincite.runtime.failures import first_failure
-from pincite.text.instructions import is_flagged
 from pincite.verification.entailment import refined
 
 CASES_PER_CALL = 8
@@ -179,20 +177,14 @@ def capped(item: VerifiedClaim) -> VerifiedClaim:
 
 
 def _guarded(item: VerifiedClaim) -> VerifiedClaim:
-    return _without_altered(_without_flagged(_without_failed(item)))
+    return _without_altered(without_flagged(_without_failed(item)))
 
 
 def _without_altered(item: VerifiedClaim) -> VerifiedClaim:
     """The claim, refused when it follows its passage closely and turns it with a small change."""
     quotes = [(e.url, e.quote.text) for e in item.claim.evidence if e.relation is Relation.SUPPORTS]
     changed = alteration(item.claim.text, page_texts(quotes)) if item.printable else ""
-    return _refused(item, "wording", changed) if changed else item
-
-
-def _refused(item: VerifiedClaim, name: str, why: str) -> VerifiedClaim:
-    check = Check(name, CheckOutcome.FAILED, why)
-    verdict = Verdict(VerdictStatus.UNSUPPORTED, (), 0.0, (why,), (*item.verdict.checks, check))
-    return replace(item, verdict=verdict, checks=(*item.checks, check))
+    return refused(item, "wording", changed) if changed else item
 
 
 def _without_failed(item: VerifiedClaim) -> VerifiedClaim:
@@ -201,14 +193,6 @@ def _without_failed(item: VerifiedClaim) -> VerifiedClaim:
     if item.verdict.status is not VerdictStatus.PARTIAL or not failed:
         return item
     return replace(item, verdict=replace(item.verdict, status=VerdictStatus.UNSUPPORTED, quotes=()))
-
-
-def _without_flagged(item: VerifiedClaim) -> VerifiedClaim:
-    """The claim, refused when all that supports it are passages that speak to machines."""
-    quotes = [e.quote.text for e in item.claim.evidence if e.relation is Relation.SUPPORTS]
-    if not item.printable or not all(is_flagged(quote) for quote in quotes):
-        return item
-    return _refused(item, "address", "the only passage speaks to machines, not to readers")
 
 
 def _is_left_open(item: VerifiedClaim) -> bool:
