@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Literal
 
+from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     Reference,
     Report,
@@ -249,7 +250,7 @@ def _gap(gap: ReportGap) -> Iterator[str]:
 
 def _lead(lead: ReportLead) -> str:
     head = _block(escape(lead.title or "(no title)"))
-    reason = f" ({escape(lead.reason)})" if lead.reason else ""
+    reason = f" ({escape(reason_text(lead.reason))})" if lead.reason else ""
     return f"- {head}{reason}\n  {_link(lead.url)}"
 
 

@@ -31,6 +31,7 @@ from pincite.domain.markdown import (
     sources_text,
 )
 from pincite.domain.page import Document
+from pincite.domain.reasons import reason_text
 from pincite.domain.report import Reference, Report, ReportStatus, Sentence, coverage_text, paragraphs
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ class _File:
         if report.leads:
             self._word.add_heading(LEADS_HEADING, 1)
         for lead in report.leads:
-            self._word.add_paragraph(_text(f"{lead.title} ({lead.reason}) {lead.url}"), style="List Bullet")
+            why = f" ({reason_text(lead.reason)})" if lead.reason else ""
+            self._word.add_paragraph(_text(f"{lead.title or lead.url}{why}: {lead.url}"), style="List Bullet")
 
     def _evidence(self) -> None:
         if not self._report.claims:

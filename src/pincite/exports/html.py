@@ -31,6 +31,7 @@ from pincite.domain.markdown import (
     without_controls,
 )
 from pincite.domain.page import BlockKind, Document
+from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     ClaimMark,
     Reference,
@@ -165,7 +166,7 @@ class _Page:
             yield f"<h2>{LEADS_HEADING}</h2>"
             yield "<ul>"
             for lead in report.leads:
-                reason = f" ({_text(lead.reason)})" if lead.reason else ""
+                reason = f" ({_text(reason_text(lead.reason))})" if lead.reason else ""
                 yield f'<li dir="auto">{_link(lead.url, lead.title or lead.url)}{reason}</li>'
             yield "</ul>"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pincite.domain.events import Event, EventType, Json
+from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli.run import note, printable
 
 Show = Callable[[Event], None]
@@ -89,8 +90,10 @@ def _count(data: Mapping[str, Json], key: str, one: str) -> str:
 
 
 def _reason(data: Mapping[str, Json]) -> str:
-    why = data.get("reasons") or data.get("reason") or data.get("code")
-    return "; ".join(str(reason) for reason in why) if isinstance(why, list) else str(why or "")
+    why = data.get("reasons")
+    if isinstance(why, list):
+        return "; ".join(str(reason) for reason in why)
+    return reason_text(str(data.get("reason") or ""), str(data.get("code") or ""))
 
 
 def _short(text: str, limit: int = 90) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pincite.domain.events import Event, EventType, Json
+from pincite.domain.reasons import reason_text
 
 if TYPE_CHECKING:
     from pincite.archive import RunView
@@ -24,7 +25,7 @@ def render_run(view: "RunView") -> str:
 
 def _lines(view: "RunView") -> Iterator[str]:
     record = view.record
-    yield f"{record.run_id}  {record.status}{f' ({record.reason})' if record.reason else ''}"
+    yield f"{record.run_id}  {record.status}{f' ({reason_text(record.reason)})' if record.reason else ''}"
     yield f"{record.question}"
     yield f"started {record.created_at:%Y-%m-%d %H:%M:%S} UTC, owners so far {record.epoch}"
     yield from _plan(view.events)
@@ -65,7 +66,9 @@ def _searches(events: Sequence[Event]) -> Iterator[str]:
             count = len(results) if isinstance(results, list) else results
             lines.append(f"{_text(event, 'query')}: {count} results")
         elif event.type is EventType.SEARCH_FAILED:
-            lines.append(f"{_text(event, 'query')}: {_text(event, 'code')} {_text(event, 'reason')}")
+            lines.append(
+                f"{_text(event, 'query')}: no answer, {reason_text(_text(event, 'reason'), _text(event, 'code'))}"
+            )
     yield from _block("Searches", lines)
 
 
@@ -74,7 +77,7 @@ def _pages(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         state = PAGE_STATES.get(event.type)
         if state:
-            why = _text(event, "reason") or _text(event, "code") or _text(event, "of")
+            why = reason_text(_text(event, "reason"), _text(event, "code")) or _text(event, "of")
             lines.append(f"{state:<9} {_text(event, 'url')}{f'  ({why})' if why else ''}")
     yield from _block("Pages", lines)
 

@@ -20,12 +20,16 @@ from pincite.wiring import DailyPurse
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be found out, and under which caps (settings that only lower what is in force)."""
+    """What is to be found out, and under which caps (settings that only lower what is in force).
+
+    `continues` is the run whose pages and claims are at hand.
+    """
 
     question: str
     urls: tuple[str, ...] = ()
     constraints: Constraints = ANYWHERE
     caps: Mapping[str, Any] = field(default_factory=dict)
+    continues: str = ""
 
 
 async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
@@ -52,7 +56,12 @@ async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str |
     try:
         filing = Filing(request_id=request.state.request_id)
         run_id = await engine.start(
-            wish.question, urls=wish.urls, constraints=wish.constraints, filing=filing, caps=caps
+            wish.question,
+            urls=wish.urls,
+            constraints=wish.constraints,
+            filing=filing,
+            caps=caps,
+            continues=wish.continues,
         )
     except PinciteError:
         if purse is not None:

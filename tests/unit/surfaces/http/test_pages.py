@@ -99,6 +99,15 @@ def tree(answer: httpx2.Response, status: int = 200) -> Any:
     return page
 
 
+async def report_of(browser: Browser, run: str) -> Any:
+    """The page of the report, which says until then that it will be loaded again."""
+    async with asyncio.timeout(90):
+        while not (page := tree(await browser.get(run))).xpath("//article[@id='text']"):
+            assert page.xpath("//noscript/meta[@http-equiv='refresh']")
+            await asyncio.sleep(0.05)
+    return page
+
+
 def words(element: Any) -> str:
     return " ".join(element.text_content().split())
 
@@ -110,12 +119,7 @@ async def test_a_question_is_asked_followed_and_read_without_scripts(browser: Br
     started = await browser.send("/", "/runs", question="How tall is the Halden lighthouse?", profile="quick")
     assert started.status_code == 303
     run = started.headers["location"]
-    for _ in range(200):
-        page = tree(await browser.get(run))
-        if page.xpath("//article[@id='text']"):
-            break
-        assert page.xpath("//noscript/meta[@http-equiv='refresh']")
-        await asyncio.sleep(0.05)
+    page = await report_of(browser, run)
     mark = page.xpath("//a[@class='cite']")[0]
     evidence = tree(await browser.get(mark.get("href").split("#")[0]))
     assert "41 metres" in words(evidence.xpath("//mark")[0])
@@ -125,6 +129,10 @@ async def test_a_question_is_asked_followed_and_read_without_scripts(browser: Br
     assert "No run matches" in words(tree(await browser.get("/runs?q=porridge")))
     follow = await browser.send(run, f"{run}/follow-up", question="Where is the Halden lighthouse?")
     assert follow.headers["location"] != run
+    await report_of(browser, follow.headers["location"])
+    client, follow_id = browser._client, follow.headers["location"].removeprefix("/runs/")
+    calls = (await client.get(f"/v1/research/{follow_id}/trace")).json()["calls"]
+    assert [call["request"] for call in calls if call["kind"] == "continue"] == [{"run": run.removeprefix("/runs/")}]
     gone = await browser.send(f"{run}/delete", f"{run}/delete")
     assert gone.headers["location"] == "/runs"
     assert "no run" in words(tree(await browser.get(run), 404))
@@ -157,8 +165,8 @@ async def test_all_parts_of_a_report_are_shown(tmp_path: Path, browser: Browser)
     await keep_report(tmp_path / "home", SAMPLE)
     sources = words(tree(await browser.get(f"{RUN}/sources")))
     assert "published 2019-03-14" in sources
-    assert "dead.example · not found" in sources
-    assert "no.example · robots" in sources
+    assert "dead.example · the page does not exist any more" in sources
+    assert "no.example · the site's robots.txt does not allow it" in sources
     claims = words(tree(await browser.get(f"{RUN}/claims")))
     assert "◐ partly supported" in claims
     assert "The tower is 14 metres tall." in claims
@@ -223,11 +231,7 @@ async def test_a_stopped_run_can_go_on(tmp_path: Path, browser: Browser, library
     page = tree(await browser.get(f"/runs/{run_id}"))
     assert "Nobody here is working on it" in words(page)
     await browser.send(f"/runs/{run_id}", f"/runs/{run_id}/resume")
-    for _ in range(200):
-        if tree(await browser.get(f"/runs/{run_id}")).xpath("//article[@id='text']"):
-            return
-        await asyncio.sleep(0.05)
-    pytest.fail("it did not go on")
+    await report_of(browser, f"/runs/{run_id}")
 
 
 async def test_a_pasted_report_is_annotated(browser: Browser) -> None:

@@ -53,14 +53,14 @@ async def start(request: Request, scope: Reader, form: Form) -> Response:
 
 @router.post("/runs/{run_id}/follow-up")
 async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
-    """A new run on another question within the limits of this one."""
+    """A new run on another question that goes on from this one: its limits, its pages, its claims as candidates."""
     service = service_of(request)
     record = await (await service.engine(scope)).run(run_id)
     task = from_json(Task, record.inputs["task"])
     engine = await service.engine(scope, task.profile if task.profile in PROFILES else None)
     kept = record.inputs.get("settings")
     caps = {name: kept.get(name) for name in CAPS} if isinstance(kept, dict) else {}
-    wish = Wish(form.get("question", ""), task.urls, task.constraints, caps)
+    wish = Wish(form.get("question", ""), task.urls, task.constraints, caps, run_id)
     new = await starting.start(request, engine, wish)
     starting.work_on(request, engine, new)
     return seeing(f"/runs/{new}")

@@ -1,6 +1,7 @@
 """Style, scripts and icon of the pages: read once, named by what is in them, kept by browsers for a year."""
 
 import hashlib
+import json
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -8,6 +9,7 @@ from importlib.resources.abc import Traversable
 from fastapi import APIRouter, Response
 
 from pincite.domain.errors import NotFound
+from pincite.domain.reasons import FAMILIES, REASONS, STATUSES
 
 router = APIRouter()
 
@@ -45,7 +47,14 @@ async def favicon() -> Response:
 
 @cache
 def _files() -> dict[str, bytes]:
-    return dict(sorted(_walk(resources.files("pincite.surfaces.http.ui") / "static")))
+    written = {"reasons.js": _reasons()}
+    return dict(sorted([*_walk(resources.files("pincite.surfaces.http.ui") / "static"), *written.items()]))
+
+
+def _reasons() -> bytes:
+    """The words of `domain.reasons` as a module, so that the live page says what the others say."""
+    tables = {"REASONS": REASONS, "STATUSES": STATUSES, "FAMILIES": FAMILIES}
+    return "".join(f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()).encode()
 
 
 def _walk(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pincite.domain.events import Event, EventType, Json
+from pincite.domain.reasons import reason_text
 
 STAGES = ("planning", "searching", "reading", "checking", "writing")
 """The way of a run; static/live.js folds events in the same way."""
@@ -114,7 +115,7 @@ def progress_of(events: Iterable[Event]) -> Progress:
 def _take(found: Progress, event: Event) -> None:
     data = event.data
     found.ended = event.type in _ENDS
-    found.trouble += _trouble(event)
+    found.trouble += [line for line in _trouble(event) if line not in found.trouble]
     match event.type:
         case EventType.PLAN_CREATED:
             found.parts = [_text(part, "text") for part in _objects(data, "sub_questions")]
@@ -146,7 +147,7 @@ def _take(found: Progress, event: Event) -> None:
 def _trouble(event: Event) -> list[str]:
     match event.type:
         case EventType.BUDGET_EXHAUSTED:
-            return [f"A cap was reached: {_why(event.data)}."]
+            return [f"{_why(event.data).capitalize()}; what follows is made of what was found."]
         case EventType.ROLE_REPLACED:
             return [f"The {_text(event.data, 'role')} went on without a model: {_why(event.data)}."]
         case EventType.RUN_FAILED:
@@ -180,7 +181,7 @@ def _round(found: Progress) -> Round:
 
 
 def _why(data: Mapping[str, Json]) -> str:
-    return (_text(data, "reason") or _text(data, "code")).replace("_", " ").lower()
+    return reason_text(_text(data, "reason"), _text(data, "code"))
 
 
 def _text(data: "Json | Mapping[str, Json]", name: str) -> str:

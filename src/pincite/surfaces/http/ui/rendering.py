@@ -21,6 +21,7 @@ from pincite.domain.markdown import (
     one_line,
     without_controls,
 )
+from pincite.domain.reasons import reason_text
 from pincite.domain.report import ClaimMark, Report, coverage_text, paragraphs
 from pincite.surfaces.http.service import service_of
 from pincite.surfaces.http.sessions import COOKIE
@@ -168,6 +169,7 @@ def _templates() -> Environment:
         conflict_text=conflict_text,
         coverage_text=coverage_text,
         no_answer=no_answer,
+        reason_text=reason_text,
     )
     environment.filters.update(
         line=one_line,

@@ -1,6 +1,7 @@
 // A run as it goes: its events, folded as in progress.py, drawn anew at most five times a second. Without this file the
 // page is loaded again every two seconds.
 import { html, render } from "./html.js";
+import { FAMILIES, REASONS, STATUSES } from "./reasons.js";
 
 const STAGES = ["planning", "searching", "reading", "checking", "writing"];
 const STAGE_OF = { plan: 0, search: 1, page: 2, chunk: 2, claim: 3, gap: 3, conflict: 3, report: 4 };
@@ -19,7 +20,18 @@ const run = root.dataset.run;
 const api = `/v1/research/${encodeURIComponent(run)}`;
 const state = { stage: 0, parts: [], rounds: [], claims: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
 
-const words = (data) => String(data.reason || data.code || "").replaceAll("_", " ").toLowerCase();
+// As reason_text in domain/reasons.py.
+function words({ reason = "", code = "" }) {
+  if (Object.hasOwn(REASONS, reason)) return REASONS[reason];
+  const status = /^http_(\d{3})$/.exec(reason)?.[1];
+  if (status)
+    return STATUSES[status] ?? `the site ${status >= 500 ? "failed to answer" : "refused to hand it out"}, with status ${status}`;
+  const family = FAMILIES.find(([part]) => reason.startsWith(part) || reason.endsWith(part));
+  if (family || !/^[a-z0-9_]*$/.test(reason)) return family?.[1] ?? reason;
+  return REASONS[code.toLowerCase()] ?? (reason || code.toLowerCase()).replaceAll("_", " ");
+}
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const trouble = (line) => state.trouble.includes(line) || state.trouble.push(line);
 const round = () => state.rounds.at(-1) ?? (state.rounds.push({ number: 1, queries: [], pages: [] }), state.rounds[0]);
 
 const badge = document.querySelector(".run-head .badge");
@@ -42,10 +54,10 @@ function take(event) {
     round().pages.push({ ...data, state: kind, why: kind === "read" ? "" : words(data) });
   } else if (type === "claim.verified" || type === "claim.rejected")
     state.claims.set(data.claim_id ?? data.text, { ...data, passed: type === "claim.verified" });
-  else if (type === "budget.exhausted") state.trouble.push(`A cap was reached: ${words(data)}.`);
+  else if (type === "budget.exhausted") trouble(`${sentence(words(data))}; what follows is made of what was found.`);
   else if (type === "model.answered") state.tokens += (data.tokens_in ?? 0) + (data.tokens_out ?? 0);
-  else if (type === "role.replaced") state.trouble.push(`The ${data.role} went on without a model: ${words(data)}.`);
-  else if (type === "run.failed") state.trouble.push(`It failed: ${words(data)}.`);
+  else if (type === "role.replaced") trouble(`The ${data.role} went on without a model: ${words(data)}.`);
+  else if (type === "run.failed") trouble(`It failed: ${words(data)}.`);
 }
 
 const site = (url) => {
