@@ -21,10 +21,11 @@ from httpcore2 import AnyIOBackend, AsyncNetworkBackend
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.page import FetchRequest
+from pincite.domain.version import USER_AGENT
 from pincite.fetch.backends.direct import DirectBackend
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.extractors import extract
-from pincite.fetch.limits import USER_AGENT, FetchLimits
+from pincite.fetch.limits import FetchLimits
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import RobotsGate

@@ -27,13 +27,13 @@ import anyio
 import httpx2
 from simulated_time import START, SimulatedClock, run
 
+from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Depth, Query, SearchResponse
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter
 from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.answers import Row, build_response
-from pincite.search.api import ProviderSettings
 from pincite.search.batching import Batched
 from pincite.search.catalogue import CATALOGUE, Terms
 from pincite.search.provider import Surroundings
@@ -108,7 +108,7 @@ async def serve(queries: list[dict[str, Any]], kind: str, names: Sequence[str], 
     weather = Weather(random.Random(7), engines, ("tavily", length_s * 0.4, length_s * 0.4 + 1800))
     around = Surroundings(clock, transport=EngineTransport(engines, weather.delay))
     providers = [
-        ADAPTERS[name](ProviderSettings(engines.base_url(name, "http://engines.test"), api_key="k"), around)
+        ADAPTERS[name](ApiSettings(engines.base_url(name, "http://engines.test"), api_key="k"), around)
         for name in names
     ]
     day_s = length_s / (DAYS * len(queries) / 10_000)
@@ -205,8 +205,8 @@ async def failover_for_real(times: int = 200) -> dict[str, Any]:
     switches = []
     with EngineServer(engines) as server:
         around = Surroundings(SystemClock())
-        first = Tavily(ProviderSettings(engines.base_url("tavily", server.origin), api_key="k"), around)
-        second = Serper(ProviderSettings(engines.base_url("serper", server.origin), api_key="k"), around)
+        first = Tavily(ApiSettings(engines.base_url("tavily", server.origin), api_key="k"), around)
+        second = Serper(ApiSettings(engines.base_url("serper", server.origin), api_key="k"), around)
         for n in range(times):
             engines.modes["tavily"] = "outage"
             service = SearchService([first, second], options=SearchOptions(hedge_after_s=None))
@@ -269,7 +269,7 @@ async def batched_for_real() -> dict[str, Any]:
     engines = FakeEngines(find=pages_for)
     out = {}
     with EngineServer(engines) as server:
-        settings = ProviderSettings(engines.base_url("serper", server.origin), api_key="k")
+        settings = ApiSettings(engines.base_url("serper", server.origin), api_key="k")
         for label in ("one_by_one", "batched"):
             clock = SystemClock()
             serper = Serper(settings, Surroundings(clock))

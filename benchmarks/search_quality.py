@@ -32,11 +32,11 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query, Topic
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import MemoryLimiter
-from pincite.search.api import ProviderSettings
 from pincite.search.gate import RetrievalContext, gate
 from pincite.search.provider import ApiProvider, Surroundings
 from pincite.search.providers.brave import Brave
@@ -90,7 +90,7 @@ def service(origin: str) -> SearchService:
     clock = SystemClock()
     around = Surroundings(clock, policy=UrlPolicy(ports=frozenset({PORT})))
     providers: list[ApiProvider] = [
-        adapter(ProviderSettings(origin + path, api_key="k"), around) for adapter, path in ENGINES.values()
+        adapter(ApiSettings(origin + path, api_key="k"), around) for adapter, path in ENGINES.values()
     ]
     return SearchService(providers, clock=clock, limiter=MemoryLimiter(clock), options=SearchOptions(hedge_after_s=1.0))
 
@@ -142,7 +142,7 @@ async def dated() -> dict[str, Any]:
     with EngineServer(engines) as server:
         clock = SystemClock()
         made = [
-            adapter(ProviderSettings(engines.base_url(name, server.origin), api_key="k"), Surroundings(clock))
+            adapter(ApiSettings(engines.base_url(name, server.origin), api_key="k"), Surroundings(clock))
             for name, adapter in {**{name: adapter for name, (adapter, _) in ENGINES.items()}, **OTHERS}.items()
         ]
         options = SearchOptions(hedge_after_s=None, max_results=10)

@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,9 +13,11 @@ import anyio.to_thread
 import pytest
 import stamina
 
+from pincite.apis.client import ApiSettings
 from pincite.domain.errors import (
     BlockedAddress,
     DeadLink,
+    DnsError,
     DomainDenied,
     EmptyContent,
     InvalidUrl,
@@ -27,14 +30,15 @@ from pincite.domain.errors import (
     RateLimited,
     RobotsDisallowed,
     Timeout,
+    TlsError,
     TooLarge,
+    UnsupportedContentType,
 )
 from pincite.domain.page import FetchRequest
 from pincite.fetch.backends.firecrawl import FirecrawlScraper
 from pincite.fetch.backends.jina import JinaScraper
 from pincite.fetch.backends.zenrows import ZenRowsScraper
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings
-from pincite.fetch.hosted_api import HostedSettings
 from pincite.fetch.robots_gate import Admission
 from pincite.testing.clock import FrozenClock
 from pincite.testing.web import StubRequest, StubResolver, StubWeb
@@ -42,6 +46,7 @@ from pincite.urls import UrlPolicy
 from pincite.urls.policy import vet_parsed
 
 KEY = "k3y-c4n4ry-0123456789"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 PAGE = "https://page.example/a"
 TEXT = "The lock manager keeps one row for each lock."
 
@@ -138,10 +143,10 @@ async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
     async with StubWeb() as web:
         fake = Fake(request.param)
         web.raw(path, fake.answer)
-        clock, gate = FrozenClock(), OpenGate()
+        clock, gate = FrozenClock(NOW), OpenGate()
         resolver = StubResolver(default=("93.184.215.14",))
         around = HostedSurroundings(gate, VettedResolver(resolver, UrlPolicy(), clock), clock)
-        scraper = kind(HostedSettings(f"http://127.9.0.1:{web.port}", KEY, deadline_s=2.0), around)
+        scraper = kind(ApiSettings(f"http://127.9.0.1:{web.port}", KEY, deadline_s=2.0), around)
         yield Bench(scraper, fake, gate, resolver)
         await scraper.aclose()
     stamina.set_testing(False)
@@ -224,7 +229,14 @@ ERRORS: dict[str, list[tuple[int, dict[str, Any], dict[str, str], type[PinciteEr
         (403, {"success": False, "error": "not supported"}, {}, PageBlocked),
         (408, {"success": False, "code": "SCRAPE_TIMEOUT"}, {}, Timeout),
         (429, {"success": False, "error": "Rate limit exceeded. please retry after 42s"}, {}, RateLimited),
+        (429, {"success": False, "error": "Concurrency limit reached"}, {"Retry-After": "42"}, RateLimited),
         (500, {"success": False, "code": "SCRAPE_ALL_ENGINES_FAILED"}, {}, NetworkError),
+        (500, {"success": False, "code": "SCRAPE_DNS_RESOLUTION_ERROR"}, {}, DnsError),
+        (500, {"success": False, "code": "SCRAPE_SSL_ERROR"}, {}, TlsError),
+        (500, {"success": False, "code": "SCRAPE_UNSUPPORTED_FILE_ERROR"}, {}, UnsupportedContentType),
+        (404, {"success": False, "code": "SCRAPE_NO_CACHED_DATA"}, {}, ProviderBadReply),
+        (413, {"success": False}, {}, TooLarge),
+        (504, {"success": False}, {}, Timeout),
         (400, {"success": False, "code": "BAD_REQUEST"}, {}, ProviderBadReply),
     ],
     "zenrows": [
@@ -233,6 +245,14 @@ ERRORS: dict[str, list[tuple[int, dict[str, Any], dict[str, str], type[PinciteEr
         (413, {"code": "RESP005"}, {}, TooLarge),
         (422, {"code": "RESP001", "title": "Could not get content"}, {}, PageBlocked),
         (429, {"code": "AUTH006"}, {}, RateLimited),
+        (403, {"code": "AUTH009", "title": "e-mail unverified"}, {}, ProviderAuth),
+        (403, {"code": "BLK0001", "title": "IP blocked"}, {}, PageBlocked),
+        (403, {"code": "REQS007", "reason": "domain_not_enabled"}, {}, PageBlocked),
+        (400, {"code": "REQS001", "title": "forbidden domain"}, {}, PageBlocked),
+        (404, {"code": "RESP007", "title": "DNS"}, {}, DeadLink),
+        (424, {"code": "RESP006", "title": "captcha"}, {}, PageBlocked),
+        (502, {"code": "RESP003"}, {}, NetworkError),
+        (504, {"code": "CTX0002"}, {}, Timeout),
         (500, {"code": "CTX0001"}, {}, NetworkError),
         (400, {"code": "REQS004"}, {}, ProviderBadReply),
     ],
@@ -242,6 +262,10 @@ ERRORS: dict[str, list[tuple[int, dict[str, Any], dict[str, str], type[PinciteEr
         (413, {"code": 413, "status": 41302}, {}, TooLarge),
         (422, {"code": 422, "status": 42206, "name": "AssertionFailureError"}, {}, EmptyContent),
         (429, {"code": 429, "status": 42903, "retryAfter": 42}, {}, RateLimited),
+        (429, {"code": 429, "retryAfterDate": "2026-11-21T12:00:42Z"}, {}, RateLimited),
+        (429, {"code": 429}, {"Retry-After": "42"}, RateLimited),
+        (401, {"code": 401, "status": 40104, "name": "EmailUnverifiedError"}, {}, ProviderAuth),
+        (409, {"code": 409, "status": 40904}, {}, ProviderBadReply),
         (451, {"code": 451, "status": 45102}, {}, PageBlocked),
         (503, {"code": 503, "status": 50303}, {}, NetworkError),
     ],
@@ -276,6 +300,36 @@ async def test_zenrows_is_asked_for_its_costly_mode_only_when_it_says_so(bench: 
         await bench.get()
     assert "mode=auto" not in bench.fake.seen[0].target
     assert "mode=auto" in bench.fake.seen[1].target
+
+
+async def test_zenrows_tries_once_more_when_it_could_not_get_the_page(bench: Bench) -> None:
+    if bench.fake.name != "zenrows":
+        return
+    bench.fake.error = (422, {"code": "RESP001"}, {})
+    with pytest.raises(PageBlocked):
+        await bench.get()
+    assert ["mode=auto" in request.target for request in bench.fake.seen] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("warning", "error"),
+    [
+        ("Target URL returned error 404: Not Found", DeadLink),
+        ("Target URL returned error 503: Service Unavailable", PageBlocked),
+        ("This page maybe requiring CAPTCHA, please make sure you are authorized", PageBlocked),
+        ("This is a cached snapshot of the original page with 500 lines, fetched in 404 ms", None),
+    ],
+)
+async def test_a_warning_of_jina_is_read(bench: Bench, warning: str, error: type[PinciteError] | None) -> None:
+    if bench.fake.name != "jina":
+        return
+    data = {"title": "A", "url": PAGE, "content": TEXT, "warning": warning}
+    bench.fake.error = (200, {"code": 200, "data": data, "meta": {"usage": {"tokens": 40}}}, {})
+    if error is None:
+        assert (await bench.get()).note == "fetched by jina; cost 40 tokens"
+        return
+    with pytest.raises(error):
+        await bench.get()
 
 
 async def test_the_official_client_reads_the_same_fake() -> None:

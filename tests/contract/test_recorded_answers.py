@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from pincite.apis.client import ApiSettings
 from pincite.domain.search import Query, SearchResponse
-from pincite.search.api import ProviderSettings
 from pincite.search.provider import Surroundings
 from pincite.testing.clock import FrozenClock
 
@@ -29,7 +29,7 @@ async def answer_of(name: str) -> SearchResponse:
     )
     adapter = getattr(import_module(f"pincite.search.providers.{name}"), CLASSES[name])
     provider = adapter(
-        ProviderSettings("https://engine.example", api_key="k"), Surroundings(FrozenClock(NOW), transport=transport)
+        ApiSettings("https://engine.example", api_key="k"), Surroundings(FrozenClock(NOW), transport=transport)
     )
     response = await provider.search(Query("who maintains project x"))
     await provider.aclose()

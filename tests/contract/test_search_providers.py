@@ -8,6 +8,7 @@ from importlib import import_module
 
 import pytest
 
+from pincite.apis.client import ApiSettings
 from pincite.domain.errors import (
     InvalidInput,
     InvalidSetting,
@@ -22,7 +23,6 @@ from pincite.domain.errors import (
     Timeout,
 )
 from pincite.domain.search import Constraints, Depth, Query, Topic
-from pincite.search.api import ProviderSettings
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings
 from pincite.testing.clock import FrozenClock
@@ -72,8 +72,8 @@ OTHERWISE: dict[tuple[str, str], tuple[type[PinciteError], str | None]] = {
 
 def make(name: str, base_url: str, *, key: str | None = KEY, deadline_s: float = 5.0) -> ApiProvider:
     module = import_module(f"pincite.search.providers.{name}")
-    adapter: Callable[[ProviderSettings, Surroundings], ApiProvider] = getattr(module, CLASSES[name])
-    settings = ProviderSettings(base_url=base_url, api_key=key, deadline_s=deadline_s)
+    adapter: Callable[[ApiSettings, Surroundings], ApiProvider] = getattr(module, CLASSES[name])
+    settings = ApiSettings(base_url=base_url, api_key=key, deadline_s=deadline_s)
     return adapter(settings, Surroundings(FrozenClock(NOW)))
 
 

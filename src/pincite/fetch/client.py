@@ -19,6 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from pincite.domain.errors import BlockedAddress, NetworkError, Timeout, TooLarge
+from pincite.domain.version import USER_AGENT
 from pincite.fetch.decoding import ACCEPT_ENCODING, decoder_for
 from pincite.fetch.limits import (
     HAPPY_EYEBALLS_DELAY_S,
@@ -26,7 +27,6 @@ from pincite.fetch.limits import (
     HEADER_FIELDS_MAX,
     HEADER_LINE_BYTES_MAX,
     INTERIM_RESPONSES_MAX,
-    USER_AGENT,
     BodyKind,
     FetchLimits,
 )

@@ -1,15 +1,15 @@
 """What every hosted scraper has in common: who may be sent to one, and how its answer becomes a capture."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
+from pincite.apis.client import HOSTED, ApiClient, ApiSettings
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.page import FetchRequest, Snapshot
 from pincite.fetch.captures import capture
-from pincite.fetch.hosted_api import HostedApi
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.retrying import retried
@@ -18,6 +18,8 @@ from pincite.ports import Clock
 from pincite.urls.masking import mask_url
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy, check_addresses, vet_url
+
+_TOTAL_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,11 @@ class HostedScraper(ABC):
     unit_usd = Decimal(0)
     page_usd = Decimal(0)
 
-    def __init__(self, api: HostedApi, around: HostedSurroundings) -> None:
-        self._api = api
+    def __init__(
+        self, settings: ApiSettings, around: HostedSurroundings, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self._settings = settings
+        self._api = ApiClient(self.name, settings, headers, bounds=HOSTED)
         self._around = around
 
     async def aclose(self) -> None:
@@ -76,7 +81,7 @@ class HostedScraper(ABC):
             DeadLink, PageBlocked, TooLarge, UnsupportedContentType: the page, as the scraper says.
         """
         admission = await self._admit(request, request.url)
-        until = self._around.clock.monotonic_s() + 60.0
+        until = self._around.clock.monotonic_s() + (request.deadline_s or _TOTAL_S)
         scraped = await retried(
             lambda: self._scrape(request, admission.url), lambda: until - self._around.clock.monotonic_s()
         )

@@ -5,9 +5,6 @@ from enum import StrEnum
 
 from pincite.domain.errors import InvalidSetting
 
-PRODUCT_TOKEN = "Pincite"  # noqa: S105  # the name in robots.txt; letters only, since the RFC's grammar has no digits
-USER_AGENT = f"{PRODUCT_TOKEN}/0.1 (+https://pincite.example/docs)"
-
 INTERIM_RESPONSES_MAX = 8
 HEADER_FIELDS_MAX = 128
 HEADER_BYTES_MAX = 65_536

@@ -14,13 +14,14 @@ from pincite.domain.errors import (
     RobotsDisallowed,
     TooManyRedirects,
 )
+from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.hops import Visit, visit, within_deadline
-from pincite.fetch.limits import PRODUCT_TOKEN, RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
-from pincite.fetch.retry_after import retry_after_s
+from pincite.fetch.limits import RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
 from pincite.fetch.robots import Robots, parse_robots
 from pincite.fetch.robots_memory import Decision, RobotsMemory, SiteRules
 from pincite.ports import Clock
+from pincite.runtime.retry_after import retry_after_s
 from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.parse import ParsedUrl, parse_url
 from pincite.urls.policy import UrlPolicy, vet_parsed

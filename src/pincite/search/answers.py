@@ -1,6 +1,6 @@
 """From an engine's rows to our results: clean text, canonical URLs, dates, and counts of what was dropped.
 
-Also the error constructors that all adapters share, so that the same cause reads the same from every engine.
+What engines say instead of an answer is in `apis.refusals`.
 """
 
 import html
@@ -13,17 +13,21 @@ from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from pincite.domain.errors import InvalidInput, InvalidUrl, PolicyRefusal, ProviderAuth, ProviderQuota, RateLimited
+from pincite.apis.client import wrong_shape
+from pincite.apis.refusals import number
+from pincite.domain.errors import InvalidInput, InvalidUrl, PolicyRefusal
 from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
 from pincite.urls import DEFAULT, UrlPolicy, vet_url
 
 SNIPPET_CHARS = 400
+_MOST_CREDITS = 10_000
 _TITLE_CHARS = 300
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--.{0,500}?-->", re.DOTALL)
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
 _AGO = re.compile(r"(\d+)\s*(minute|min|hour|hr|day|week|month|year)s?\s+ago", re.IGNORECASE)
 _UNIT_DAYS = {"minute": 1 / 1440, "min": 1 / 1440, "hour": 1 / 24, "hr": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.0,
               "year": 365.0}  # fmt: skip
+_ERA_DAYS = 100 * 365.0
 _DATE_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%m/%d/%Y")
 
 
@@ -102,7 +106,7 @@ def parse_date(value: Any, now: datetime) -> datetime | None:
         return None
     ago = _AGO.search(text)
     if ago:
-        moment: datetime | None = now - timedelta(days=int(ago[1][:6]) * _UNIT_DAYS[ago[2].lower()])
+        moment: datetime | None = now - timedelta(days=min(int(ago[1][:6]) * _UNIT_DAYS[ago[2].lower()], _ERA_DAYS))
     elif text.lower() in {"yesterday", "today"}:
         moment = now - timedelta(days=text.lower() == "yesterday")
     else:
@@ -136,20 +140,24 @@ def _usable_url(value: Any, policy: UrlPolicy) -> tuple[str | None, str]:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value)
+    return float(value) if abs(value) < 1e15 else None  # neither `NaN` nor `Infinity`, which JSON has no words for
 
 
 def rows_in(provider: str, value: Any, what: str) -> list[Mapping[str, Any]]:
     """The objects of a list; a missing list is empty, another type breaks the contract. Errors: ProviderBadReply."""
-    from pincite.search.api import wrong_shape
-
     if value is None:
         return []
     if not isinstance(value, list):
         raise wrong_shape(provider, f"{what} is not a list")
     return [item for item in value if isinstance(item, Mapping)]
+
+
+def billed(value: Any, unit_usd: Decimal) -> Decimal | None:
+    """What a reported number of credits costs, or None when it isn't a believable number."""
+    used = number(value)
+    return None if used is None or used >= _MOST_CREDITS else Decimal(str(used)) * unit_usd
 
 
 def money(value: Any) -> Decimal | None:
@@ -163,53 +171,9 @@ def money(value: Any) -> Decimal | None:
     return amount if amount.is_finite() and 0 <= amount < 1000 else None
 
 
-# ---- errors in the same words from every engine -----------------------------------------------------------
-
-
-def bad_key(provider: str, setting: str) -> ProviderAuth:
-    """The key is missing or refused; names the setting."""
-    return ProviderAuth(
-        f"{provider} refused the key", reason="bad_key", hint=f"Check {setting}.", context={"provider": provider}
-    )
-
-
-def missing_key(provider: str, setting: str) -> ProviderAuth:
-    """No key is set; names the setting."""
-    return ProviderAuth(
-        f"{provider} needs a key", reason="missing_key", hint=f"Set {setting}.", context={"provider": provider}
-    )
-
-
-def out_of_credit(provider: str) -> ProviderQuota:
-    """The account has nothing left."""
-    return ProviderQuota(
-        f"{provider} is out of credit", reason="out_of_credit", hint=f"Top up or change the plan of {provider}.",
-        context={"provider": provider},
-    )  # fmt: skip
-
-
-def rate_limited(provider: str, wait_s: float | None) -> RateLimited:
-    """Too many calls; the wait is what the engine asked for, if it did."""
-    return RateLimited(f"{provider} is limiting the rate", retry_after_s=wait_s, context={"provider": provider})
-
-
 def bad_request(provider: str, detail: Any) -> InvalidInput:
     """The engine refuses the request itself; asking again won't help."""
     return InvalidInput(
         f"{provider} refused the request: {clean(detail, 200) or 'no reason given'}", reason="provider_bad_request",
         context={"provider": provider},
     )  # fmt: skip
-
-
-def retry_after_s(value: str | None, now: datetime) -> float | None:
-    """Seconds of a Retry-After header: a number or an HTTP date. Source: RFC 9110 §10.2.3."""
-    if not value:
-        return None
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value.strip()):
-        return min(float(value), 86_400.0)
-    try:
-        moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError):
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return min(max((aware - now).total_seconds(), 0.0), 86_400.0)

@@ -174,6 +174,8 @@ class Caller:
             return
         if isinstance(error, _BREAKING):
             await self._breaker.record(engine.key, ok=False)
+        if error.retry_after_s is not None:  # an outage may say when it is over
+            await self._limiter.push_back(engine.key, error.retry_after_s)
         self._router.tell(engine, error=error, cost_usd=Decimal(0))
 
     def _note(

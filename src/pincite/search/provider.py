@@ -5,17 +5,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pincite.apis.client import Answer, ApiClient, ApiSettings
 from pincite.domain.errors import PinciteError, SearchProviderUnavailable
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock
 from pincite.search.answers import bad_request, clean
-from pincite.search.api import Answer, ApiClient, ProviderSettings
 from pincite.search.quota import Quota, heed
 from pincite.urls import DEFAULT, UrlPolicy
 
 if TYPE_CHECKING:
     import httpx2
 
+_NOTICES = ("detail", "error", "errors", "message")
 KeepAnswer = Callable[[str, Query, bytes], Awaitable[None]]
 SlowDown = Callable[[float], Awaitable[None]]
 
@@ -41,7 +42,7 @@ class ApiProvider(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings, headers: Mapping[str, str]) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings, headers: Mapping[str, str]) -> None:
         self.settings = settings
         self.around = around
         self.api = ApiClient(self.name, settings, headers, transport=around.transport)
@@ -63,17 +64,35 @@ class ApiProvider(ABC):
         return answer
 
 
-def outage(provider: str, status: int) -> SearchProviderUnavailable:
+def outage(answer: Answer, wait_s: float | None = None) -> SearchProviderUnavailable:
     """The engine itself is down."""
     return SearchProviderUnavailable(
-        f"{provider} answered {status}", reason="provider_outage", context={"provider": provider, "status": status}
+        f"{answer.provider} answered {answer.status}",
+        reason="provider_outage",
+        retry_after_s=wait_s,
+        context={"provider": answer.provider, "status": answer.status},
     )
 
 
-def other_status(answer: Answer, detail: Any) -> PinciteError:
+def checked(answer: Answer, body: dict[str, Any], results: str) -> dict[str, Any]:
+    """The body of a 200, unless it is a notice of trouble instead of an answer: that is never "no results".
+
+    Errors:
+        SearchProviderUnavailable: `provider_outage`.
+    """
+    if body.get(results) is None and (said := error_text({name: body.get(name) for name in _NOTICES})):
+        raise SearchProviderUnavailable(
+            f"{answer.provider} answered with a notice: {clean(said, 160)}",
+            reason="provider_outage",
+            context={"provider": answer.provider, "status": answer.status},
+        )
+    return body
+
+
+def other_status(answer: Answer, detail: Any, wait_s: float | None = None) -> PinciteError:
     """What a status outside an adapter's own table means: 5xx an outage, the rest a refused request."""
     if answer.status >= 500:
-        return outage(answer.provider, answer.status)
+        return outage(answer, wait_s)
     return bad_request(answer.provider, f"{answer.status} {clean(detail, 160)}".strip())
 
 

@@ -71,23 +71,35 @@ def _domain(entry: str) -> str:
     return name
 
 
-def with_site_operators(query: Query, max_chars: int) -> str:
-    """The text with the domain lists as `site:` operators, as many as fit; all are re-checked on the results."""
+def with_site_operators(query: Query, max_chars: int, *, max_words: int | None = None) -> str:
+    """The text with the domain lists as `site:` operators, as many as fit; all are re-checked on the results.
+
+    The text gives way to the first of the domains that are asked for: without it the results would all be dropped.
+    """
     include, exclude = query.constraints.include_domains, query.constraints.exclude_domains
-    text = shortened(query.text, max_chars)
-    if include:
-        sites: list[str] = []
-        for domain in include:
-            if len(text) + len(" OR ".join([*sites, f"site:{domain}"])) + 5 > max_chars:
-                break
-            sites.append(f"site:{domain}")
-        if sites:
-            text = f"{text} {sites[0]}" if len(sites) == 1 else f"{text} ({' OR '.join(sites)})"
-    for domain in exclude:
-        if len(text) + len(domain) + 7 > max_chars:
+    least = f"site:{include[0]}" if include else ""
+    text = shortened(query.text, max(max_chars - len(least) - 1, 1) if least else max_chars)
+    if max_words is not None:
+        text = " ".join(text.split()[: max_words - bool(least)])
+    sites: list[str] = []
+    for domain in include:
+        if not _fits(f"{text} ({' OR '.join([*sites, f'site:{domain}'])})", max_chars, max_words):
             break
-        text = f"{text} -site:{domain}"
+        sites.append(f"site:{domain}")
+    if len(sites) > 1:
+        text = f"{text} ({' OR '.join(sites)})"
+    elif least:
+        text = f"{text} {least}"
+    for domain in exclude:
+        longer = f"{text} -site:{domain}"
+        if not _fits(longer, max_chars, max_words):
+            break
+        text = longer
     return text
+
+
+def _fits(text: str, max_chars: int, max_words: int | None) -> bool:
+    return len(text) <= max_chars and (max_words is None or len(text.split()) <= max_words)
 
 
 def shortened(text: str, max_chars: int) -> str:

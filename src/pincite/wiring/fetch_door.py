@@ -6,7 +6,9 @@ from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.page import Kept
+from pincite.domain.version import USER_AGENT
 from pincite.ports import Cache, Clock, Extractor, Fetch, FetchBackend
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
@@ -94,7 +96,7 @@ class _Network:
         stores: Stores,
     ) -> None:
         from pincite.fetch.client import GuardedClient
-        from pincite.fetch.limits import USER_AGENT, FetchLimits
+        from pincite.fetch.limits import FetchLimits
         from pincite.fetch.politeness import HostTurns
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
         from pincite.fetch.robots_gate import RobotsGate, RobotsMode
@@ -163,12 +165,18 @@ class _Network:
         if find_chromium() is None:
             return None
         return ChromiumBackend(
-            self._gate, self._resolver, self._turns, self._clock, limits=self._limits, upstream=self._proxy
+            self._gate,
+            self._resolver,
+            self._turns,
+            self._clock,
+            limits=self._limits,
+            upstream=self._proxy,
+            user_agent=self.client.user_agent,
         )
 
     def scraper(self, name: str) -> FetchBackend:
+        from pincite.apis.client import ApiSettings
         from pincite.fetch.hosted import HostedSurroundings
-        from pincite.fetch.hosted_api import HostedSettings
 
         key = getattr(self._settings, f"{name}_api_key", None)
         own = getattr(self._settings, f"{name}_reader_base_url", None) or getattr(
@@ -176,7 +184,12 @@ class _Network:
         )
         adapter = load(SCRAPERS, name, "hosted scraper")
         made: FetchBackend = adapter(
-            HostedSettings(own or SCRAPER_URLS[name], api_key=key.get_secret_value() if key else None),
+            ApiSettings(
+                own or SCRAPER_URLS[name],
+                api_key=key.get_secret_value() if key else None,
+                deadline_s=DEADLINES_S["hosted_call"],
+                user_agent=self.client.user_agent,
+            ),
             HostedSurroundings(self._gate, self._resolver, self._clock),
         )
         return made

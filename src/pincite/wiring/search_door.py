@@ -183,7 +183,7 @@ def search_weights(settings: Settings) -> dict[str, float]:
 
 def provider(name: str, key: str | None, settings: Settings, around: "Surroundings") -> SearchProvider:
     """The adapter of one search engine for one key. Errors: as `accounts`."""
-    from pincite.search.api import ProviderSettings
+    from pincite.apis.client import ApiSettings
     from pincite.search.batching import Batched
     from pincite.search.catalogue import card_of
 
@@ -193,7 +193,7 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
     if not own and not card.base_url and name in PROVIDERS:
         raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
-    made: SearchProvider = adapter(ProviderSettings(own or card.base_url, api_key=key), around)
+    made: SearchProvider = adapter(ApiSettings(own or card.base_url, api_key=key), around)
     return Batched(cast("BatchSearchProvider", made), around.clock) if hasattr(made, "search_many") else made
 
 

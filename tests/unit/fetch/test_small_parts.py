@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from pincite.domain.errors import EmptyContent, InvalidInput, NetworkError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
+from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT, VERSION
 from pincite.fetch import freshness
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.captures import capture
 from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.limits import BodyKind
 from pincite.fetch.network_errors import mapped
-from pincite.fetch.retry_after import retry_after_s
 from pincite.fetch.signals import page_signals
 from pincite.fetch.sniffing import body_kind
 from pincite.fetch.window import excerpt, window
@@ -179,13 +179,6 @@ def test_errors_of_the_system_have_one_of_ours_too() -> None:
     assert mapped(wrapped, "h") is own
 
 
-def test_retry_after_reads_seconds_and_dates() -> None:
-    assert retry_after_s("120", NOW) == 120
-    assert retry_after_s("Sat, 21 Nov 2026 12:01:00 GMT", NOW) == 60
-    assert retry_after_s("Sat, 21 Nov 2020 12:01:00 GMT", NOW) == 0
-    assert retry_after_s("soon", NOW) is None
-
-
 def test_masking_goes_through_plain_json() -> None:
     data = {"url": "https://s.example/?token=abc", "more": ["https://u:p@s.example/", 3, None], "text": "plain"}
     assert mask_all(data) == {  # type: ignore[arg-type]
@@ -193,3 +186,8 @@ def test_masking_goes_through_plain_json() -> None:
         "more": ["https://***@s.example/", 3, None],
         "text": "plain",
     }
+
+
+def test_the_user_agent_has_the_version_and_the_robots_name_no_digit() -> None:
+    assert f"{PRODUCT_TOKEN}/{VERSION} (+https://" in USER_AGENT
+    assert PRODUCT_TOKEN.isalpha()

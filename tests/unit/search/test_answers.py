@@ -1,11 +1,11 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.search import Query
-from pincite.search.answers import Row, build_response, clean, money, parse_date, retry_after_s
+from pincite.search.answers import Row, build_response, clean, money, parse_date
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text())
@@ -79,19 +79,6 @@ def test_clean_text_is_one_short_line(text: str, most: int) -> None:
 def test_markup_and_invisible_characters_go() -> None:
     assert clean("A <b>bold</b> &amp; &lt;i&gt;odd&lt;/i&gt;\u202e\x00 text", 100) == "A bold & odd text"
     assert clean("if a < b and c > d", 100) == "if a < b and c > d"
-
-
-@pytest.mark.parametrize(
-    ("header", "wait"), [("7", 7.0), ("1.5", 1.5), ("nan", None), ("-3", None), ("", None), ("1e9", None)]
-)
-def test_retry_after_numbers(header: str, wait: float | None) -> None:
-    assert retry_after_s(header, NOW) == wait
-
-
-def test_retry_after_dates() -> None:
-    later = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
-    assert retry_after_s(later, NOW) == 90
-    assert retry_after_s("Sat, 01 Jan 2000 00:00:00 GMT", NOW) == 0
 
 
 @pytest.mark.parametrize("value", [True, None, "x", float("nan"), float("inf"), -1, [], 10**9])

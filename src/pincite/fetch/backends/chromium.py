@@ -11,10 +11,11 @@ import anyio
 
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
 from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT
 from pincite.fetch.browser_memory import end_above
 from pincite.fetch.captures import capture
 from pincite.fetch.egress_proxy import EgressProxy
-from pincite.fetch.limits import PRODUCT_TOKEN, USER_AGENT, FetchLimits
+from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.resolver import VettedResolver
@@ -80,6 +81,7 @@ class ChromiumBackend:
         arguments: makes the containment arguments; only the test of the test passes others.
         memory_mb: a browser that takes more is killed.
         upstream: the operator's proxy.
+        user_agent: the name it gives itself.
     """
 
     name = "chromium"
@@ -96,6 +98,7 @@ class ChromiumBackend:
         arguments: Callable[[str], tuple[str, ...]] = contained,
         memory_mb: float = MEMORY_MB,
         upstream: UpstreamProxy | None = None,
+        user_agent: str = USER_AGENT,
     ) -> None:
         self._gate = gate
         self._resolver = resolver
@@ -106,6 +109,7 @@ class ChromiumBackend:
         self._arguments = arguments
         self._memory_mb = memory_mb
         self._upstream = upstream
+        self.user_agent = user_agent
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """The page as its scripts left it, as HTML.
@@ -114,9 +118,10 @@ class ChromiumBackend:
             `browser_failed`; TooLarge; those of `failure_of`.
         """
         admission = await self._admit(request, request.url)
+        deadline_s = min(self._limits.render_total_s, request.deadline_s or self._limits.render_total_s)
         async with self._turns.turn(admission.url.host, admission.delay_s):
             try:
-                with anyio.fail_after(self._limits.render_total_s):
+                with anyio.fail_after(deadline_s):
                     async with AsyncExitStack() as stack:
                         snapshot = await self._rendered(request, admission, stack)
             except TimeoutError:
@@ -238,7 +243,7 @@ class _BrowserVisit:
     async def open(self, browser: "Browser") -> "Page":
         """A page in an incognito context without service workers, downloads, permissions or popups."""
         context = await browser.new_context(
-            user_agent=USER_AGENT,
+            user_agent=self._backend.user_agent,
             service_workers="block",
             accept_downloads=False,
             permissions=[],

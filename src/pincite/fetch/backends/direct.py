@@ -7,10 +7,11 @@ import anyio
 
 from pincite.domain.errors import Timeout
 from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import capture
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.hops import Visit, visit
-from pincite.fetch.limits import PRODUCT_TOKEN, FetchLimits
+from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.retrying import retried

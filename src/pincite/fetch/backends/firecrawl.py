@@ -5,6 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import bad_key, number, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import (
     DeadLink,
     DnsError,
@@ -19,11 +21,10 @@ from pincite.domain.errors import (
 )
 from pincite.domain.page import FetchRequest
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
-from pincite.fetch.hosted_api import HostedAnswer, HostedApi, HostedSettings, bad_key, out_of_credit, rate_limited
-from pincite.fetch.retry_after import retry_after_s
 from pincite.urls.parse import ParsedUrl
 
 BASE_URL = "https://api.firecrawl.dev"
+KEY = "FIRECRAWL_API_KEY"
 _MAX_AGE_MS = 86_400_000
 _WAIT_IN_TEXT = re.compile(r"retry after (\d{1,5})\s?s", re.IGNORECASE)
 
@@ -34,10 +35,9 @@ class FirecrawlScraper(HostedScraper):
     name = "firecrawl"
     unit_usd = page_usd = Decimal("0.00099")  # a credit, Standard plan by the month, read 2026-08
 
-    def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: HostedSurroundings) -> None:
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
-        super().__init__(HostedApi(self.name, settings, headers), around)
-        self._deadline_s = settings.deadline_s
+        super().__init__(settings, around, headers)
 
     async def _scrape(self, request: FetchRequest, url: ParsedUrl) -> Scraped:
         body: dict[str, Any] = {
@@ -47,7 +47,7 @@ class FirecrawlScraper(HostedScraper):
             "maxAge": 0 if request.force_refresh else _MAX_AGE_MS,
             "storeInCache": False,
             "skipTlsVerification": False,
-            "timeout": int(self._deadline_s * 1000),
+            "timeout": int(self._settings.deadline_s * 1000),
         }
         if request.prefer_language:
             body["location"] = {"languages": [request.prefer_language]}
@@ -70,16 +70,16 @@ def _scraped(data: dict[str, Any], url: ParsedUrl) -> Scraped:
     )
     if not isinstance(body, str):
         raise ProviderBadReply("firecrawl: neither rawHtml nor markdown", reason="wrong_shape")
-    status, used = metadata.get("statusCode"), metadata.get("creditsUsed")
+    status, used = metadata.get("statusCode"), number(metadata.get("creditsUsed"))
     final, cached = metadata.get("url"), metadata.get("cachedAt")
     return Scraped(
         body=body.encode(),
         content_type=content_type,
         final_url=final if isinstance(final, str) else url.sent,
-        status=status if isinstance(status, int) else 200,
+        status=status if isinstance(status, int) and 100 <= status < 600 else 200,
         fetched_at=_moment(cached) if metadata.get("cacheState") == "hit" else None,
-        cost=f"{used} credits" if isinstance(used, int | float) else "",
-        units=Decimal(str(used)) if isinstance(used, int | float) else None,
+        cost="" if used is None else f"{used:g} credits",
+        units=None if used is None else Decimal(str(used)),
     )
 
 
@@ -91,12 +91,12 @@ def _moment(value: object) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-def _error(answer: HostedAnswer, now: datetime) -> PinciteError:
-    reply = answer.quiet_object() or {}
+def _error(answer: Answer, now: datetime) -> PinciteError:
+    reply = answer.quiet_object()
     code, text = str(reply.get("code") or ""), str(reply.get("error") or "")
     match answer.status:
         case 401:
-            return bad_key("firecrawl")
+            return bad_key("firecrawl", KEY)
         case 402:
             return out_of_credit("firecrawl")
         case 403:
@@ -107,7 +107,7 @@ def _error(answer: HostedAnswer, now: datetime) -> PinciteError:
             return TooLarge("the page is too large for firecrawl", reason="hosted_too_large")
         case 429:
             told = _WAIT_IN_TEXT.search(text)
-            wait = retry_after_s(answer.headers.get("retry-after", ""), now)
+            wait = wait_of(answer, now)
             return rate_limited("firecrawl", wait if wait is not None else float(told[1]) if told else None)
         case 500:
             return _engine_error(code)

@@ -3,7 +3,10 @@
 import re
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import bad_key, number, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import (
     DeadLink,
     EmptyContent,
@@ -14,15 +17,14 @@ from pincite.domain.errors import (
     TooLarge,
 )
 from pincite.domain.page import FetchRequest
+from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
-from pincite.fetch.hosted_api import HostedAnswer, HostedApi, HostedSettings, bad_key, out_of_credit, rate_limited
-from pincite.fetch.limits import PRODUCT_TOKEN
-from pincite.fetch.retry_after import retry_after_s
 from pincite.urls.parse import ParsedUrl
 
 BASE_URL = "https://r.jina.ai"
+KEY = "JINA_API_KEY"
 _TOLERANCE_S = 3_600
-_STATUS_IN_WARNING = re.compile(r"\berror (\d{3})\b|\b(40[134]|410|5\d\d)\b", re.IGNORECASE)
+_STATUS_IN_WARNING = re.compile(r"\b(?:error|status|code|returned|answered)\b\D{0,12}\b([45]\d\d)\b", re.IGNORECASE)
 
 
 class JinaScraper(HostedScraper):
@@ -32,11 +34,11 @@ class JinaScraper(HostedScraper):
     unit_usd = Decimal("0.00000005")  # a token; the dearest price ever published, the current one is not public
     page_usd = Decimal("0.0005")
 
-    def __init__(self, settings: HostedSettings, around: HostedSurroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: HostedSurroundings) -> None:
         headers = {"Accept": "application/json", "DNT": "1", "X-Robots-Txt": PRODUCT_TOKEN}
         if settings.api_key:
             headers["Authorization"] = f"Bearer {settings.api_key}"
-        super().__init__(HostedApi(self.name, settings, headers), around)
+        super().__init__(settings, around, headers)
 
     async def _scrape(self, request: FetchRequest, url: ParsedUrl) -> Scraped:
         fresh = {"X-No-Cache": "true"} if request.force_refresh else {"X-Cache-Tolerance": str(_TOLERANCE_S)}
@@ -45,23 +47,33 @@ class JinaScraper(HostedScraper):
         answer = await self._api.post_json("", {"url": url.sent}, fresh)
         if answer.status != 200:
             raise _error(answer, self._around.clock.now())
-        data = answer.object().get("data")
+        reply = answer.object()
+        data = reply.get("data")
         if not isinstance(data, dict) or not isinstance(data.get("content"), str):
             raise ProviderBadReply("jina: no content in the answer", reason="wrong_shape")
         warning = str(data.get("warning") or "")
         if warning and (told := _STATUS_IN_WARNING.search(warning)):
-            raise _target_error(int(told[1] or told[2]))
+            raise _target_error(int(told[1]))
         if "captcha" in warning.lower():
             raise PageBlocked("jina met a bot challenge", reason="challenge")
-        tokens = (data.get("usage") or {}).get("tokens") if isinstance(data.get("usage"), dict) else None
+        tokens = _tokens(data, reply.get("meta"), answer.headers.get("x-usage-tokens", ""))
         final = data.get("url")
         return Scraped(
             body=_with_title(str(data.get("title") or ""), data["content"]).encode(),
             content_type="text/markdown",
             final_url=final if isinstance(final, str) and final else url.sent,
-            cost=f"{tokens} tokens" if isinstance(tokens, int) else "",
-            units=Decimal(tokens) if isinstance(tokens, int) else None,
+            cost="" if tokens is None else f"{tokens:g} tokens",
+            units=None if tokens is None else Decimal(str(tokens)),
         )
+
+
+def _tokens(data: dict[str, Any], meta: Any, header: str) -> float | None:
+    """What was used, where any of the three places says so."""
+    for place in (data, meta if isinstance(meta, dict) else {}):
+        usage = place.get("usage")
+        if isinstance(usage, dict) and (used := number(usage.get("tokens"))) is not None:
+            return used
+    return float(header) if header.isascii() and header.isdecimal() else None
 
 
 def _with_title(title: str, content: str) -> str:
@@ -75,10 +87,10 @@ def _target_error(status: int) -> PinciteError:
     return PageBlocked(f"jina says the page answered {status}", reason=f"http_{status}")
 
 
-def _error(answer: HostedAnswer, now: datetime) -> PinciteError:
+def _error(answer: Answer, now: datetime) -> PinciteError:
     match answer.status:
         case 401:
-            return bad_key("jina")
+            return bad_key("jina", KEY)
         case 402:
             return out_of_credit("jina")
         case 413:
@@ -86,11 +98,8 @@ def _error(answer: HostedAnswer, now: datetime) -> PinciteError:
         case 422:
             return EmptyContent("jina found no content on the page", reason="hosted_empty")
         case 429:
-            reply = answer.quiet_object() or {}
-            wait = retry_after_s(answer.headers.get("retry-after", ""), now)
-            told = reply.get("retryAfter")
-            return rate_limited("jina", wait if wait is not None else float(told) if isinstance(told, int) else None)
-        case 451:
+            return rate_limited("jina", wait_of(answer, now))
+        case 403 | 451:
             return PageBlocked("jina does not fetch this site", reason="hosted_refused")
         case status if status >= 500:
             return NetworkError(f"jina failed ({status})", reason="hosted_failed")

@@ -2,26 +2,17 @@
 
 from typing import Any
 
-from pincite.domain.errors import PinciteError
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import bad_key, missing_key, number, out_of_credit, rate_limited, wait_of
+from pincite.domain.errors import PinciteError, ProviderAuth
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_key,
-    bad_request,
-    build_response,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings
+from pincite.search.answers import Extras, Row, bad_request, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 from pincite.search.request import with_site_operators
 
 _CARD = CATALOGUE["brave"]
+_QUERY_WORDS = 50
 _VERSION_PATH = "/res/v1"
 
 
@@ -30,7 +21,7 @@ class Brave(ApiProvider):
 
     name = "brave"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         if not settings.api_key:
             raise missing_key(self.name, _CARD.key_variable)
         headers = {"X-Subscription-Token": settings.api_key, "Accept": "application/json"}
@@ -45,9 +36,9 @@ class Brave(ApiProvider):
         path = f"{self._prefix}/{'news' if news else 'web'}/search"
         answer = await self.kept(await self.api.get(path, request_params(query, now.date().isoformat())), query)
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
+            raise _error(answer, wait_of(answer, now))
         await self._heed_headers(answer)
-        body = answer.object()
+        body = checked(answer, answer.object(), "results" if news else "web")
         web = body if news else body.get("web") or {}
         found = web.get("results") if isinstance(web, dict) else web
         rows = [
@@ -67,7 +58,7 @@ def request_params(query: Query, today: str) -> dict[str, str]:
     """The parameters; highlighting marks in the snippets are switched off."""
     constraints = query.constraints
     params = {
-        "q": " ".join(with_site_operators(query, _CARD.query_chars).split()[:50]),
+        "q": with_site_operators(query, _CARD.query_chars, max_words=_QUERY_WORDS),
         "count": str(min(query.max_results, _CARD.max_results)),
         "text_decorations": "false",
     }
@@ -97,12 +88,19 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     code, component = str(error.get("code", "")), str(meta.get("component", "")) if isinstance(meta, dict) else ""
     if answer.status in {401, 403} or component == "authentication" or code.startswith("SUBSCRIPTION_TOKEN"):
         return bad_key("brave", _CARD.key_variable)
+    if code == "OPTION_NOT_IN_PLAN":
+        return ProviderAuth(
+            "brave does not allow this with the key", reason="not_in_plan", hint="Check the plan of Brave."
+        )
     if answer.status == 429:
         left, limit, reset = (_windows(answer, name) for name in ("remaining", "limit", "reset"))
         month_is_used_up = len(left) > 1 and len(limit) > 1 and left[1] == 0 and limit[1] > 0
+        if isinstance(meta, dict):
+            quota, used = number(meta.get("quota_limit")), number(meta.get("quota_current"))
+            month_is_used_up = month_is_used_up or bool(quota and used is not None and used >= quota)
         if code == "QUOTA_LIMITED" or month_is_used_up:
             return out_of_credit("brave")
         return rate_limited("brave", wait_s if wait_s is not None else float(reset[0]) if reset else 1.0)
     if answer.status in {400, 404, 422}:
-        return bad_request("brave", error.get("detail") or code)
-    return other_status(answer, error.get("detail") or error_text(body))
+        return bad_request("brave", error.get("detail") or code or error_text(body))
+    return other_status(answer, error.get("detail") or error_text(body), wait_s)

@@ -5,15 +5,17 @@ that doesn't look as expected are errors.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import rate_limited, wait_of
 from pincite.domain.errors import PageBlocked, PinciteError, ProviderBadReply
 from pincite.domain.search import Query, SearchResponse
-from pincite.search.answers import Row, build_response, rate_limited, retry_after_s
-from pincite.search.api import Answer, ProviderSettings
+from pincite.search.answers import Row, build_response
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings, other_status
 from pincite.search.request import time_range, with_site_operators
@@ -23,7 +25,12 @@ if TYPE_CHECKING:
 
 _CARD = CATALOGUE["duckduckgo"]
 _COOL_OFF_S = 120.0
-_CHALLENGE = ("anomaly-modal", "challenge-form", "anomaly.js", "unusual traffic")
+_CHALLENGE = (
+    "//*[contains(@id, 'challenge-form') or contains(@class, 'anomaly') or contains(@action, 'anomaly')"
+    " or contains(@src, 'anomaly')]"
+)
+_CHALLENGE_WORDS = ("unusual traffic", "bots use duckduckgo too")
+_HOST = "duckduckgo.com"
 
 
 class DuckDuckGo(ApiProvider):
@@ -31,7 +38,7 @@ class DuckDuckGo(ApiProvider):
 
     name = "duckduckgo"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         super().__init__(settings, around, {"Accept": "text/html", "Accept-Language": "en,*;q=0.5"})
         self._one_at_a_time = anyio.Lock()
 
@@ -44,9 +51,12 @@ class DuckDuckGo(ApiProvider):
         async with self._one_at_a_time:
             answer = await self.kept(await self.api.post_form("/html/", form), query)
         text = answer.text()
-        if answer.status != 200 or any(mark in text for mark in _CHALLENGE):
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
-        return build_response(self.name, query, _rows(text), now, policy=self.around.policy)
+        page = _read(text) if answer.status == 200 else _Page()
+        if answer.status != 200 or page.is_challenge:
+            raise _error(answer, wait_of(answer, now))
+        if not page.rows and not page.says_nothing_found:
+            raise ProviderBadReply("duckduckgo answered with a page that has no results in it", reason="unknown_page")
+        return build_response(self.name, query, page.rows, now, policy=self.around.policy)
 
 
 def _region(query: Query) -> str:
@@ -56,22 +66,32 @@ def _region(query: Query) -> str:
     return f"{query.region[-2:].lower()}-{language}"
 
 
-def _rows(text: str) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a page of the engine has on it."""
+
+    rows: tuple[Row, ...] = ()
+    is_challenge: bool = False
+    says_nothing_found: bool = False
+
+
+def _read(text: str) -> _Page:
     from lxml.etree import ParserError
     from lxml.html import HTMLParser, document_fromstring
 
-    rows: list[Row] = []
-    nothing_found = False
     try:
         page = document_fromstring(text.encode(), parser=HTMLParser(encoding="utf-8"))
     except ParserError:  # an empty page
-        page = None
-    if page is not None:
-        rows = [Row(title, url, snippet) for title, url, snippet in _hits(page)]
-        nothing_found = _says_nothing_found(page)
-    if not rows and not nothing_found:
-        raise ProviderBadReply("duckduckgo answered with a page that has no results in it", reason="unknown_page")
-    return rows
+        return _Page()
+    rows = tuple(Row(title, url, snippet) for title, url, snippet in _hits(page))
+    body = page.find("body")
+    words = "" if rows or body is None else body.text_content()[:20_000]  # those of results are not the engine's own
+    marked = bool(page.xpath(f"//*[{_of_class('no-results', 'no-results-message')} or @id='no-results']"))
+    return _Page(
+        rows,
+        bool(page.xpath(_CHALLENGE)) or any(mark in words.lower() for mark in _CHALLENGE_WORDS),
+        marked or "No results found" in words,
+    )
 
 
 def _of_class(*names: str) -> str:
@@ -103,16 +123,16 @@ def _target(link: "HtmlElement | None") -> str:
     href = str(link.get("href") or "") if link is not None else ""
     if href.startswith("//"):
         href = "https:" + href
-    parts = urlsplit(href)
-    if (parts.hostname or "").endswith("duckduckgo.com") or parts.path == "/l/":
-        return parse_qs(parts.query).get("uddg", [""])[0] if parts.path == "/l/" else ""
+    try:
+        parts = urlsplit(href)
+        host = parts.hostname or ""
+    except ValueError:
+        return href  # refused and counted where all URLs are vetted
+    if not host or host == _HOST or host.endswith(f".{_HOST}"):
+        if parts.path == "/l/":
+            return parse_qs(parts.query).get("uddg", [""])[0]
+        return "" if not host or parts.path == "/y.js" else href
     return href
-
-
-def _says_nothing_found(page: "HtmlElement") -> bool:
-    if page.xpath(f"//*[{_of_class('no-results', 'no-results-message')} or @id='no-results']"):
-        return True
-    return "No results found" in page.text_content()[:20_000]
 
 
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:
@@ -122,4 +142,4 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
         )
     if answer.status in {200, 202, 429}:
         return rate_limited("duckduckgo", _COOL_OFF_S if wait_s is None else wait_s)
-    return other_status(answer, "")
+    return other_status(answer, "", wait_s)

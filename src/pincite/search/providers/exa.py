@@ -4,24 +4,13 @@ from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings, wrong_shape
+from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import PinciteError, ProviderAuth
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_key,
-    bad_request,
-    build_response,
-    missing_key,
-    money,
-    out_of_credit,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings, wrong_shape
+from pincite.search.answers import Extras, Row, bad_request, build_response, money, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 
 _CARD = CATALOGUE["exa"]
 _CATEGORY = {Topic.NEWS: "news", Topic.RESEARCH: "publication"}
@@ -33,7 +22,7 @@ class Exa(ApiProvider):
 
     name = "exa"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         if not settings.api_key:
             raise missing_key(self.name, _CARD.key_variable)
         super().__init__(settings, around, {"x-api-key": settings.api_key})
@@ -43,8 +32,8 @@ class Exa(ApiProvider):
         answer = await self.kept(await self.api.post_json("/search", request_body(query)), query)
         now = self.around.clock.now()
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
-        body = answer.object()
+            raise _error(answer, wait_of(answer, now))
+        body = checked(answer, answer.object(), "results")
         if "results" not in body:
             raise wrong_shape(self.name, "results are missing")
         rows = [
@@ -101,7 +90,8 @@ def _notices(body: dict[str, Any]) -> str:
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     body = answer.quiet_object()
     inner = body.get("error")
-    tag = str(body.get("tag") or (inner.get("code") if isinstance(inner, dict) else "") or "").upper()
+    named = (inner.get("tag") or inner.get("code") or inner.get("type")) if isinstance(inner, dict) else ""
+    tag = str(body.get("tag") or named or "").upper()
     if answer.status == 402 or tag in _QUOTA_TAGS:
         return out_of_credit("exa")
     if answer.status == 401:
@@ -112,4 +102,4 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
         return rate_limited("exa", wait_s)
     if answer.status in {400, 403, 422}:
         return bad_request("exa", error_text(body) or tag)
-    return other_status(answer, error_text(body))
+    return other_status(answer, error_text(body), wait_s)

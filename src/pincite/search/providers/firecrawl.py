@@ -5,23 +5,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from pincite.domain.errors import PinciteError, ProviderAuth, Timeout
+from pincite.apis.client import Answer, ApiSettings, wrong_shape
+from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
+from pincite.domain.errors import PinciteError, ProviderAuth, ProviderBadReply, Timeout
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_key,
-    bad_request,
-    build_response,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings, wrong_shape
+from pincite.search.answers import Extras, Row, billed, build_response, clean, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 from pincite.search.request import google_tbs, shortened
 
 _CARD = CATALOGUE["firecrawl"]
@@ -34,7 +24,7 @@ class Firecrawl(ApiProvider):
 
     name = "firecrawl"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         if not settings.api_key and settings.base_url.rstrip("/") == _CARD.base_url:
             raise missing_key(self.name, _CARD.key_variable)
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
@@ -46,11 +36,11 @@ class Firecrawl(ApiProvider):
         body = request_body(query, now.date(), int(self.settings.deadline_s * 1000))
         answer = await self.kept(await self.api.post_json("/v2/search", body), query)
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
+            raise _error(answer, wait_of(answer, now))
         reply = answer.object()
         if reply.get("success") is False:
-            raise bad_request(self.name, error_text(reply))
-        data = reply.get("data")
+            raise _failure(answer, error_text(reply), wait_of(answer, now))
+        data = checked(answer, reply, "data").get("data")
         if not isinstance(data, dict):
             raise wrong_shape(self.name, "data is not an object")
         kind = "news" if query.topic is Topic.NEWS else "web"
@@ -86,10 +76,26 @@ def request_body(query: Query, today: date, timeout_ms: int) -> dict[str, Any]:
 
 
 def _cost(body: dict[str, Any], query: Query) -> Decimal:
-    used = body.get("creditsUsed")
-    if isinstance(used, int) and not isinstance(used, bool) and 0 <= used < 10_000:
-        return used * _USD_PER_CREDIT
-    return _CARD.cost(query.depth) or Decimal(0)
+    told = billed(body.get("creditsUsed"), _USD_PER_CREDIT)
+    return told if told is not None else _CARD.cost(query.depth) or Decimal(0)
+
+
+def _failure(answer: Answer, text: str, wait_s: float | None) -> PinciteError:
+    """What a 200 that says `success: false` means: its words are all there is."""
+    said = text.lower()
+    if "credits" in said:
+        return out_of_credit("firecrawl")
+    if "rate limit" in said or "concurrency limit" in said:
+        return rate_limited("firecrawl", _wait(text, wait_s))
+    return ProviderBadReply(
+        f"firecrawl did not succeed: {clean(text, 160) or 'no reason given'}", reason="not_successful",
+        context={"provider": "firecrawl", "status": answer.status},
+    )  # fmt: skip
+
+
+def _wait(text: str, wait_s: float | None) -> float | None:
+    told = _WAIT_IN_TEXT.search(text)
+    return wait_s if wait_s is not None else float(told[1]) if told else None
 
 
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:
@@ -103,6 +109,5 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     if answer.status == 408:
         return Timeout("firecrawl gave up on the search", reason="search_answer")
     if answer.status == 429:
-        told = _WAIT_IN_TEXT.search(text)
-        return rate_limited("firecrawl", wait_s if wait_s is not None else float(told[1]) if told else None)
-    return other_status(answer, text)
+        return rate_limited("firecrawl", _wait(text, wait_s))
+    return other_status(answer, text, wait_s)

@@ -2,23 +2,13 @@
 
 from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import PageBlocked, PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_key,
-    bad_request,
-    build_response,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings
+from pincite.search.answers import Extras, Row, bad_request, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 
 _CARD = CATALOGUE["jina"]
 
@@ -28,7 +18,7 @@ class Jina(ApiProvider):
 
     name = "jina"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         if not settings.api_key:
             raise missing_key(self.name, _CARD.key_variable)
         headers = {
@@ -45,8 +35,8 @@ class Jina(ApiProvider):
         if answer.status == 422 and "no search results" in error_text(answer.quiet_object()).lower():
             return build_response(self.name, query, (), now, policy=self.around.policy)
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
-        body = answer.object()
+            raise _error(answer, wait_of(answer, now))
+        body = checked(answer, answer.object(), "data")
         rows = [
             Row(row.get("title"), row.get("url"), row.get("description"), None, row.get("date"))
             for row in rows_in(self.name, body.get("data"), "data")
@@ -80,13 +70,12 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     if answer.status == 402:
         return out_of_credit("jina")
     if answer.status == 429:
-        told = body.get("retryAfter")
-        return rate_limited("jina", wait_s if wait_s is not None else float(told) if isinstance(told, int) else None)
+        return rate_limited("jina", wait_s)
     if answer.status in {400, 409, 422}:
         return bad_request("jina", text)
     if answer.status in {403, 451}:
         return PageBlocked("jina refuses this search", reason="provider_blocked")
-    return other_status(answer, text)
+    return other_status(answer, text, wait_s)
 
 
 def _message(body: dict[str, Any]) -> str:

@@ -2,21 +2,13 @@
 
 from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import rate_limited, wait_of
 from pincite.domain.errors import InvalidSetting, PinciteError, SearchProviderUnavailable
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_request,
-    build_response,
-    clean,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings
+from pincite.search.answers import Extras, Row, bad_request, build_response, clean, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 from pincite.search.request import time_range, with_site_operators
 
 _CARD = CATALOGUE["searxng"]
@@ -29,7 +21,7 @@ class SearXng(ApiProvider):
 
     name = "searxng"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         # The instance's limiter wants these headers in this form, or it answers 429.
         headers = {"Accept": "text/html,application/json;q=0.9", "Accept-Language": "en,*;q=0.5"}
         super().__init__(settings, around, headers)
@@ -48,10 +40,10 @@ class SearXng(ApiProvider):
             params["time_range"] = span
         answer = await self.kept(await self.api.get("/search", params), query)
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
+            raise _error(answer, wait_of(answer, now))
         if "html" in answer.headers.get("content-type", ""):
             raise InvalidSetting("searxng answered with HTML", reason="json_disabled", hint=_JSON_FIX)
-        body = answer.object()
+        body = checked(answer, answer.object(), "results")
         found = rows_in(self.name, body.get("results"), "results")
         if not found and body.get("unresponsive_engines"):
             raise SearchProviderUnavailable(
@@ -94,4 +86,4 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
         return rate_limited("searxng", 60.0 if wait_s is None else wait_s)
     if answer.status in {400, 422}:
         return bad_request("searxng", error_text(answer.quiet_object()))
-    return other_status(answer, error_text(answer.quiet_object()))
+    return other_status(answer, error_text(answer.quiet_object()), wait_s)

@@ -5,23 +5,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings, wrong_shape
+from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_key,
-    bad_request,
-    build_response,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings, wrong_shape
+from pincite.search.answers import Extras, Row, bad_request, billed, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 from pincite.search.request import google_tbs, with_site_operators
 
 _CARD = CATALOGUE["serper"]
@@ -35,7 +25,7 @@ class Serper(ApiProvider):
     name = "serper"
     batch_size = _BATCH
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         if not settings.api_key:
             raise missing_key(self.name, _CARD.key_variable)
         super().__init__(settings, around, {"X-API-KEY": settings.api_key})
@@ -46,7 +36,7 @@ class Serper(ApiProvider):
         body = request_body(query, self.around.clock.now().date())
         answer = await self.kept(await self.api.post_json(path, body), query)
         self._check(answer)
-        return self._response(answer.object(), query)
+        return self._read(answer, answer.object(), query)
 
     async def search_many(self, queries: Sequence[Query]) -> Sequence[SearchResponse]:
         """The answers to several queries of one kind (all news or none), by one call. Errors: as `search`."""
@@ -59,17 +49,17 @@ class Serper(ApiProvider):
         bodies = answer.json()
         if not isinstance(bodies, list) or len(bodies) != len(queries):
             raise wrong_shape(self.name, "a batch of another length came back")
-        return tuple(
-            self._response(body if isinstance(body, dict) else {}, query)
-            for body, query in zip(bodies, queries, strict=True)
-        )
+        if not all(isinstance(body, dict) for body in bodies):
+            raise wrong_shape(self.name, "a part of the batch is not an object")
+        return tuple(self._read(answer, body, query) for body, query in zip(bodies, queries, strict=True))
 
     def _check(self, answer: Answer) -> None:
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), self.around.clock.now()))
+            raise _error(answer, wait_of(answer, self.around.clock.now()))
 
-    def _response(self, body: Mapping[str, Any], query: Query) -> SearchResponse:
-        found = body.get("news") if query.topic is Topic.NEWS else body.get("organic")
+    def _read(self, answer: Answer, body: dict[str, Any], query: Query) -> SearchResponse:
+        kind = "news" if query.topic is Topic.NEWS else "organic"
+        found = checked(answer, body, kind).get(kind)
         rows = [
             Row(row.get("title"), row.get("link"), row.get("snippet"), None, row.get("date"))
             for row in rows_in(self.name, found, "organic")
@@ -95,9 +85,9 @@ def request_body(query: Query, today: date) -> dict[str, Any]:
 
 
 def _cost(body: Mapping[str, Any], query: Query) -> Decimal:
-    used = body.get("credits")
-    if isinstance(used, int) and not isinstance(used, bool) and 0 <= used < 1000:
-        return used * _USD_PER_CREDIT
+    told = billed(body.get("credits"), _USD_PER_CREDIT)
+    if told is not None:
+        return told
     return _USD_PER_CREDIT * (2 if query.max_results > 10 else 1)
 
 
@@ -111,4 +101,4 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
         return rate_limited("serper", wait_s)
     if answer.status in {400, 422}:
         return bad_request("serper", text)
-    return other_status(answer, text)
+    return other_status(answer, text, wait_s)

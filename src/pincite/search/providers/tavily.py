@@ -3,23 +3,13 @@
 from decimal import Decimal
 from typing import Any
 
+from pincite.apis.client import Answer, ApiSettings
+from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import (
-    Extras,
-    Row,
-    bad_key,
-    bad_request,
-    build_response,
-    missing_key,
-    out_of_credit,
-    rate_limited,
-    retry_after_s,
-    rows_in,
-)
-from pincite.search.api import Answer, ProviderSettings
+from pincite.search.answers import Extras, Row, bad_request, billed, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, error_text, other_status
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
 from pincite.search.regions import country_name
 from pincite.search.request import is_advanced, shortened
 
@@ -32,7 +22,7 @@ class Tavily(ApiProvider):
 
     name = "tavily"
 
-    def __init__(self, settings: ProviderSettings, around: Surroundings) -> None:
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
         if not settings.api_key:
             raise missing_key(self.name, _CARD.key_variable)
         super().__init__(settings, around, {"Authorization": f"Bearer {settings.api_key}"})
@@ -42,8 +32,8 @@ class Tavily(ApiProvider):
         answer = await self.kept(await self.api.post_json("/search", request_body(query)), query)
         now = self.around.clock.now()
         if answer.status != 200:
-            raise _error(answer, retry_after_s(answer.headers.get("retry-after"), now))
-        body = answer.object()
+            raise _error(answer, wait_of(answer, now))
+        body = checked(answer, answer.object(), "results")
         rows = [
             Row(row.get("title"), row.get("url"), row.get("content"), row.get("score"), row.get("published_date"))
             for row in rows_in(self.name, body.get("results"), "results")
@@ -80,10 +70,8 @@ def request_body(query: Query) -> dict[str, Any]:
 
 def _cost(body: dict[str, Any], query: Query) -> Decimal:
     usage = body.get("usage")
-    used = usage.get("credits") if isinstance(usage, dict) else None
-    if isinstance(used, int) and 0 <= used < 1000:
-        return used * _USD_PER_CREDIT
-    return _CARD.cost(query.depth) or Decimal(0)
+    told = billed(usage.get("credits") if isinstance(usage, dict) else None, _USD_PER_CREDIT)
+    return told if told is not None else _CARD.cost(query.depth) or Decimal(0)
 
 
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:
@@ -93,9 +81,7 @@ def _error(answer: Answer, wait_s: float | None) -> PinciteError:
     if answer.status in {432, 433}:
         return out_of_credit("tavily")
     if answer.status == 429:
-        error = body.get("error")
-        told = error.get("retry_after_seconds") if isinstance(error, dict) else None
-        return rate_limited("tavily", wait_s if wait_s is not None else float(told) if isinstance(told, int) else None)
+        return rate_limited("tavily", wait_s)
     if answer.status in {400, 422}:
         return bad_request("tavily", error_text(body))
-    return other_status(answer, error_text(body))
+    return other_status(answer, error_text(body), wait_s)

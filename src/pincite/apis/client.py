@@ -1,4 +1,4 @@
-"""The HTTP client of the provider APIs: an operator's origin, trusted exactly. Pages never go through it.
+"""The HTTP client of services with an account: an operator's origin, trusted exactly. Pages never go through it.
 
 No redirect is followed, nothing is read from proxies of the environment, the answer is bounded in bytes and time,
 and no URL, header or body is ever logged (httpx2 writes URLs with their query at INFO).
@@ -16,8 +16,16 @@ from urllib.parse import urlsplit
 import anyio
 
 from pincite.domain.deadlines import DEADLINES_S
-from pincite.domain.errors import InvalidSetting, NetworkError, PinciteError, ProviderBadReply, Timeout, TlsError
-from pincite.domain.version import VERSION
+from pincite.domain.errors import (
+    InvalidSetting,
+    NetworkError,
+    PinciteError,
+    ProviderBadReply,
+    Timeout,
+    TlsError,
+    TooLarge,
+)
+from pincite.domain.version import USER_AGENT
 from pincite.runtime.metering import count_request
 
 if TYPE_CHECKING:
@@ -25,18 +33,33 @@ if TYPE_CHECKING:
 
     import httpx2
 
-MAX_ANSWER_BYTES = 4 * 2**20
-USER_AGENT = f"Pincite/{VERSION} (+https://pincite.example/docs)"
+_MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderSettings:
-    """What the operator states for one provider. The key shows in no `repr`."""
+class ApiSettings:
+    """What the operator states for one service. The key shows in no `repr`."""
 
     base_url: str
     api_key: str | None = field(default=None, repr=False)
     deadline_s: float = DEADLINES_S["search_call"]
     user_agent: str = USER_AGENT
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one kind of call may come to. A `Timeout` names its stage with `kind`: `search_call`, `hosted_connect`, ...
+
+    `is_page` says that the answer carries a page: one that is too large is the page's fault, not the service's.
+    """
+
+    kind: str
+    max_bytes: int
+    is_page: bool = False
+
+
+SEARCH = Bounds("search", 4 * _MIB)
+HOSTED = Bounds("hosted", 52_000_000, is_page=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +69,7 @@ class Answer:
     provider: str
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    body: bytes = field(repr=False)
 
     def json(self) -> Any:  # parsed JSON of any shape; the caller checks it
         """The body as JSON. Errors: ProviderBadReply (`not_json`, with what came instead)."""
@@ -93,21 +116,23 @@ def wrong_shape(provider: str, what: str) -> ProviderBadReply:
 
 
 class ApiClient:
-    """Calls to one provider's origin. Opened on first use, closed by whoever made it.
+    """Calls to one service's origin. Opened on first use, closed by whoever made it.
 
     Args:
         provider: name for messages.
         settings: base URL, deadline, user agent; the key goes into `headers` by the adapter.
         headers: sent with every call.
+        bounds: what an answer may come to.
         transport: takes the place of the network in benchmarks and tests.
     """
 
     def __init__(
         self,
         provider: str,
-        settings: ProviderSettings,
+        settings: ApiSettings,
         headers: Mapping[str, str] | None = None,
         *,
+        bounds: Bounds = SEARCH,
         transport: "httpx2.AsyncBaseTransport | None" = None,
     ) -> None:
         parts = urlsplit(settings.base_url)
@@ -120,6 +145,7 @@ class ApiClient:
         self._base = settings.base_url.rstrip("/")
         self._deadline_s = settings.deadline_s
         self._headers = {"User-Agent": settings.user_agent, "Accept-Encoding": "gzip, deflate", **(headers or {})}
+        self._bounds = bounds
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
 
@@ -134,12 +160,13 @@ class ApiClient:
         return self._base if path and self._base.endswith(path) else self._base + path
 
     async def get(self, path: str, params: Mapping[str, str]) -> Answer:
-        """The answer to GET. Errors: NetworkError, Timeout, TlsError, ProviderBadReply."""
+        """The answer to GET. Errors: NetworkError, Timeout, TlsError, TooLarge, ProviderBadReply."""
         return await self._call("GET", path, params=params)
 
-    async def post_json(self, path: str, body: object) -> Answer:
+    async def post_json(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> Answer:
         """The answer to POST with a JSON body. Errors: as `get`."""
-        return await self._call("POST", path, content=json.dumps(body, ensure_ascii=False).encode())
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        return await self._call("POST", path, content=json.dumps(body, ensure_ascii=False).encode(), headers=sent)
 
     async def post_form(self, path: str, form: Mapping[str, str]) -> Answer:
         """The answer to POST with a form. Errors: as `get`."""
@@ -153,10 +180,10 @@ class ApiClient:
         params: Mapping[str, str] | None = None,
         content: bytes | None = None,
         data: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        headers = {"Content-Type": "application/json"} if content is not None else {}
         count_request()
-        async with _mapped(self._provider, self._deadline_s):
+        async with _mapped(self._provider, self._deadline_s, self._bounds.kind):
             client = self._client or self._open()
             async with client.stream(
                 method, self.url(path), params=params, content=content, data=data, headers=headers
@@ -168,7 +195,7 @@ class ApiClient:
                         hint="Set the base URL to the address it redirects to, if you trust it.",
                         context={"provider": self._provider, "status": reply.status_code},
                     )
-                body = await _bounded_body(reply, self._provider)
+                body = await _bounded_body(reply, self._provider, self._bounds)
                 lowered = {name.lower(): value for name, value in reply.headers.items()}
                 return Answer(self._provider, reply.status_code, lowered, body)
 
@@ -200,19 +227,20 @@ def _quiet(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING
 
 
-async def _bounded_body(reply: "httpx2.Response", provider: str) -> bytes:
+async def _bounded_body(reply: "httpx2.Response", provider: str, bounds: Bounds) -> bytes:
     body = bytearray()
     async for piece in reply.aiter_bytes():
         body += piece
-        if len(body) > MAX_ANSWER_BYTES:
-            raise ProviderBadReply(
-                f"{provider} answered with more than {MAX_ANSWER_BYTES // 2**20} MiB", reason="answer_too_large"
-            )
+        if len(body) > bounds.max_bytes:
+            message = f"{provider} answered with more than {bounds.max_bytes // _MIB} MiB"
+            if bounds.is_page:
+                raise TooLarge(message, reason="decoded_too_large")
+            raise ProviderBadReply(message, reason="answer_too_large")
     return bytes(body)
 
 
 @asynccontextmanager
-async def _mapped(provider: str, deadline_s: float) -> AsyncIterator[None]:
+async def _mapped(provider: str, deadline_s: float, kind: str) -> AsyncIterator[None]:
     """Keep the deadline and turn the client library's errors into ours."""
     import httpx2
 
@@ -220,12 +248,12 @@ async def _mapped(provider: str, deadline_s: float) -> AsyncIterator[None]:
         with anyio.fail_after(deadline_s):
             yield
     except TimeoutError:
-        raise Timeout(f"{provider} did not answer within {deadline_s:g} s", reason="search_call") from None
+        raise Timeout(f"{provider} did not answer within {deadline_s:g} s", reason=f"{kind}_call") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-        raise translate(provider, error) from None
+        raise translate(provider, error, kind) from None
 
 
-def translate(provider: str, error: Exception) -> PinciteError:
+def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> PinciteError:
     """Our error for one of httpx2's. The texts name the provider only: an exception of httpx2 may hold the URL."""
     import ssl
 
@@ -233,7 +261,7 @@ def translate(provider: str, error: Exception) -> PinciteError:
 
     if isinstance(error, httpx2.TimeoutException):
         stage = "connect" if isinstance(error, httpx2.ConnectTimeout) else "answer"
-        return Timeout(f"{provider} did not answer in time ({stage})", reason=f"search_{stage}")
+        return Timeout(f"{provider} did not answer in time ({stage})", reason=f"{kind}_{stage}")
     if isinstance(error, httpx2.DecodingError | httpx2.RemoteProtocolError | httpx2.SSEError | httpx2.StreamError):
         return ProviderBadReply(f"{provider} broke off or garbled its answer", reason="broken_answer")
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError | httpx2.InvalidURL):

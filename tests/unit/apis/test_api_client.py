@@ -4,8 +4,8 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from pincite.apis.client import Answer, translate
 from pincite.domain.errors import PinciteError, ProviderBadReply, TlsError
-from pincite.search.api import Answer, translate
 
 
 def leaf_errors(kind: type[Exception]) -> Iterator[type[Exception]]:
