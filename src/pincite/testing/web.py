@@ -1,6 +1,7 @@
 """A small web on loopback: many host names, hostile answers, and a listener that nobody may ever reach."""
 
 import asyncio
+import errno
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,10 +76,18 @@ class StubWeb:
         self.port = 0
 
     async def __aenter__(self) -> Self:
-        public = await asyncio.start_server(self._serve, PUBLIC_STAND_IN, 0, ssl=self._tls, backlog=512)
-        self.port = public.sockets[0].getsockname()[1]
-        internal = await asyncio.start_server(self._serve_internal, INTERNAL, self.port)
-        self._servers = [public, internal]
+        while not self._servers:
+            public = await asyncio.start_server(self._serve, PUBLIC_STAND_IN, 0, ssl=self._tls, backlog=512)
+            self.port = public.sockets[0].getsockname()[1]
+            try:
+                internal = await asyncio.start_server(self._serve_internal, INTERNAL, self.port)
+            except OSError as error:
+                public.close()
+                await public.wait_closed()
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                continue  # a port that is free on one address may be taken on the other
+            self._servers = [public, internal]
         return self
 
     async def __aexit__(
