@@ -49,6 +49,10 @@ class Archive:
         self._stack = AsyncExitStack()
         self._opened: Parts | None = None
 
+    def over(self, shared: Shared) -> Self:
+        """The same, not open yet, over what all engines of a process share."""
+        return type(self)(self.settings, shared, model=self._model)
+
     async def __aenter__(self) -> Self:
         self._opened = await self._stack.enter_async_context(open_parts(self.settings, self._shared, self._model))
         return self
@@ -75,9 +79,9 @@ class Archive:
         """Where a run stands. Errors: RunNotFound."""
         return await (await self._parts.runs()).get(await self._resolve(run_id))
 
-    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
-        """The stored events of a run numbered above `after`."""
-        return await (await self._parts.runs()).events(run_id, after)
+    async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
+        """The stored events of a run numbered above `after`, in order; the first `limit` of them."""
+        return await (await self._parts.runs()).events(run_id, after, limit)
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every search, page and model call of a run, with its outcome, latency and bill. Errors: RunNotFound."""

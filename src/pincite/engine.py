@@ -4,7 +4,7 @@ Open it with `async with Engine.from_settings() as engine:`. One engine serves m
 opened is closed when the block ends. Blocking twins are in `pincite.sync`.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -343,13 +343,18 @@ class Engine(Archive):
             await self._parts.offer_runs()
         return record.run_id
 
-    async def resume(self, run_id: str, *, on_event: OnEvent | None = None) -> Report:
+    async def resume(
+        self, run_id: str, *, on_event: OnEvent | None = None, hands_on: Callable[[], bool] | None = None
+    ) -> Report:
         """The report of a run that was started, interrupted or killed; finished calls are not made again.
+
+        `hands_on` is asked when the task is cancelled: whether workers shall go on with the run, which then is not
+        cancelled.
 
         Errors:
             RunNotFound, Locked (another worker has it), and those of `research`.
         """
-        return await self._execution.resume(await self._resolve(run_id), teller(on_event))
+        return await self._execution.resume(await self._resolve(run_id), teller(on_event), hands_on)
 
     @property
     def leaves_runs_to_workers(self) -> bool:

@@ -33,6 +33,8 @@ from pincite.wiring import Parts, thawed_settings
 
 OnEvent = Callable[[Event], None]
 Tell = Callable[[Event], Awaitable[None]]
+HandsOn = Callable[[], bool]
+"""Asked when a run is broken off here: whether workers shall go on with it, so that it has not ended."""
 
 MAX_DEATHS: Final = 3
 """A run over which more owners than this died in a row is given up: it may be what kills them."""
@@ -71,7 +73,7 @@ class Execution:
             return await self._give_up(record)
         try:
             with first_failure():
-                report = await self._execute(runs, record, lease, tell, hand_back=True)
+                report = await self._execute(runs, record, lease, tell, _hands_on)
         except PinciteError:
             raise
         except Exception:  # the border of a worker's job: a defect ends this run, not the worker
@@ -80,30 +82,31 @@ class Execution:
             return RunStatus.FAILED
         return FINAL_STATUS[report.status]
 
-    async def resume(self, run_id: str, tell: Tell) -> Report:
-        """The report of a run that is taken here. Errors: Locked, RunNotFound, and those of research."""
+    async def resume(self, run_id: str, tell: Tell, hands_on: HandsOn | None = None) -> Report:
+        """The report of a run that is taken here. Errors: Locked, RunNotFound, and those of research.
+
+        `hands_on` says whether workers shall go on with the run when this task is cancelled.
+        """
         runs, lease = await self._parts.runs(), Lease(self._parts.clock)
         with anyio.CancelScope(shield=True):
             record = await runs.take(run_id, this_worker(), LEASE_S)
-        return await self._execute(runs, record, lease, tell)
+        return await self._execute(runs, record, lease, tell, hands_on or _keeps)
 
-    async def _execute(
-        self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool = False
-    ) -> Report:
+    async def _execute(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, hands_on: HandsOn) -> Report:
         with self._parts.log.noted("research", {"question": record.question}, run_id=record.run_id) as note:
-            report = await self._owned(runs, record, lease, tell, hand_back=hand_back)
+            report = await self._owned(runs, record, lease, tell, hands_on)
             metrics = report.metrics
             note.outcome = str(FINAL_STATUS[report.status])
             note.cost_usd, note.tokens_in, note.tokens_out = metrics.cost_usd, metrics.tokens_in, metrics.tokens_out
         return report
 
-    async def _owned(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, *, hand_back: bool) -> Report:
+    async def _owned(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, hands_on: HandsOn) -> Report:
         parts = self._parts
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self._settings, record.inputs.get("settings"))
 
         async def work() -> Report:
-            sink = Told(await parts.events(record, topic_hash(task.question)), tell, lease if hand_back else None)
+            sink = Told(await parts.events(record, topic_hash(task.question)), tell, lease, hands_on)
             if record.epoch > 1:
                 await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
             research = await parts.research(record, task, settings, sink, lease=lease)
@@ -119,13 +122,13 @@ class Execution:
                 report = await with_lease(runs, record, parts.clock, work, lease=lease)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True), suppress(RunFenced):
-                if hand_back:
+                if hands_on():
                     await runs.hand_back(record.run_id, record.epoch)
                 else:
                     await runs.finish(record.run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
             raise
         except PinciteError as error:
-            if not (hand_back and error.code in _PASSING):  # else the lease ends, and a worker goes on
+            if not (hands_on() and error.code in _PASSING):  # else the lease ends, and a worker goes on
                 await self._fail(record, error)
             raise
         with anyio.CancelScope(shield=True):
@@ -178,6 +181,16 @@ def teller(on_event: OnEvent | None) -> Tell:
     return tell
 
 
+def _keeps() -> bool:
+    """Of a run that somebody asked for by name: broken off here, it has ended."""
+    return False
+
+
+def _hands_on() -> bool:
+    """Of a run under a worker: others go on with it."""
+    return True
+
+
 class Unheard:
     """An event sink that keeps nothing."""
 
@@ -194,20 +207,20 @@ class Unheard:
 class Told:
     """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
 
-    With the `lease` of a worker, a run that it lets go of is neither cancelled nor failed but goes on elsewhere: then
+    A run whose owner hands it on while its lease holds is neither cancelled nor failed but goes on elsewhere: then
     nobody says so.
     """
 
-    def __init__(self, sink: EventSink, tell: Tell, handing_on: Lease | None = None) -> None:
+    def __init__(self, sink: EventSink, tell: Tell, lease: Lease, hands_on: HandsOn) -> None:
         self._sink = sink
         self._tell = tell
-        self._handing_on = handing_on
+        self._lease = lease
+        self._hands_on = hands_on
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
         """The stored event, told. Errors: RunFenced."""
-        lease = self._handing_on
         goes_on = type_ is EventType.RUN_CANCELLED or (type_ is EventType.RUN_FAILED and data.get("code") in _PASSING)
-        if lease is not None and lease.lost is None and goes_on:
+        if goes_on and self._lease.lost is None and self._hands_on():
             return Event(0, type_, "", datetime.now(UTC), data)
         event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
         await self._tell(event)

@@ -308,8 +308,8 @@ class RunStore(Protocol):
         """The newest version, or None."""
         ...
 
-    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
-        """The events of the run numbered above `after`, in order."""
+    async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
+        """The events of the run numbered above `after`, in order; the first `limit` of them."""
         ...
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:

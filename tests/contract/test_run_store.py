@@ -289,6 +289,7 @@ async def test_events_are_numbered_without_gaps_and_written_once(stores: Any, cl
     ]
     assert events[4].at - events[0].at == timedelta(seconds=60)
     assert [event.seq for event in await stores.runs.events("run_1", 4)] == [5, 6]
+    assert [event.seq for event in await stores.runs.events("run_1", 2, 3)] == [3, 4, 5]
 
 
 async def test_a_follower_sees_every_event_once_in_order(stores: Any, clock: FrozenClock) -> None:

@@ -47,7 +47,8 @@ from pincite.storage import failures, migrations
 
 T = TypeVar("T")
 
-BUSY_TIMEOUT_S = 5.0
+BUSY_TIMEOUT_S = 20.0
+"""How long a writer waits for another process: a slow disk is no defect."""
 _READERS = 4
 _POOL = 8
 _STATEMENT_TIMEOUT_MS = 60_000

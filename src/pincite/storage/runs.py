@@ -111,9 +111,9 @@ class SqlRunStore:
         """The newest version (or this one), or None. Errors: StorageUnavailable (the stored report is damaged)."""
         return await self._database.read(self._scope, lambda tx: get_report(tx, run_id, version))
 
-    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
-        """The events of the run numbered above `after`, in order."""
-        return await self._database.read(self._scope, lambda tx: read_events(tx, run_id, after))
+    async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
+        """The events of the run numbered above `after`, in order; the first `limit` of them."""
+        return await self._database.read(self._scope, lambda tx: read_events(tx, run_id, after, limit))
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every outside call of the run in the order they were first made."""

@@ -25,7 +25,7 @@ def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
 
 
 def _open(path: Path, schema: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -1,30 +1,33 @@
-"""Where a server works: one open engine for each user and profile, and the runs that are being worked on."""
+"""Where a server works: runs that are worked on here, and runs that others work on, followed from here."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 import anyio
-from anyio.abc import TaskGroup, TaskStatus
+from anyio.abc import TaskGroup
 
 from pincite.domain.errors import PinciteError, RateLimited
-from pincite.domain.events import Event, RunStatus
+from pincite.domain.events import Event
 from pincite.engine import Engine
+from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.surfaces.engines import Engines, OpenEngine
+from pincite.surfaces.looking_on import look_on, may_go_on
 
-OpenEngine = Callable[[str, str | None], Engine]
 After = Callable[[], Awaitable[None]]
-"""A new engine for a scope and a profile (None: the one in force)."""
 
-EXTRACTIVE = "extractive"
+EXTRACTIVE: Final = "extractive"
 """Asked for as a profile: the standard one, without a language model."""
 
-MAX_ENGINES = 64
-MAX_PARALLEL_RUNS = 4
-MAX_WAITING_RUNS = 256
-LOOK_AGAIN_S = 15.0
-FOLLOW_EVERY_S = 0.4
-"""How often a run that workers execute is looked at."""
-INTERACTIVE = 10
+MAX_PARALLEL_RUNS: Final = 4
+MAX_WAITING_RUNS: Final = 256
+MAX_FOLLOWERS: Final = 1000
+"""Event streams open at a time."""
+LOOK_AGAIN_S: Final = 15.0
+EVENTS_AT_ONCE: Final = 100
+"""Events that are read ahead for a reader, however slow."""
+INTERACTIVE: Final = 10
 """Somebody waits for it: before every batch."""
 
 
@@ -33,52 +36,67 @@ def settings_of(profile: str | None) -> dict[str, str | None]:
     return {"profile": "standard", "llm": "none"} if profile == EXTRACTIVE else {"profile": profile}
 
 
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """Where a desk has its things: `base` closes last, `hosts` keep engines open, `jobs` work on runs."""
+
+    base: KeptOpen
+    hosts: TaskGroup
+    jobs: TaskGroup
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A run that others work on, followed for so many listeners here."""
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    listeners: int = 0
+
+
 class Desk:
     """Open engines and running jobs. Made by `open_desk`.
 
     Args:
         open_engine: makes the engine of a scope and profile.
-        hosts: where engines are kept open.
-        jobs: where runs are worked on.
+        rooms: where engines are open and runs are worked on.
+        hands_on: whether a worker will go on with the runs that are broken off when this desk closes.
     """
 
-    def __init__(self, open_engine: OpenEngine, hosts: TaskGroup, jobs: TaskGroup) -> None:
+    def __init__(self, open_engine: OpenEngine, rooms: Rooms, *, hands_on: bool = False) -> None:
         self.closing = anyio.Event()
-        self._open = open_engine
-        self._hosts = hosts
-        self._jobs = jobs
-        self._engines: dict[tuple[str, str | None], Engine] = {}
-        self._opening = anyio.Lock()
+        self.followers = 0
+        self.engines = Engines(open_engine, rooms.base, rooms.hosts)
+        self._jobs = rooms.jobs
+        self._hands_on = hands_on
+        self._ends = False
         self._slots = anyio.Semaphore(MAX_PARALLEL_RUNS)
         self._news: dict[str, anyio.Event] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
+        self._watches: dict[str, _Watch] = {}
         self._last: dict[str, Event] = {}
 
     async def engine(self, scope: str, profile: str | None = None) -> Engine:
         """The open engine of a scope. Errors: RateLimited (too many scopes at once), InvalidSetting."""
-        key = (scope, profile)
-        found = self._engines.get(key)
-        if found is not None:
-            return found
-        async with self._opening:
-            if key not in self._engines:
-                if len(self._engines) >= MAX_ENGINES:
-                    raise RateLimited("too many users at once on this server", retry_after_s=60)
-                engine = self._open(scope, profile)
-                await self._hosts.start(_host, engine, self.closing)
-                self._engines[key] = engine
-            return self._engines[key]
+        return await self.engines.of(scope, profile)
+
+    # ---- working on runs ----
 
     def tend(self, do: Callable[..., Coroutine[Any, Any, None]], *arguments: object) -> None:
         """Have something done beside the runs until the end."""
         self._jobs.start_soon(do, *arguments)
 
-    def work_on(self, engine: Engine, run_id: str, *, after: After | None = None) -> None:
-        """Execute a stored run in the background, then call `after`. Errors: RateLimited (too many are waiting)."""
+    def vet_room(self) -> None:
+        """Return while another run may be started. Errors: RateLimited (too many are waiting)."""
         if len(self._scopes) >= MAX_WAITING_RUNS:
             raise RateLimited("too many runs are waiting on this server", retry_after_s=30)
+
+    def work_on(self, engine: Engine, run_id: str, *, after: After | None = None) -> bool:
+        """Execute a stored run in the background, then call `after`; False, and nothing, where that is going on."""
+        if run_id in self._scopes:
+            return False
         self._scopes[run_id] = anyio.CancelScope()
         self._jobs.start_soon(self._work, engine, run_id, self._scopes[run_id], after)
+        return True
 
     def stop(self, run_id: str) -> bool:
         """Stop a run that is worked on here; whether it was."""
@@ -87,34 +105,145 @@ class Desk:
             scope.cancel()
         return scope is not None
 
+    async def abandon(self, engine: Engine, run_id: str) -> None:
+        """Stop a run whose only caller has gone, whoever works on it; returns without waiting for its end."""
+        if engine.leaves_runs_to_workers:
+            await engine.cancel(run_id)
+        else:
+            self.stop(run_id)
+
     async def cancel(self, engine: Engine, run_id: str) -> None:
         """Stop a run wherever it is worked on; what was paid for is kept. Errors: RunNotFound."""
         await engine.run(run_id)
         if engine.leaves_runs_to_workers or not self.stop(run_id):
             await engine.cancel(run_id)
-            if not self.busy_with(run_id):
-                return
         with anyio.move_on_after(5):
-            await self.ended(run_id)
+            await self.ended(engine, run_id)
 
     def busy_with(self, run_id: str) -> bool:
         """Whether this process works on the run, or will."""
         return run_id in self._scopes
 
+    def has_workers(self, engine: Engine) -> bool:
+        """Whether somebody takes runs that wait, so that those broken off go on by themselves."""
+        return self._hands_on or engine.leaves_runs_to_workers
+
+    # ---- following runs ----
+
+    def is_going(self, run_id: str) -> bool:
+        """Whether the run is worked on here, or, for those who attend to it, by others."""
+        return run_id in self._scopes or run_id in self._watches
+
     def news(self, run_id: str) -> anyio.Event:
-        """Set at the next event of a run that is worked on here. Ask for it before reading what is stored."""
+        """Set at the next event of a run that is going. Ask for it before reading what is stored."""
         return self._news.setdefault(run_id, anyio.Event())
 
     def last_event(self, run_id: str) -> Event | None:
-        """What a run that is worked on here said last."""
+        """What a run that is going said last."""
         return self._last.get(run_id)
 
-    async def ended(self, run_id: str) -> None:
-        """Return when nobody here works on the run (any more)."""
-        while self.busy_with(run_id):
-            news = self.news(run_id)
-            with anyio.move_on_after(LOOK_AGAIN_S):
-                await news.wait()
+    @asynccontextmanager
+    async def attending(self, engine: Engine, run_id: str) -> AsyncIterator[None]:
+        """While the block runs, `is_going` and `news` tell of the run also when others work on it."""
+        watch = await self._watched(engine, run_id)
+        if watch is None:
+            yield
+            return
+        watch.listeners += 1
+        try:
+            yield
+        finally:
+            watch.listeners -= 1
+            if watch.listeners == 0:
+                self._forget(run_id, watch)
+                watch.scope.cancel()
+
+    async def ended(self, engine: Engine, run_id: str) -> None:
+        """Return when nobody works on the run (any more). Errors: RunNotFound."""
+        async with self.attending(engine, run_id):
+            while self.is_going(run_id):
+                news = self.news(run_id)
+                with anyio.move_on_after(LOOK_AGAIN_S):
+                    await news.wait()
+
+    def vet_follower(self) -> None:
+        """Return while another stream may be opened. Errors: RateLimited."""
+        if self.followers >= MAX_FOLLOWERS:
+            raise RateLimited("too many event streams are open on this server", retry_after_s=30)
+
+    async def follow(self, engine: Engine, run_id: str, after: int, every_s: float) -> AsyncGenerator[Event | None]:
+        """The events of a run numbered above `after` until it has ended; None when nothing came for `every_s`.
+
+        No more than `EVENTS_AT_ONCE` wait here for a reader, and none is lost by a slow one: they are in the database.
+
+        Errors: RunNotFound, StorageUnavailable.
+        """
+        self.followers += 1
+        try:
+            async with self.attending(engine, run_id):
+                while True:
+                    # Both before the read: what is said during it is read next time.
+                    going, news = self.is_going(run_id), None
+                    if going:
+                        news = self.news(run_id)
+                    page = await engine.events(run_id, after, EVENTS_AT_ONCE)
+                    for event in page:
+                        after = event.seq
+                        yield event
+                    if len(page) == EVENTS_AT_ONCE:
+                        continue
+                    if news is None:
+                        return
+                    with anyio.move_on_after(every_s) as waiting:
+                        await news.wait()
+                    if waiting.cancelled_caught:
+                        yield None
+        finally:
+            self.followers -= 1
+
+    async def _watched(self, engine: Engine, run_id: str) -> _Watch | None:
+        """The watch over a run that others work on; None for one that is worked on here, or by nobody."""
+        if run_id in self._scopes:
+            return None
+        if run_id not in self._watches:
+            record = await engine.run(run_id)
+            if run_id in self._scopes or not may_go_on(record):
+                return None
+            if run_id not in self._watches:  # somebody else may have come during the read
+                self._watches[run_id] = _Watch()
+                self._jobs.start_soon(self._watch, engine, run_id, self._watches[run_id])
+        return self._watches[run_id]
+
+    async def _watch(self, engine: Engine, run_id: str, watch: _Watch) -> None:
+        try:
+            with watch.scope, self.engines.in_use(engine), suppress(PinciteError):  # the readers meet it themselves
+                await look_on(engine, run_id, self._told)
+        finally:
+            self._forget(run_id, watch)
+
+    def _forget(self, run_id: str, watch: _Watch) -> None:
+        if self._watches.get(run_id) is watch:
+            del self._watches[run_id]
+            self._last.pop(run_id, None)
+            self._tell(run_id)
+
+    # ---- inside ----
+
+    def close(self) -> None:
+        """Let engines close, and those end who tend to something."""
+        self.closing.set()
+        self.engines.close()
+
+    def will_close(self) -> None:
+        """Note that runs which are broken off from now on are not stopped by anybody."""
+        self._ends = True
+
+    def _hands_on_now(self) -> bool:
+        return self._ends and self._hands_on
+
+    def _told(self, event: Event) -> None:
+        self._last[event.run_id] = event
+        self._tell(event.run_id)
 
     def _tell(self, run_id: str) -> None:
         waiting = self._news.pop(run_id, None)
@@ -122,59 +251,48 @@ class Desk:
             waiting.set()
 
     async def _work(self, engine: Engine, run_id: str, scope: anyio.CancelScope, after: After | None) -> None:
-        def told(event: Event) -> None:
-            self._last[run_id] = event
-            self._tell(run_id)
-
         try:
-            with scope:
+            with scope, self.engines.in_use(engine):
                 if engine.leaves_runs_to_workers:
-                    await _follow(engine, run_id, told)
-                    return
-                async with self._slots:
-                    await engine.resume(run_id, on_event=told)
+                    await engine.queue(run_id, priority=INTERACTIVE)
+                    await look_on(engine, run_id, self._told)
+                else:
+                    await self._execute(engine, run_id)
         except PinciteError:
             # The run's own record and its last event say why; nobody waits here for the exception.
             return
         finally:
-            self._scopes.pop(run_id, None)
+            del self._scopes[run_id]
             self._last.pop(run_id, None)
             self._tell(run_id)
             if after is not None:
                 with anyio.CancelScope(shield=True), suppress(PinciteError):
                     await after()
 
-
-async def _follow(engine: Engine, run_id: str, told: Callable[[Event], None]) -> None:
-    """Leave the run to workers and tell its events until it has ended. Errors: RunNotFound."""
-    last = 0
-    await engine.queue(run_id, priority=INTERACTIVE)
-    while True:
-        ended = (await engine.run(run_id)).status not in (RunStatus.QUEUED, RunStatus.RUNNING)
-        for event in await engine.events(run_id, last):
-            last = event.seq
-            told(event)
-        if ended:
-            return
-        await anyio.sleep(FOLLOW_EVERY_S)
+    async def _execute(self, engine: Engine, run_id: str) -> None:
+        try:
+            await self._slots.acquire()
+        except anyio.get_cancelled_exc_class():
+            if self._hands_on_now():
+                with anyio.CancelScope(shield=True), suppress(PinciteError):
+                    await engine.queue(run_id, priority=INTERACTIVE)
+            raise
+        try:
+            await engine.resume(run_id, on_event=self._told, hands_on=self._hands_on_now)
+        finally:
+            self._slots.release()
 
 
 D = TypeVar("D", bound=Desk)
 
 
 @asynccontextmanager
-async def open_desk(make: Callable[[TaskGroup, TaskGroup], D]) -> AsyncIterator[D]:
-    """The desk of one server process; at the end running jobs are stopped, saved and resumable."""
-    async with anyio.create_task_group() as hosts:
+async def open_desk(make: Callable[[Rooms], D]) -> AsyncIterator[D]:
+    """The desk of one server process; at the end running jobs are stopped, saved, and resumable or handed on."""
+    async with keep_open() as base, anyio.create_task_group() as hosts:
         async with anyio.create_task_group() as jobs:
-            desk = make(hosts, jobs)
+            desk = make(Rooms(base, hosts, jobs))
             yield desk
+            desk.will_close()
             jobs.cancel_scope.cancel()
-        desk.closing.set()
-
-
-async def _host(engine: Engine, closing: anyio.Event, *, task_status: TaskStatus[None]) -> None:
-    """Keeps an engine open: one task opens and closes it, whatever request needed it first."""
-    async with engine:
-        task_status.started()
-        await closing.wait()
+        desk.close()

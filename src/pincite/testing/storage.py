@@ -155,10 +155,10 @@ class MemoryRunStore:
         reports = {} if run is None else run.reports
         return reports.get(max(reports, default=0) if version is None else version)
 
-    async def events(self, run_id: str, after: int = 0) -> Sequence[Event]:
-        """The events of the run numbered above `after`."""
+    async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
+        """The events of the run numbered above `after`; the first `limit` of them."""
         run = self._runs.get(run_id)
-        return () if run is None else tuple(event for _, event in run.events if event.seq > after)
+        return () if run is None else tuple(event for _, event in run.events if event.seq > after)[:limit]
 
     async def calls(self, run_id: str) -> Sequence[CallRecord]:
         """Every outside call of the run in the order they were first made."""

@@ -8,7 +8,8 @@ from fastapi import FastAPI, Request
 from pincite.domain.version import VERSION
 from pincite.jobs.worker import WorkerLimits, working_beside
 from pincite.settings import Settings
-from pincite.surfaces.desk import OpenEngine, open_desk
+from pincite.surfaces.desk import open_desk
+from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http import (
     firecrawl,
     log,
@@ -45,7 +46,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            opening = open_desk(lambda hosts, jobs: Service(open_engine, keys, hosts, jobs))
+            opening = open_desk(lambda rooms: Service(open_engine, keys, rooms, hands_on=work is not None))
             app.state.service = await stack.enter_async_context(opening)
             if work is not None:
                 await stack.enter_async_context(working_beside(work, WorkerLimits(drain_s=1.0)))

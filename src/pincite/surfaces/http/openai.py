@@ -194,16 +194,17 @@ async def _awaited(request: Request, engine: Engine, run_id: str) -> Awaited:
     A caller who goes away stops the run.
     """
     service = service_of(request)
-    try:
-        while service.busy_with(run_id):
-            with anyio.move_on_after(_KEEP_ALIVE_S) as waiting:
-                await service.ended(run_id)
-            if waiting.cancelled_caught:
-                yield ": researching\n\n"
-    finally:
-        if service.busy_with(run_id):
-            with anyio.CancelScope(shield=True):
-                await starting.stop(service, engine, run_id)
+    async with service.attending(engine, run_id):
+        try:
+            while service.is_going(run_id):
+                with anyio.move_on_after(_KEEP_ALIVE_S) as waiting:
+                    await service.ended(engine, run_id)
+                if waiting.cancelled_caught:
+                    yield ": researching\n\n"
+        finally:
+            if service.is_going(run_id):
+                with anyio.CancelScope(shield=True):
+                    await service.abandon(engine, run_id)
     try:
         yield await starting.report_of(engine, run_id)
     except PinciteError as error:

@@ -2,22 +2,23 @@
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import anyio
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from fastapi.responses import StreamingResponse
 from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
-from pincite.domain.events import Event, RunStatus
+from pincite.domain.events import Event
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
 from pincite.surfaces.http import cursors, shapes, starting
+from pincite.surfaces.http.event_stream import EventStream
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.shapes import published, shaped, streamed
 from pincite.surfaces.http.tools import Limits, Scope
@@ -89,16 +90,18 @@ async def start(
     desk = await engine.front_desk()
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
     known = await desk.memory.started_with(idempotency_key) if idempotency_key else None
-    run_id = known[1] if known is not None else await starting.start(request, engine, body.wish(), body.webhook_url)
-    if idempotency_key and known is None:
-        known = await desk.memory.remember(idempotency_key, digest, run_id)
-        if known[1] != run_id:  # somebody else with the same key was faster
-            await engine.delete(run_id)
-            run_id = known[1]
-    if known is not None and known[0] != digest:
+    if known is None:
+        run_id = await starting.start(request, engine, body.wish(), body.webhook_url)
+        known = (digest, run_id)
+        if idempotency_key:
+            known = await desk.memory.remember(idempotency_key, digest, run_id)
+        if known[1] == run_id:
+            starting.work_on(request, engine, run_id)
+        else:  # somebody else with the same key was faster
+            await starting.undo(request, engine, run_id)
+    digest_before, run_id = known
+    if digest_before != digest:
         raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
-    if not service.busy_with(run_id) and (await engine.run(run_id)).status is RunStatus.QUEUED:
-        starting.work_on(request, engine, run_id)
     response.headers["Location"] = f"/v1/research/{run_id}"
     return await run_json(engine, await engine.run(run_id))
 
@@ -124,7 +127,7 @@ async def show(
     engine = await service.engine(scope)
     await engine.run(run_id)
     with anyio.move_on_after(wait):
-        await service.ended(run_id)
+        await service.ended(engine, run_id)
     return await run_json(engine, await engine.run(run_id))
 
 
@@ -135,19 +138,16 @@ async def events(
     scope: Scope,
     last_event_id: Annotated[str | None, Header()] = None,
     starting_after: Annotated[int, Query(ge=0, le=MAX_EVENTS)] = 0,
-) -> StreamingResponse:
+) -> EventStream:
     """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
     service = service_of(request)
+    service.vet_follower()
     engine = await service.engine(scope)
     await engine.run(run_id)
     after = starting_after
     if last_event_id and last_event_id.isdecimal():
         after = min(int(last_event_id[:18]), MAX_EVENTS)
-    return StreamingResponse(
-        _stream(service, engine, run_id, after),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return EventStream(_stream(service, engine, run_id, after))
 
 
 @router.get("/{run_id}/report", response_class=Response, responses=REPORT)
@@ -266,20 +266,11 @@ def plain_run(record: RunRecord) -> dict[str, Any]:
     }
 
 
-async def _stream(service: Service, engine: Engine, run_id: str, after: int) -> AsyncIterator[str]:
-    last = after
-    while True:
-        news = service.news(run_id)
-        busy = service.busy_with(run_id)
-        for event in await engine.events(run_id, last):
-            last = event.seq
-            yield _sse(event)
-        if not busy:
-            return
-        with anyio.move_on_after(HEARTBEAT_S) as waiting:
-            await news.wait()
-        if waiting.cancelled_caught:
-            yield ": still running\n\n"
+async def _stream(service: Service, engine: Engine, run_id: str, after: int) -> AsyncGenerator[str]:
+    with service.engines.in_use(engine):
+        async with aclosing(service.follow(engine, run_id, after, HEARTBEAT_S)) as events:
+            async for event in events:
+                yield ": still running\n\n" if event is None else _sse(event)
 
 
 def _sse(event: Event) -> str:

@@ -1,9 +1,9 @@
 """What the routes share: who may ask, one engine for each scope and profile, and the runs that are worked on."""
 
-from anyio.abc import TaskGroup
 from fastapi import Request
 
-from pincite.surfaces.desk import Desk, OpenEngine
+from pincite.surfaces.desk import Desk, Rooms
+from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.admission import Turns
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.http.sessions import COOKIE, Sessions
@@ -12,8 +12,8 @@ from pincite.surfaces.http.sessions import COOKIE, Sessions
 class Service(Desk):
     """A desk that asks for keys."""
 
-    def __init__(self, open_engine: OpenEngine, keys: KeyRing, hosts: TaskGroup, jobs: TaskGroup) -> None:
-        super().__init__(open_engine, hosts, jobs)
+    def __init__(self, open_engine: OpenEngine, keys: KeyRing, rooms: Rooms, *, hands_on: bool = False) -> None:
+        super().__init__(open_engine, rooms, hands_on=hands_on)
         self.keys = keys
         self.turns = Turns()
         self.sessions = Sessions(keys)

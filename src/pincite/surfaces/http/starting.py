@@ -8,13 +8,13 @@ from typing import Any
 import anyio
 from fastapi import Request
 
-from pincite.domain.errors import InsufficientEvidence, PinciteError, RunCancelled, leaves
+from pincite.domain.errors import Conflict, InsufficientEvidence, PinciteError, RunCancelled, leaves
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints
 from pincite.engine import ANYWHERE, Engine, Filing
-from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.service import service_of
 from pincite.wiring import DailyPurse
 
 
@@ -43,8 +43,10 @@ async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
 async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str | None = None) -> str:
     """The id of a new run, with its caps and its webhook on record.
 
-    Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), InvalidUrl and BlockedAddress (the webhook's).
+    Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), InvalidUrl and BlockedAddress (the webhook's),
+        RateLimited (too many runs are waiting).
     """
+    service_of(request).vet_room()
     desk = await engine.front_desk()
     if webhook_url is not None:
         desk.hooks.vetted(webhook_url)
@@ -64,18 +66,23 @@ async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str |
             continues=wish.continues,
         )
     except PinciteError:
-        if purse is not None:
-            await purse.give_back(request.state.set_aside)
+        await _give_back(request, engine)
         raise
     if webhook_url is not None:
         await desk.add_webhook(run_id, webhook_url)
     return run_id
 
 
-def work_on(request: Request, engine: Engine, run_id: str) -> None:
+async def undo(request: Request, engine: Engine, run_id: str) -> None:
+    """Forget a run that this request stored and nobody works on; the caller's key gets back what was set aside."""
+    await engine.delete(run_id)
+    await _give_back(request, engine)
+
+
+def work_on(request: Request, engine: Engine, run_id: str) -> bool:
     """Execute a run in the background; in the end the caller's key gets back what was not spent.
 
-    Errors: RateLimited.
+    False, and nothing happens, where the run is worked on already.
     """
 
     async def settle() -> None:
@@ -85,29 +92,30 @@ def work_on(request: Request, engine: Engine, run_id: str) -> None:
             spent = (await engine.run(run_id)).usage.cost_usd - before
             await purse.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
 
-    service_of(request).work_on(engine, run_id, after=settle)
+    return service_of(request).work_on(engine, run_id, after=settle)
 
 
 async def resume(request: Request, engine: Engine, record: RunRecord) -> None:
     """Go on with a run; a caller whose key has a daily budget sets aside what the run may still spend.
 
-    Errors: BudgetExhausted (`daily_usd`), RateLimited.
+    Errors: BudgetExhausted (`daily_usd`), RateLimited, Conflict (it is running).
     """
+    service_of(request).vet_room()
     purse = await purse_of(request, engine)
     if purse is not None:
         cap = record.budget.cost_usd
         left = None if cap is None else max(cap - record.usage.cost_usd, Decimal(0))
         request.state.set_aside = await purse.set_aside_for_run(left)
         request.state.spent_before = record.usage.cost_usd
-    work_on(request, engine, record.run_id)
+    if not work_on(request, engine, record.run_id):  # another request was faster
+        await _give_back(request, engine)
+        raise Conflict(f"{record.run_id} is running", reason="run_owned")
 
 
-async def stop(service: Service, engine: Engine, run_id: str) -> None:
-    """Stop a run whose caller has gone, wherever it is worked on; returns without waiting for its end."""
-    if engine.leaves_runs_to_workers:
-        await engine.cancel(run_id)
-    else:
-        service.stop(run_id)
+async def _give_back(request: Request, engine: Engine) -> None:
+    purse = await purse_of(request, engine)
+    if purse is not None:
+        await purse.give_back(request.state.set_aside)
 
 
 async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
@@ -121,10 +129,10 @@ async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
         async def stop_when_gone() -> None:
             while (await request.receive())["type"] != "http.disconnect":
                 continue
-            await stop(service, engine, run_id)
+            await service.abandon(engine, run_id)
 
         tasks.start_soon(stop_when_gone)
-        await service.ended(run_id)
+        await service.ended(engine, run_id)
         tasks.cancel_scope.cancel()
     return await report_of(engine, run_id)
 

@@ -66,7 +66,11 @@ class Office:
         return None if self.purse_of is None else await self.purse_of(context, engine)
 
     async def begin(self, context: Context, engine: Engine, question: str, max_cost_usd: float | None) -> str:
-        """The id of a new run that is worked on, within the caller's budget. Errors: those of `Engine.start`."""
+        """The id of a new run that is worked on, within the caller's budget.
+
+        Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), RateLimited.
+        """
+        self.desk.vet_room()
         purse = await self.purse(context, engine)
         wanted = None if max_cost_usd is None else Decimal(str(max_cost_usd))
         caps = {"max_cost_usd": wanted}
@@ -177,9 +181,10 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
             engine = await office.engine(context, effort)
             run_id = await office.begin(context, engine, question, budget_usd)
             try:
-                await _wait(office.desk, run_id, max_wait_seconds, context)
+                await _wait(office.desk, engine, run_id, max_wait_seconds, context)
             except anyio.get_cancelled_exc_class():
-                office.desk.stop(run_id)  # nobody was told of this run: it would go on for nobody
+                with anyio.CancelScope(shield=True):  # nobody was told of this run: it would go on for nobody
+                    await office.desk.abandon(engine, run_id)
                 raise
             return compact(await sections.progress(engine, run_id, "report", 0))
 
@@ -195,7 +200,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         with _entered(context) as office:
             engine = await office.engine(context)
             await engine.run(run_id)
-            await _wait(office.desk, run_id, max_wait_seconds, context)
+            await _wait(office.desk, engine, run_id, max_wait_seconds, context)
             return compact(await sections.progress(engine, run_id, section, offset))
 
     @server.tool(title="Stop a research run", annotations=STOPS)
@@ -286,13 +291,14 @@ def _entered(context: Context) -> Iterator[Office]:
         yield office
 
 
-async def _wait(desk: Desk, run_id: str, seconds: float, context: Context) -> None:
-    """Return when the run ended here or the time is up, telling the client how it goes."""
+async def _wait(desk: Desk, engine: Engine, run_id: str, seconds: float, context: Context) -> None:
+    """Return when nobody works on the run any more or the time is up, telling the client how it goes."""
     steps = 0.0
     with anyio.move_on_after(seconds):
-        while desk.busy_with(run_id):
-            event = desk.last_event(run_id)
-            steps += 1
-            await context.report_progress(steps, None, f"{run_id}: {event.type if event else 'queued'}")
-            with anyio.move_on_after(PROGRESS_S):
-                await desk.ended(run_id)
+        async with desk.attending(engine, run_id):
+            while desk.is_going(run_id):
+                event = desk.last_event(run_id)
+                steps += 1
+                await context.report_progress(steps, None, f"{run_id}: {event.type if event else 'queued'}")
+                with anyio.move_on_after(PROGRESS_S):
+                    await desk.ended(engine, run_id)

@@ -35,7 +35,7 @@ def own_office(**overrides: object) -> OpenOffice:
 
     @asynccontextmanager
     async def open_office() -> AsyncIterator[Office]:
-        async with open_desk(lambda hosts, jobs: Desk(open_engine, hosts, jobs)) as desk:
+        async with open_desk(lambda rooms: Desk(open_engine, rooms)) as desk:
             yield Office(desk, lambda _: settings.scope, f"mcp_{token_hex(8)}")
 
     return open_office

@@ -49,11 +49,12 @@ EXPORTS = (
 @router.get("/runs/{run_id}")
 async def run_page(run_id: str, request: Request, scope: Reader) -> Response:
     """The report, or while there is none the run as it goes."""
+    busy = service_of(request).busy_with(run_id)  # before the reads: a run may end during them
     service, engine, view = await _opened(request, scope, run_id)
-    if _at_work(service, view.record) or view.report is None:
+    if busy or _at_work(service, view.record) or view.report is None:
         told = tuple(await engine.events(run_id))
-        waits = engine.leaves_runs_to_workers and view.record.status in (RunStatus.RUNNING, RunStatus.QUEUED)
-        here = service.busy_with(run_id) or waits
+        waits = service.has_workers(engine) and view.record.status in (RunStatus.RUNNING, RunStatus.QUEUED)
+        here = busy or waits
         return _live(request, RunView(view.record, told, view.report), here=here)
     return _tab(request, service, view, "report")
 

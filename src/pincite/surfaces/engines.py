@@ -1,0 +1,104 @@
+"""The open engines of a server process: one for each user and profile, over one database; the longest unused go."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from pincite.domain.errors import RateLimited
+from pincite.engine import Engine
+from pincite.runtime.kept_open import KeptOpen
+from pincite.wiring import Shared, open_shared
+
+OpenEngine = Callable[[str, str | None], Engine]
+"""A new engine for a scope and a profile (None: the one in force)."""
+
+MAX_ENGINES: Final = 128
+"""Engines open at a time: about twenty users who try every profile, or as many users with one."""
+IDLE_S: Final = 180.0
+"""An engine that nobody asked for so long may be closed: longer than a request takes. Runs hold theirs."""
+
+
+@dataclass(slots=True)
+class _Held:
+    engine: Engine
+    kept: KeptOpen
+    used_at_s: float
+    users: int = 0
+
+
+class Engines:
+    """Engines over what the process shares; opened when first needed.
+
+    Args:
+        open_engine: makes the engine of a scope and profile; all have one home and one database.
+        base: keeps what the engines share; closes after them.
+        hosts: where engines are kept open.
+        now_s: a clock that never runs backwards.
+    """
+
+    def __init__(
+        self, open_engine: OpenEngine, base: KeptOpen, hosts: TaskGroup, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._open = open_engine
+        self._base = base
+        self._hosts = hosts
+        self._now_s = now_s
+        self._shared: Shared | None = None
+        self._held: OrderedDict[tuple[str, str | None], _Held] = OrderedDict()
+        self._opening = anyio.Lock()
+
+    async def of(self, scope: str, profile: str | None = None) -> Engine:
+        """The open engine of a scope. Errors: RateLimited (too many users at once), InvalidSetting."""
+        key = (scope, profile)
+        if key not in self._held:
+            async with self._opening:
+                if key not in self._held:
+                    self._make_room()
+                    self._held[key] = await self._opened(scope, profile)
+        held = self._held[key]
+        held.used_at_s = self._now_s()
+        self._held.move_to_end(key)
+        return held.engine
+
+    @contextmanager
+    def in_use(self, engine: Engine) -> Iterator[None]:
+        """Keeps an engine open while the block runs, however long that is."""
+        held = next((held for held in self._held.values() if held.engine is engine), None)
+        if held is not None:
+            held.users += 1
+        try:
+            yield
+        finally:
+            if held is not None:
+                held.users -= 1
+                held.used_at_s = self._now_s()
+
+    def close(self) -> None:
+        """Let every engine close."""
+        while self._held:
+            self._held.popitem()[1].kept.close()
+
+    async def _opened(self, scope: str, profile: str | None) -> _Held:
+        engine = self._open(scope, profile)
+        if self._shared is None:
+            self._shared = await self._base.open(open_shared(engine.settings))
+        engine = engine.over(self._shared)
+        kept = KeptOpen(self._hosts)
+        await kept.open(engine)
+        return _Held(engine, kept, self._now_s())
+
+    def _make_room(self) -> None:
+        if len(self._held) < MAX_ENGINES:
+            return
+        unused_since_s = self._now_s() - IDLE_S
+        for key, held in self._held.items():
+            if held.users == 0 and held.used_at_s <= unused_since_s:
+                self._held.pop(key).kept.close()
+                return
+        raise RateLimited("too many users at once on this server", retry_after_s=IDLE_S / 3)

@@ -1,0 +1,336 @@
+"""Following runs: no event is lost whatever happens while somebody reads, and those who go leave nothing behind."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import anyio
+import pytest
+
+from pincite.domain.budget import Budget
+from pincite.domain.errors import RateLimited, StorageUnavailable
+from pincite.domain.events import Event, EventType, RunStatus
+from pincite.domain.records import RunRecord
+from pincite.surfaces import desk as desks
+from pincite.surfaces import engines, looking_on
+from pincite.surfaces.desk import EVENTS_AT_ONCE, Desk, open_desk
+
+START = datetime(2026, 11, 22, 9, tzinfo=UTC)
+RUN = "run_1"
+
+
+class FakeEngine:
+    """The part of an engine that a desk uses, over one run; `during_read` runs while a read is under way."""
+
+    def __init__(self, *, leaves_runs_to_workers: bool = False) -> None:
+        self.leaves_runs_to_workers = leaves_runs_to_workers
+        self.settings = None
+        self.stored: list[Event] = []
+        self.status = RunStatus.QUEUED
+        self.for_workers = False
+        self.touched = 0
+        self.largest_read = 0
+        self.handed_on: bool | None = None
+        self.queued = 0
+        self.reads = 0
+        self.away = 0
+        self.on_event: Callable[[Event], None] = lambda _: None
+        self.during_read: Callable[[], None] = lambda: None
+        self.go = anyio.Event()
+        self.begun = anyio.Event()
+
+    def over(self, _: object) -> "FakeEngine":
+        return self
+
+    async def __aenter__(self) -> "FakeEngine":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    def say(self, count: int = 1) -> None:
+        for _ in range(count):
+            event = Event(len(self.stored) + 1, EventType.CHUNK_MADE, RUN, START, {})
+            self.stored.append(event)
+            self.on_event(event)
+
+    async def run(self, run_id: str) -> RunRecord:
+        await anyio.lowlevel.checkpoint()
+        if self.away:
+            self.away -= 1
+            raise StorageUnavailable("away")
+        self.touched += self.status is RunStatus.RUNNING
+        at = START + timedelta(seconds=self.touched)
+        record = RunRecord(run_id, "local", "Why?", self.status, START, at, {}, Budget())
+        return record if not self.for_workers else RunRecord(**{**_fields(record), "for_workers": True})
+
+    async def events(self, run_id: str, after: int = 0, limit: int | None = None) -> Sequence[Event]:
+        self.reads += 1
+        page = self.stored[after:][:limit]
+        self.largest_read = max(self.largest_read, len(page))
+        await anyio.lowlevel.checkpoint()
+        self.during_read()
+        await anyio.lowlevel.checkpoint()
+        return page
+
+    async def resume(self, run_id: str, *, on_event: Callable[[Event], None], hands_on: Callable[[], bool]) -> None:
+        self.on_event = on_event
+        self.begun.set()
+        try:
+            await self.go.wait()
+        except anyio.get_cancelled_exc_class():
+            self.handed_on = hands_on()
+            raise
+
+    async def queue(self, run_id: str, *, priority: int = 0) -> bool:
+        self.queued += 1
+        self.status, self.for_workers = RunStatus.QUEUED, True
+        return True
+
+    async def cancel(self, run_id: str) -> None:
+        self.status = RunStatus.CANCELLED
+
+
+def _fields(record: RunRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in RunRecord.__dataclass_fields__}
+
+
+@asynccontextmanager
+async def opened(*, hands_on: bool = False) -> AsyncIterator[Desk]:
+    async with open_desk(lambda rooms: Desk(lambda *_: None, rooms, hands_on=hands_on)) as desk:  # type: ignore[arg-type]
+        yield desk
+
+
+async def all_of(desk: Desk, engine: Any, after: int = 0) -> list[int]:
+    with anyio.fail_after(30):
+        async with aclosing(desk.follow(engine, RUN, after, 15)) as events:
+            return [event.seq async for event in events if event is not None]
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await anyio.lowlevel.checkpoint()
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking_on, "LOOK_EVERY_S", 0.0)
+
+
+@pytest.mark.parametrize("reads_before", range(4))
+async def test_an_event_said_during_a_read_and_the_last_one_above_all_is_not_lost(reads_before: int) -> None:
+    engine: Any = FakeEngine()
+    async with opened() as desk:
+        desk.work_on(engine, RUN)
+        await engine.begun.wait()
+        engine.say(3)
+
+        def last_words() -> None:
+            if engine.reads == reads_before + 1:
+                engine.say()
+                engine.go.set()  # and the run ends before the read is answered
+            elif engine.reads <= reads_before:
+                engine.say()
+
+        engine.during_read = last_words
+        assert await all_of(desk, engine) == [event.seq for event in engine.stored]
+        assert not desk.busy_with(RUN)
+        assert (desk._news, desk._watches, desk.followers) == ({}, {}, 0)
+
+
+async def test_a_slow_reader_misses_nothing_and_nothing_piles_up_for_it() -> None:
+    engine: Any = FakeEngine()
+    async with opened() as desk:
+        desk.work_on(engine, RUN)
+        await engine.begun.wait()
+        seen: list[int] = []
+        async with aclosing(desk.follow(engine, RUN, 0, 15)) as events:
+            engine.say(1000)
+            async for event in events:
+                assert event is not None
+                seen.append(event.seq)
+                if len(seen) == 500:
+                    engine.say(5 * EVENTS_AT_ONCE + 7)
+                    engine.go.set()
+                    await settled()  # the run ends while the reader is half way
+        assert seen == list(range(1, len(engine.stored) + 1))
+        assert engine.largest_read == EVENTS_AT_ONCE
+
+
+async def test_a_run_that_others_work_on_is_followed_to_its_end() -> None:
+    engine: Any = FakeEngine()
+    engine.status = RunStatus.RUNNING
+    async with opened() as desk:
+
+        def elsewhere() -> None:
+            if engine.reads < 40:
+                engine.stored.append(Event(len(engine.stored) + 1, EventType.CHUNK_MADE, RUN, START, {}))
+            else:
+                engine.status = RunStatus.COMPLETED
+
+        engine.during_read = elsewhere
+        found: list[list[int]] = []
+
+        async def reader() -> None:
+            found.append(await all_of(desk, engine))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(reader)
+        assert found == [[event.seq for event in engine.stored]] * 5
+        assert (desk._news, desk._watches) == ({}, {})
+
+
+async def test_a_run_that_a_worker_will_take_is_waited_for_and_one_that_nobody_will_is_not() -> None:
+    engine: Any = FakeEngine()
+    async with opened() as desk:
+        await desk.ended(engine, RUN)
+        assert await all_of(desk, engine) == []
+        engine.for_workers = True
+        with anyio.move_on_after(0.05) as waiting:
+            await desk.ended(engine, RUN)
+        assert waiting.cancelled_caught
+        assert desk._watches == {}
+
+
+async def test_a_dead_owner_s_run_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking_on, "DEAD_AFTER_S", 0.0)
+    engine: Any = FakeEngine()
+    engine.status = RunStatus.RUNNING
+    async with opened() as desk:
+        with anyio.fail_after(30):
+            await desk.ended(engine, RUN)
+
+
+async def test_a_database_that_is_away_for_a_moment_ends_no_watch() -> None:
+    engine: Any = FakeEngine()
+    engine.status = RunStatus.RUNNING
+    async with opened() as desk:
+        with anyio.move_on_after(0.05) as waiting:
+            async with desk.attending(engine, RUN):
+                engine.away = 5
+                await desk.ended(engine, RUN)
+        assert waiting.cancelled_caught
+        assert engine.away == 0
+
+
+async def test_a_listener_who_comes_when_the_last_one_goes_has_a_watch_of_its_own() -> None:
+    engine: Any = FakeEngine()
+    engine.status = RunStatus.RUNNING
+    async with opened() as desk:
+        async with desk.attending(engine, RUN):
+            first = desk._watches[RUN]
+        async with desk.attending(engine, RUN):  # the first watch has not noticed yet that it is over
+            assert desk._watches[RUN] is not first
+            await settled()
+            assert desk.is_going(RUN)
+        await settled()
+        assert not desk.is_going(RUN)
+
+
+async def test_a_reader_who_leaves_takes_the_watch_along_and_the_run_goes_on() -> None:
+    engine: Any = FakeEngine()
+    async with opened() as desk:
+        desk.work_on(engine, RUN)
+        await engine.begun.wait()
+        engine.say(3)
+        async with aclosing(desk.follow(engine, RUN, 0, 15)) as events:
+            assert (await anext(events)).seq == 1  # type: ignore[union-attr]
+            assert desk.followers == 1
+        assert (desk.followers, desk.busy_with(RUN)) == (0, True)
+        engine.go.set()
+        assert await all_of(desk, engine, after=1) == [2, 3]
+
+
+async def test_there_is_room_for_so_many_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desks, "MAX_FOLLOWERS", 1)
+    engine: Any = FakeEngine()
+    engine.stored = [Event(1, EventType.CHUNK_MADE, RUN, START, {})]
+    async with opened() as desk:
+        desk.vet_follower()
+        async with aclosing(desk.follow(engine, RUN, 0, 15)) as events:
+            await anext(events)
+            with pytest.raises(RateLimited):
+                desk.vet_follower()
+        desk.vet_follower()
+
+
+@pytest.mark.parametrize("hands_on", [True, False])
+async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on: bool) -> None:
+    running, waiting = FakeEngine(), FakeEngine()
+    others = [FakeEngine() for _ in range(desks.MAX_PARALLEL_RUNS - 1)]
+    async with opened(hands_on=hands_on) as desk:
+        one: Any = running
+        last: Any = waiting
+        desk.work_on(one, RUN)
+        for n, other in enumerate(others):
+            filler: Any = other
+            desk.work_on(filler, f"run_f{n}")
+        await settled()
+        desk.work_on(last, "run_w")
+        await settled()
+        assert running.begun.is_set()
+        assert not waiting.begun.is_set()
+    assert running.handed_on is hands_on
+    assert waiting.queued == hands_on
+
+
+async def test_a_run_that_somebody_stops_is_not_handed_on() -> None:
+    engine: Any = FakeEngine()
+    async with opened(hands_on=True) as desk:
+        desk.work_on(engine, RUN)
+        await engine.begun.wait()
+        await desk.cancel(engine, RUN)
+        assert engine.handed_on is False
+        assert not desk.busy_with(RUN)
+
+
+async def test_a_run_is_worked_on_once_however_often_it_is_asked_for() -> None:
+    engine: Any = FakeEngine()
+    ends: list[str] = []
+
+    async def after() -> None:
+        ends.append("after")
+
+    async with opened() as desk:
+        assert desk.work_on(engine, RUN, after=after)
+        assert not desk.work_on(engine, RUN, after=after)
+        engine.go.set()
+        await desk.ended(engine, RUN)
+        await settled()
+        assert ends == ["after"]
+
+
+async def test_the_engine_unused_for_longest_makes_room_and_one_in_use_never() -> None:
+    now = 0.0
+    closed: list[str] = []
+
+    class Named(FakeEngine):
+        def __init__(self, scope: str) -> None:
+            super().__init__()
+            self.scope = scope
+
+        async def __aexit__(self, *_: object) -> None:
+            closed.append(self.scope)
+
+    async with anyio.create_task_group() as hosts:
+        made = engines.Engines(lambda scope, _: Named(scope), _NoBase(), hosts, lambda: now)  # type: ignore[arg-type, return-value]
+        first = await made.of("user0")
+        with made.in_use(first):
+            for n in range(1, engines.MAX_ENGINES):
+                await made.of(f"user{n}")
+            with pytest.raises(RateLimited):
+                await made.of("late")
+            now = engines.IDLE_S + 1
+            await made.of("user1")
+            assert await made.of("late") is await made.of("late")
+            await settled()
+            assert closed == ["user2"]
+        made.close()
+    assert len(closed) == engines.MAX_ENGINES + 1
+
+
+class _NoBase:
+    async def open(self, _: object) -> None:
+        return None
