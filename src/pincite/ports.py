@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 
 import anyio
 
+from pincite.domain.access import ApiKey
 from pincite.domain.budget import Usage
-from pincite.domain.calls import CallRecord
+from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import Verdict
 from pincite.domain.library import Name, PageHit, Passage, Survey
@@ -416,6 +417,55 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """One vector of length 1 for each text, in order; the same text gives the same vector. Blocks: CPU work."""
+        ...
+
+
+class KeyStore(Protocol):
+    """The API keys of a home. Blocking; `is_near` says that a look costs no more than one at a file."""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether a server may look at each request; else it looks now and then, in a thread."""
+        ...
+
+    def state(self) -> str:
+        """What tells one state of the keys from another."""
+        ...
+
+    def read(self) -> Sequence[ApiKey]:
+        """Every key, revoked ones too."""
+        ...
+
+    def add(self, key: ApiKey) -> bool:
+        """Store a key unless its name is taken; whether it was stored."""
+        ...
+
+    def revoke(self, name: str, at: str) -> bool:
+        """Note that an active key opens nothing from now on; whether there was one."""
+        ...
+
+
+class ToolLogStore(Protocol):
+    """The log of calls of one scope. Blocking: callers run it in a thread."""
+
+    def write(self, batch: Sequence[LoggedCall]) -> None:
+        """Store a batch; a call that is there already stays as it is."""
+        ...
+
+    def read(
+        self,
+        limit: int,
+        *,
+        before: tuple[datetime, str] | None = None,
+        tool: str | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+    ) -> Sequence[LoggedCall]:
+        """The newest calls first; with `before` (time and id of a call) those that come after it in that order."""
+        ...
+
+    def forget(self, run_id: str | None = None) -> int:
+        """Remove the calls of a run, or all of the scope; how many went."""
         ...
 
 

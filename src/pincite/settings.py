@@ -274,8 +274,13 @@ class Settings(BaseModel):
     @property
     def is_server(self) -> bool:
         """Whether many people are served: by `pincite serve`, or over a database that machines share."""
-        url = self.database_url
-        return self.serving or (url is not None and url.get_secret_value().startswith("postgres"))
+        return self.serving or self.shared_database is not None
+
+    @property
+    def shared_database(self) -> str | None:
+        """The URL of the database that machines share; None for the file of one home. It may hold a password."""
+        url = self.database_url.get_secret_value() if self.database_url is not None else ""
+        return url if url.startswith("postgres") else None
 
     @property
     def lets_go(self) -> bool:

@@ -23,7 +23,8 @@ class ToolLog:
     """Takes notes of calls. Closed by whoever made it.
 
     Args:
-        write: stores a batch; called in a thread of the log's own. A batch that can't be written is given up.
+        write: stores a batch; called in a thread of the log's own. A batch that can't be written is given up, after an
+            error that may pass it is tried again until the log is closed.
         behind_s: how long a note may wait for others.
     """
 
@@ -63,10 +64,18 @@ class ToolLog:
             if batch:
                 try:
                     self._write(batch)
-                except PinciteError:
-                    self.lost += len(batch)  # a log that can't be written must not stop the work it tells of
+                except PinciteError as error:  # a log that can't be written must not stop the work it tells of
+                    self._give_up(batch, again=error.retryable and not self._closing.is_set())
             if self._closing.is_set() and not self._waiting:
                 return
+
+    def _give_up(self, batch: Sequence[LoggedCall], *, again: bool) -> None:
+        room = MAX_WAITING - len(self._waiting) if again else 0
+        kept = batch[max(0, len(batch) - room) :] if room > 0 else ()
+        self.lost += len(batch) - len(kept)
+        self._waiting.extendleft(reversed(kept))
+        if kept:
+            self._noted.set()
 
 
 def shortened(value: Json) -> Json:

@@ -77,7 +77,7 @@ class Statements:
 
 
 class AcrossScopes:
-    """Makers of statements over the rows of all scopes: for the view of the queue and of webhooks that are due.
+    """Makers of statements over the rows of all scopes: for the queue, webhooks that are due, keys, the log's age.
 
     A test holds that no other module uses them.
     """
@@ -89,6 +89,10 @@ class AcrossScopes:
     def update(self, table: Table) -> Update:
         """An UPDATE of every scope's rows."""
         return update(table)
+
+    def delete(self, table: Table) -> Delete:
+        """A DELETE of every scope's rows."""
+        return delete(table)
 
 
 PREPARED = Statements()
@@ -112,6 +116,12 @@ class Transaction(Statements):
         """Add rows of the scope."""
         if rows:
             self._connection.execute(insert(table), [{"scope": self.scope, **row} for row in rows])
+
+    def insert_many_new(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Add those rows of the scope whose keys are not there."""
+        if rows:
+            statement: Any = self._dialect_insert(table)
+            self._connection.execute(statement.on_conflict_do_nothing(), [{"scope": self.scope, **row} for row in rows])
 
     def insert_new(self, table: Table, **values: Any) -> bool:
         """Add a row of the scope unless its key is there; whether it was added."""
@@ -241,10 +251,21 @@ async def open_database(place: str | Path, clock: Clock, *, busy_timeout_s: floa
     Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting (not such a URL),
         ExtraNotInstalled (PostgreSQL without its driver).
     """
-    return await anyio.to_thread.run_sync(_open_now, place, clock, busy_timeout_s)
+    return await anyio.to_thread.run_sync(open_database_now, place, clock, busy_timeout_s)
 
 
-def _open_now(place: str | Path, clock: Clock, busy_timeout_s: float) -> Database:
+@contextmanager
+def opened_now(place: str | Path, clock: Clock) -> Iterator[Database]:
+    """As `open_database`, in the calling thread; closed at the end."""
+    database = open_database_now(place, clock)
+    try:
+        yield database
+    finally:
+        database.close_now()
+
+
+def open_database_now(place: str | Path, clock: Clock, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+    """As `open_database`, in the calling thread."""
     url = _url_of(place)
     if url.get_backend_name() == "postgresql":
         engine = _postgresql_engine(url, busy_timeout_s)

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Table
 
 from pincite.storage.database import Transaction
 from pincite.storage.schema import (
+    api_keys,
     blobs,
     calls,
     citations,
@@ -19,6 +20,7 @@ from pincite.storage.schema import (
     request_keys,
     run_snapshots,
     runs,
+    schema_versions,
     snapshots,
     webhooks,
 )
@@ -37,6 +39,7 @@ _OF_A_RUN: tuple[Table, ...] = (
     runs,
 )
 _OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)
+_STAYS: tuple[Table, ...] = (schema_versions, api_keys)
 _BATCH = 500
 """Ids in one statement, far below every database's limit on parameters."""
 
@@ -83,8 +86,8 @@ def oldest_unused(tx: Transaction, moment: datetime, limit: int) -> tuple[str, .
 
 
 def delete_scope(tx: Transaction) -> int:
-    """Remove every row of the scope; how many went."""
-    return sum(tx.change(tx.delete(table)) for table in metadata.sorted_tables)
+    """Remove every row of the scope but API keys, which an operator revokes; how many went."""
+    return sum(tx.change(tx.delete(table)) for table in metadata.sorted_tables if table not in _STAYS)
 
 
 def _unused(tx: Transaction) -> tuple[ColumnElement[bool], ...]:

@@ -4,8 +4,6 @@ Times are text (`2026-11-21T08:15:00.000000Z`), money is whole nano-dollars, str
 on SQLite and PostgreSQL, and readable by any tool. docs/storage.md says what each table is for.
 """
 
-import json
-from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
@@ -20,48 +18,16 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy.engine import Dialect
 
 from pincite.domain.budget import Usage
-from pincite.domain.codec import utc_moment, utc_text
+from pincite.storage.columns import JsonText, Moment, key, scope_column, text_column
 
 DIMENSIONS = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out", "cost_nanousd")
 MAX_RATES = 4
 """Rates that a shared limit of one key may have (a second, a minute, a day, a month)."""
 _NANO = Decimal(1_000_000_000)
-
-
-class Moment(TypeDecorator[datetime]):
-    """An aware datetime, kept as text of fixed width so that text order is time order."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
-        """The text."""
-        return None if value is None else utc_text(value)
-
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        """The moment."""
-        return None if value is None else utc_moment(value)
-
-
-class JsonText(TypeDecorator[Any]):  # any JSON value
-    """A JSON value, kept as text."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
-        """The text."""
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
-        """The value."""
-        return None if value is None else json.loads(value)
 
 
 def nano_usd(amount: Decimal) -> int:
@@ -97,44 +63,32 @@ def _usage_columns(prefix: str, *, nullable: bool = False) -> list[Column[Any]]:
     ]
 
 
-def _scope() -> Column[str]:
-    return Column("scope", Text, nullable=False, primary_key=True)
-
-
-def _key(name: str, type_: Any = Text) -> Column[Any]:
-    return Column(name, type_, nullable=False, primary_key=True, autoincrement=False)
-
-
-def _text(name: str, default: str | None = "") -> Column[str]:
-    return Column(name, Text, nullable=False, server_default=default)
-
-
 metadata = MetaData()
 
 schema_versions = Table(
     "schema_versions",
     metadata,
-    _scope(),
-    _key("version", Integer),
-    _text("name", None),
+    scope_column(),
+    key("version", Integer),
+    text_column("name", None),
     Column("applied_at", Moment, nullable=False),
 )
 
 runs = Table(
     "runs",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _text("question", None),
-    _text("status", None),
-    _text("reason"),
-    _text("project"),
+    scope_column(),
+    key("run_id"),
+    text_column("question", None),
+    text_column("status", None),
+    text_column("reason"),
+    text_column("project"),
     Column("inputs", JsonText, nullable=False),
     Column("budget", JsonText, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
     Column("epoch", Integer, nullable=False, server_default="0"),
-    _text("worker"),
+    text_column("worker"),
     Column("lease_until_s", Double, nullable=False, server_default="0"),
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("cancel_requested", Boolean, nullable=False),
@@ -144,7 +98,7 @@ runs = Table(
     Column("for_workers", Boolean, nullable=False, server_default="FALSE"),
     Column("deaths", Integer, nullable=False, server_default="0"),
     Column("offered_at_s", Double, nullable=False, server_default="0"),
-    _text("request_id"),
+    text_column("request_id"),
     Index("ix_runs_project", "scope", "project", "created_at"),
     Index("ix_runs_scope_created", "scope", "created_at"),
     Index("ix_runs_status_lease", "status", "lease_until_s"),
@@ -153,12 +107,12 @@ runs = Table(
 calls = Table(
     "calls",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("call_key"),
-    _text("kind", None),
-    _text("request", None),
-    _text("status", None),
+    scope_column(),
+    key("run_id"),
+    key("call_key"),
+    text_column("kind", None),
+    text_column("request", None),
+    text_column("status", None),
     Column("outcome", Text),
     Column("epoch", Integer, nullable=False),
     Column("attempts", Integer, nullable=False),
@@ -172,26 +126,26 @@ calls = Table(
 provider_attempts = Table(
     "provider_attempts",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("call_key"),
-    _key("attempt", Integer),
-    _key("n", Integer),
-    _text("provider", None),
-    _text("outcome", None),
+    scope_column(),
+    key("run_id"),
+    key("call_key"),
+    key("attempt", Integer),
+    key("n", Integer),
+    text_column("provider", None),
+    text_column("outcome", None),
     Column("latency_ms", Double, nullable=False),
     Column("cost_nanousd", BigInteger, nullable=False),
-    _text("detail"),
+    text_column("detail"),
 )
 
 events = Table(
     "events",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("seq", Integer),
-    _text("identity", None),
-    _text("type", None),
+    scope_column(),
+    key("run_id"),
+    key("seq", Integer),
+    text_column("identity", None),
+    text_column("type", None),
     Column("at", Moment, nullable=False),
     Column("data", JsonText, nullable=False),
     Column("request_id", Text),
@@ -202,9 +156,9 @@ events = Table(
 blobs = Table(
     "blobs",
     metadata,
-    _scope(),
-    _key("sha256"),
-    _text("encoding", None),
+    scope_column(),
+    key("sha256"),
+    text_column("encoding", None),
     Column("content", LargeBinary, nullable=False),
     Column("size_bytes", BigInteger, nullable=False),
     Column("stored_bytes", BigInteger, nullable=False),
@@ -214,21 +168,21 @@ blobs = Table(
 snapshots = Table(
     "snapshots",
     metadata,
-    _scope(),
-    _key("snapshot_id"),
-    _text("url", None),
-    _text("final_url", None),
-    _text("canonical_url", None),
+    scope_column(),
+    key("snapshot_id"),
+    text_column("url", None),
+    text_column("final_url", None),
+    text_column("canonical_url", None),
     Column("status", Integer, nullable=False),
-    _text("content_type", None),
+    text_column("content_type", None),
     Column("headers", JsonText, nullable=False),
-    _text("body_sha256", None),
+    text_column("body_sha256", None),
     Column("fetched_at", Moment, nullable=False),
-    _text("via", None),
-    _text("robots", None),
+    text_column("via", None),
+    text_column("robots", None),
     Column("usage_signals", JsonText, nullable=False),
     Column("redirects", JsonText, nullable=False),
-    _text("note"),
+    text_column("note"),
     Column("stored_at", Moment, nullable=False),
     Index("ix_snapshots_body", "scope", "body_sha256"),
     Index("ix_snapshots_stored", "scope", "stored_at"),
@@ -237,12 +191,12 @@ snapshots = Table(
 documents = Table(
     "documents",
     metadata,
-    _scope(),
-    _key("snapshot_id"),
-    _key("extractor"),
-    _key("version"),
-    _text("document_id", None),
-    _text("content_sha256", None),
+    scope_column(),
+    key("snapshot_id"),
+    key("extractor"),
+    key("version"),
+    text_column("document_id", None),
+    text_column("content_sha256", None),
     Column("stored_at", Moment, nullable=False),
     Index("ix_documents_document", "scope", "document_id"),
     Index("ix_documents_content", "scope", "content_sha256"),
@@ -251,21 +205,21 @@ documents = Table(
 run_snapshots = Table(
     "run_snapshots",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("snapshot_id"),
+    scope_column(),
+    key("run_id"),
+    key("snapshot_id"),
     Index("ix_run_snapshots_snapshot", "scope", "snapshot_id"),
 )
 
 reports = Table(
     "reports",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("version", Integer),
-    _text("report_id", None),
-    _text("status", None),
-    _text("title", None),
+    scope_column(),
+    key("run_id"),
+    key("version", Integer),
+    text_column("report_id", None),
+    text_column("status", None),
+    text_column("title", None),
     Column("created_at", Moment, nullable=False),
     Column("content", LargeBinary, nullable=False),
 )
@@ -273,32 +227,32 @@ reports = Table(
 claims = Table(
     "claims",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("report_version", Integer),
-    _key("claim_id"),
-    _text("text", None),
-    _text("type", None),
+    scope_column(),
+    key("run_id"),
+    key("report_version", Integer),
+    key("claim_id"),
+    text_column("text", None),
+    text_column("type", None),
     Column("confidence", Double, nullable=False),
-    _text("verdict", None),
+    text_column("verdict", None),
     Column("independent_sources", Integer, nullable=False),
 )
 
 evidence = Table(
     "evidence",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("report_version", Integer),
-    _key("claim_id"),
-    _key("n", Integer),
-    _text("document_id", None),
-    _text("snapshot_id", None),
-    _text("url", None),
+    scope_column(),
+    key("run_id"),
+    key("report_version", Integer),
+    key("claim_id"),
+    key("n", Integer),
+    text_column("document_id", None),
+    text_column("snapshot_id", None),
+    text_column("url", None),
     Column("start_offset", Integer, nullable=False),
     Column("end_offset", Integer, nullable=False),
-    _text("quote", None),
-    _text("relation", None),
+    text_column("quote", None),
+    text_column("relation", None),
     Column("reference_n", Integer),
     Index("ix_evidence_snapshot", "scope", "snapshot_id"),
 )
@@ -306,23 +260,23 @@ evidence = Table(
 citations = Table(
     "citations",
     metadata,
-    _scope(),
-    _key("run_id"),
-    _key("report_version", Integer),
-    _key("n", Integer),
-    _text("url", None),
-    _text("title", None),
-    _text("snapshot_id", None),
+    scope_column(),
+    key("run_id"),
+    key("report_version", Integer),
+    key("n", Integer),
+    text_column("url", None),
+    text_column("title", None),
+    text_column("snapshot_id", None),
     Column("accessed_at", Moment, nullable=False),
     Column("published_at", Moment),
-    _text("excerpt", None),
+    text_column("excerpt", None),
 )
 
 buckets = Table(
     "buckets",
     metadata,
-    _scope(),
-    _key("bucket_key"),
+    scope_column(),
+    key("bucket_key"),
     *(Column(f"full_{n}_s", Double, nullable=False) for n in range(1, MAX_RATES + 1)),
     Column("blocked_until_s", Double, nullable=False),
 )
@@ -330,8 +284,8 @@ buckets = Table(
 breakers = Table(
     "breakers",
     metadata,
-    _scope(),
-    _key("breaker_key"),
+    scope_column(),
+    key("breaker_key"),
     Column("failures", Integer, nullable=False),
     Column("opened", Integer, nullable=False),
     Column("open_until_s", Double, nullable=False),
@@ -341,11 +295,11 @@ breakers = Table(
 cache_entries = Table(
     "cache_entries",
     metadata,
-    _scope(),
-    _key("namespace"),
-    _key("entry_key"),
+    scope_column(),
+    key("namespace"),
+    key("entry_key"),
     Column("value", LargeBinary, nullable=False),
-    _text("sha256", None),
+    text_column("sha256", None),
     Column("fresh_until", Moment, nullable=False),
     Column("stale_until", Moment, nullable=False),
     Column("stored_at", Moment, nullable=False),
@@ -358,42 +312,77 @@ cache_entries = Table(
 cache_leases = Table(
     "cache_leases",
     metadata,
-    _scope(),
-    _key("namespace"),
-    _key("entry_key"),
+    scope_column(),
+    key("namespace"),
+    key("entry_key"),
     Column("until_s", Double, nullable=False),
 )
 
 request_keys = Table(
     "request_keys",
     metadata,
-    _scope(),
-    _key("request_key"),
-    _text("body_sha256", None),
-    _text("run_id", None),
+    scope_column(),
+    key("request_key"),
+    text_column("body_sha256", None),
+    text_column("run_id", None),
     Column("created_at", Moment, nullable=False),
 )
 
 spendings = Table(
     "spendings",
     metadata,
-    _scope(),
-    _key("key_name"),
-    _key("day"),
+    scope_column(),
+    key("key_name"),
+    key("day"),
     Column("taken_nanousd", BigInteger, nullable=False),
 )
 
 webhooks = Table(
     "webhooks",
     metadata,
-    _scope(),
-    _key("delivery_id"),
-    _text("run_id", None),
-    _text("url", None),
-    _text("status", None),
+    scope_column(),
+    key("delivery_id"),
+    text_column("run_id", None),
+    text_column("url", None),
+    text_column("status", None),
     Column("tries", Integer, nullable=False),
     Column("next_at_s", Double, nullable=False),
-    _text("detail"),
+    text_column("detail"),
     Column("created_at", Moment, nullable=False),
     Index("ix_webhooks_due", "status", "next_at_s"),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    scope_column(),
+    key("name"),
+    text_column("sha256", None),
+    text_column("created_at", None),
+    Column("revoked_at", Text),
+    Column("rate_per_min", Integer),
+    Column("daily_usd", Text),
+    UniqueConstraint("name", name="uq_api_keys_name"),
+    UniqueConstraint("sha256", name="uq_api_keys_sha256"),
+)
+
+tool_log = Table(
+    "tool_log",
+    metadata,
+    scope_column(),
+    key("at", Moment),
+    key("id"),
+    text_column("surface", None),
+    text_column("tool", None),
+    text_column("request", None),
+    text_column("outcome", None),
+    Column("latency_ms", Double, nullable=False),
+    text_column("cost_usd", None),
+    Column("tokens_in", BigInteger, nullable=False),
+    Column("tokens_out", BigInteger, nullable=False),
+    text_column("run_id", None),
+    text_column("session_id", None),
+    text_column("request_id", None),
+    Index("ix_tool_log_run", "scope", "run_id"),
+    Index("ix_tool_log_at", "at"),
 )

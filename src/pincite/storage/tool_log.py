@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,6 +18,7 @@ from pincite.storage.side_file import open_side_file
 
 FILE_NAME: Final = "log.sqlite"
 _PRUNE_EVERY_S: Final = 3600.0
+_MOVED_AT_ONCE: Final = 500
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS tool_log (
   scope TEXT NOT NULL, at TEXT NOT NULL, id TEXT NOT NULL, surface TEXT NOT NULL, tool TEXT NOT NULL,
@@ -103,6 +104,24 @@ class FileToolLog:
         statement = "DELETE FROM tool_log WHERE scope = ? AND (? IS NULL OR run_id = ?)"
         with failures.translated(), closing(open_side_file(self._path, _SCHEMA)) as file:
             return file.execute(statement, (self._scope, run_id, run_id)).rowcount
+
+
+def move_log(path: Path, write: Callable[[str, Sequence[LoggedCall]], None]) -> None:
+    """Hand every call of a file to `write` with its scope, a batch at a time, then remove the file.
+
+    What was handed over before an interruption comes again. Errors: StorageUnavailable, Locked, and those of `write`.
+    """
+    if not path.is_file():
+        return
+    with failures.translated():
+        with closing(open_side_file(path, _SCHEMA)) as file:
+            file.row_factory = sqlite3.Row
+            for (scope,) in file.execute("SELECT DISTINCT scope FROM tool_log").fetchall():
+                mine = file.execute("SELECT * FROM tool_log WHERE scope = ?", (scope,))
+                while rows := mine.fetchmany(_MOVED_AT_ONCE):
+                    write(scope, tuple(_call(row) for row in rows))
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
 
 
 def _call(row: Any) -> LoggedCall:  # a row of sqlite3's

@@ -12,7 +12,7 @@ from sqlalchemy import Table
 from pincite.domain.events import RunStatus
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction
-from pincite.storage.schema import blobs, events, metadata, reports, runs, schema_versions
+from pincite.storage.schema import api_keys, blobs, events, metadata, reports, runs, schema_versions, tool_log
 from pincite.storage.snapshots import unpacked
 
 _BATCH: Final = 200
@@ -25,8 +25,8 @@ async def rows_of(database: Database, scope: str, table: Table, after: int) -> l
 
 
 def tables() -> Iterator[Table]:
-    """Every table that may hold rows of a user."""
-    yield from (table for table in metadata.sorted_tables if table is not schema_versions)
+    """Every table that may hold rows of a user; the log of calls is read by its own way."""
+    yield from (table for table in metadata.sorted_tables if table not in (schema_versions, tool_log))
 
 
 def expire_runs(tx: Transaction, before: datetime, limit: int) -> int:
@@ -55,6 +55,8 @@ def _plain(table: Table, row: Any) -> dict[str, Any]:  # a row of the table
         values["content"] = unpacked(values["encoding"], values["content"])
     if table is reports:
         values["content"] = json.loads(zlib.decompress(values["content"]))
+    if table is api_keys:
+        del values["sha256"]
     return {name: _json(value) for name, value in values.items()}
 
 

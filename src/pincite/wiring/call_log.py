@@ -1,10 +1,11 @@
 """The log of calls as an engine keeps it: what came through the front doors, and what runs did."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,15 @@ import anyio.to_thread
 from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import Json
-from pincite.ports import Clock, RunStore
+from pincite.ports import Clock, RunStore, ToolLogStore
 from pincite.runtime.caller import caller
 from pincite.runtime.tool_log import ToolLog
 from pincite.settings import Settings
 from pincite.urls.masking import mask_all
 
 if TYPE_CHECKING:
-    from pincite.storage.tool_log import FileToolLog
+    from pincite.storage.database import Database
+    from pincite.wiring.shared import Shared
 
 OF_RUNS = "run"
 """The surface of the calls that runs make."""
@@ -40,12 +42,18 @@ class Note:
 
 
 class CallLog:
-    """Notes every call of an engine, and reads them back. Nothing is opened before the first of either."""
+    """Notes every call of an engine, and reads them back. Nothing is opened before the first of either.
 
-    def __init__(self, settings: Settings, clock: Clock) -> None:
+    The log is in the database where many machines use it, otherwise in a file of the home.
+    """
+
+    def __init__(self, settings: Settings, shared: "Shared") -> None:
         self._settings = settings
-        self._clock = clock
+        self._shared = shared
+        self._clock: Clock = shared.clock
         self._log: ToolLog | None = None
+        self._stored: ToolLogStore | None = None
+        self._moved = False
 
     @contextmanager
     def noted(self, tool: str, request: Json, *, run_id: str = "") -> Iterator[Note]:
@@ -91,9 +99,9 @@ class CallLog:
         session_id: str | None = None,
     ) -> tuple[LoggedCall, ...]:
         """The newest calls first, those that runs made among them; `before` is time and id of a call."""
-        file = self._file()
+        store = self._store()
         found = await anyio.to_thread.run_sync(
-            lambda: file.read(limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
+            lambda: store.read(limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
         )
         made: list[tuple[str, CallRecord]] = []
         if session_id is None and run_id is None:
@@ -106,15 +114,13 @@ class CallLog:
 
     async def forget_run(self, run_id: str) -> None:
         """Remove what is kept of a run."""
-        file = self._file()
-        await anyio.to_thread.run_sync(file.forget, run_id)
+        await anyio.to_thread.run_sync(self._store().forget, run_id)
 
     async def forget_all(self) -> int:
         """Remove every call of the scope; how many went."""
         self.close()
         self._log = None
-        file = self._file()
-        return await anyio.to_thread.run_sync(file.forget)
+        return await anyio.to_thread.run_sync(self._store().forget)
 
     def close(self) -> None:
         """Write what is waiting."""
@@ -123,14 +129,42 @@ class CallLog:
 
     def _opened(self) -> ToolLog:
         if self._log is None:
-            self._log = ToolLog(self._file().write)
+            self._log = ToolLog(self._store().write)
         return self._log
 
-    def _file(self) -> "FileToolLog":
+    def _store(self) -> ToolLogStore:
+        if self._stored is None:
+            self._stored = self._made_store()
+        return self._stored
+
+    def _made_store(self) -> ToolLogStore:
+        keep = timedelta(days=self._settings.log_keep_days)
+        if self._settings.shared_database is not None:
+            from pincite.storage.shared_tool_log import SqlToolLog
+
+            return SqlToolLog(self._database, self._settings.scope, self._clock, keep)
         from pincite.storage.tool_log import FILE_NAME, FileToolLog
 
-        keep = timedelta(days=self._settings.log_keep_days)
         return FileToolLog(self._settings.home / FILE_NAME, self._settings.scope, self._clock, keep)
+
+    @contextmanager
+    def _database(self) -> "Iterator[Database]":
+        """The database of the process, or one of this block where nothing needed it so far; in a thread."""
+        from pincite.storage.database import opened_now
+
+        opened, place = self._shared.opened_storage, self._settings.shared_database
+        with opened_now(place or "", self._clock) if opened is None else nullcontext(opened.database) as database:
+            self._move_file(database)
+            yield database
+
+    def _move_file(self, database: "Database") -> None:
+        """Take over what the home's file has of the time before the database was shared."""
+        if not self._moved:
+            from pincite.storage.shared_tool_log import add_calls
+            from pincite.storage.tool_log import FILE_NAME, move_log
+
+            move_log(self._settings.home / FILE_NAME, partial(add_calls, database))
+            self._moved = True
 
 
 def _of_run(run_id: str, call: CallRecord) -> LoggedCall:

@@ -81,7 +81,7 @@ class Parts(OpenStores):
     ) -> None:
         super().__init__(settings, shared, stores)
         self._kept = kept
-        self.log = CallLog(settings, shared.clock)
+        self.log = CallLog(settings, shared)
         stores.on_close(self.log.close)
         self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[Sources, SearchService | None] = {}

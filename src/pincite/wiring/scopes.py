@@ -19,7 +19,7 @@ from pincite.wiring.shared import Shared
 
 _STOP_WITHIN_S: Final = 30.0
 _RUNS_AT_A_TIME: Final = 50
-_LOG_CALLS: Final = 100_000
+_LOG_CALLS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,11 @@ async def export_scope(settings: Settings) -> AsyncIterator[str]:
                 after += len(rows)
                 for row in rows:
                     yield json.dumps(row, ensure_ascii=False)
-        for call in await parts.log.read(await parts.runs(), _LOG_CALLS):
-            yield json.dumps({"table": "tool_log", **_members(to_json(call))}, ensure_ascii=False)
+        before = None
+        while page := await parts.log.read(await parts.runs(), _LOG_CALLS, before=before):
+            before = (page[-1].at, page[-1].id)
+            for call in page:
+                yield json.dumps({"table": "tool_log", **_members(to_json(call))}, ensure_ascii=False)
 
 
 async def delete_scope(settings: Settings) -> Removed:
@@ -67,9 +70,10 @@ async def delete_scope(settings: Settings) -> Removed:
     async with _opened(settings) as (parts, shared):
         await _stop_runs(parts)
         storage = (await shared.storage()).scope(settings.scope)
+        logged = await parts.log.forget_all()
         rows = await storage.delete_everything()
         cached = (await parts.clear_cache()).entries
-        return Removed(rows, cached, await parts.log.forget_all())
+        return Removed(rows, cached, logged)
 
 
 async def expire(settings: Settings, shared: Shared) -> Expired:

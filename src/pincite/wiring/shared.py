@@ -38,8 +38,12 @@ class Shared:
     @property
     def is_on_server(self) -> bool:
         """Whether the database may be used by processes on several machines."""
-        url = self._settings.database_url
-        return url is not None and url.get_secret_value().startswith("postgres")
+        return self._settings.shared_database is not None
+
+    @property
+    def opened_storage(self) -> "Storage | None":
+        """The database, if anything needed it so far."""
+        return self._storage
 
     async def storage(self) -> "Storage":
         """The database. Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting."""
@@ -101,14 +105,14 @@ class Shared:
         return await (await self.storage()).queue.counts()
 
     async def _open_dispatcher(self) -> Dispatcher:
-        url = self._settings.database_url
-        if url is None or not self.is_on_server:
+        url = self._settings.shared_database
+        if url is None:
             from pincite.dispatch.local import LocalDispatcher
 
             return LocalDispatcher()
         from pincite.dispatch.procrastinate import open_procrastinate
 
-        place = "postgresql://" + url.get_secret_value().partition("://")[2]
+        place = "postgresql://" + url.partition("://")[2]
         return await self._kept.open(open_procrastinate(place, listen=not self._settings.transaction_pooler))
 
 

@@ -38,7 +38,7 @@ class LoadedEvidence:
 
 def is_on_server(settings: Settings) -> bool:
     """Whether evidence is in a PostgreSQL instead of the home."""
-    return settings.database_url is not None and settings.database_url.get_secret_value().startswith("postgres")
+    return settings.shared_database is not None
 
 
 def load_evidence(settings: Settings, report: Any) -> LoadedEvidence:  # report JSON of any shape

@@ -4,8 +4,10 @@ import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import pytest
+
 from pincite.domain.calls import LoggedCall
-from pincite.domain.errors import StorageFull
+from pincite.domain.errors import Locked, StorageFull
 from pincite.runtime import tool_log
 from pincite.runtime.caller import Caller, called_by, caller
 from pincite.runtime.tool_log import ToolLog, shortened
@@ -42,6 +44,43 @@ def test_a_log_that_can_not_be_written_stops_nothing() -> None:
     log.close()
     assert log.lost == 1
     ToolLog(refuse).close()  # nothing was noted: no thread
+
+
+def test_what_could_not_be_written_for_a_moment_is_written_later_and_in_order() -> None:
+    written: list[int] = []
+    done, tries = threading.Event(), 0
+
+    def passes(batch: Sequence[LoggedCall]) -> None:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            log.note(call(tries))
+            raise Locked("another process writes")
+        written.extend(item.request["n"] for item in batch)  # type: ignore[index,call-overload,misc]
+        done.set()
+
+    log = ToolLog(passes, behind_s=0)
+    log.note(call(0))
+    assert done.wait(30)
+    log.close()
+    assert (written, log.lost) == ([0, 1, 2], 0)
+
+
+def test_a_log_that_stays_locked_is_bounded_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_log, "MAX_WAITING", 3)
+    tried = threading.Event()
+
+    def locked(batch: Sequence[LoggedCall]) -> None:
+        tried.set()
+        raise Locked("another process writes")
+
+    log = ToolLog(locked, behind_s=0.01)
+    for n in range(10):
+        log.note(call(n))
+    assert tried.wait(30)
+    log.close()
+    assert log.lost >= 1
+    assert not log._waiting
 
 
 def test_notes_are_short() -> None:

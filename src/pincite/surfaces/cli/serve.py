@@ -33,7 +33,8 @@ def serve(
         except ImportError as error:
             raise ExtraNotInstalled("the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {INSTALL}") from error
         serving = _serving()
-        serving.vet_binding(host, serving.key_ring(home))
+        with serving.key_ring(home) as keys:
+            serving.vet_binding(host, keys)
         note(f"Serving on http://{host}:{port} (the API: /docs). Ctrl-C stops; runs can be resumed.")
         serving.serve(host, port, home, work=work)
 
@@ -53,7 +54,8 @@ def create(
 
     def job() -> str:
         cap = None if daily_usd is None else Decimal(str(daily_usd))
-        secret: str = _serving().key_ring(home).create(name, scope, rate_per_min=rate, daily_usd=cap)
+        with _serving().key_ring(home) as keys:
+            secret: str = keys.create(name, scope, rate_per_min=rate, daily_usd=cap)
         return secret
 
     secret = guarded(job, as_json=as_json)
@@ -68,7 +70,12 @@ def create(
 @keys_app.command("list")
 def list_keys(home: options.Home = None, as_json: options.Json = False) -> None:
     """List the keys by name; never the keys themselves."""
-    keys: Any = guarded(lambda: _serving().key_ring(home).all(), as_json=as_json)
+
+    def job() -> Any:
+        with _serving().key_ring(home) as ring:
+            return ring.all()
+
+    keys = guarded(job, as_json=as_json)
     if as_json:
         shown = ("name", "scope", "created_at", "revoked_at", "rate_per_min", "daily_usd")
         print_json([{name: getattr(key, name) for name in shown} for key in keys])
@@ -87,7 +94,12 @@ def revoke(
     name: Annotated[str, typer.Argument(help="Its name.")], home: options.Home = None, as_json: options.Json = False
 ) -> None:
     """Make a key open nothing any more."""
-    guarded(lambda: _serving().key_ring(home).revoke(name), as_json=as_json)
+
+    def job() -> None:
+        with _serving().key_ring(home) as keys:
+            keys.revoke(name)
+
+    guarded(job, as_json=as_json)
     if as_json:
         print_json({"revoked": name})
 

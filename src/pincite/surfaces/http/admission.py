@@ -5,8 +5,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from pincite.domain.access import ApiKey
 from pincite.domain.errors import RateLimited
-from pincite.surfaces.http.identity import ApiKey
 
 MAX_KEYS = 10_000
 BURST_SHARE = 0.25

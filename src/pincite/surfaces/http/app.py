@@ -50,6 +50,7 @@ def create_app(
             app.state.service = await stack.enter_async_context(opening)
             if work is not None:
                 await stack.enter_async_context(working_beside(work, WorkerLimits(drain_s=1.0)))
+            app.state.service.tend(keys.follow)
             app.state.service.tend(webhooks.deliver, app.state.service)
             await stack.enter_async_context(assistants.open(app.state.service))
             yield

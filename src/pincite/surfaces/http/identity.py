@@ -1,63 +1,67 @@
 """Who asks: API keys, hashed at rest, each with the scope it owns and what it may take.
 
-The file `keys.json` of the home holds names, scopes, limits and SHA-256 hashes; a key itself is shown once, when it is
-made. A change of the file counts at once, also in a server that is running.
+They are kept in the database where many machines use it, and in the file `keys.json` of the home otherwise
+(`wiring.keys`). A key itself is shown once, when it is made.
 """
 
 import hashlib
 import hmac
-import json
 import secrets
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Final
 
-from pincite.domain.errors import Conflict, InvalidInput, NotFound, StorageUnavailable, Unauthorized
+import anyio
+import anyio.to_thread
 
-FILE_NAME = "keys.json"
+from pincite.domain.access import ApiKey
+from pincite.domain.errors import Conflict, InvalidInput, NotFound, PinciteError, Unauthorized
+from pincite.ports import KeyStore
+from pincite.wiring.keys import home_keys
+
 PREFIX = "pc_"
 LOCAL_SCOPE = "local"
+LOOK_EVERY_S: Final = 1.0
+"""How often a server looks at keys in a database: so long a revoked one may still open something."""
 _NAME_LENGTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """One key as it is stored. `scope` owns the runs and private pages made with it.
+class KeyRing:
+    """The keys of a store, read anew when they have changed.
 
-    `rate_per_min` is how many requests it may make in a minute, `daily_usd` what it may spend in a day (UTC);
-    None sets no limit.
+    A file is looked at for each request, so that a change counts at once. A database is looked at by `follow`; while
+    it can't be reached the keys known last count.
+
+    Args:
+        keys: where they are kept; a path is the home whose file it is.
     """
 
-    name: str
-    scope: str
-    sha256: str
-    created_at: str
-    revoked_at: str | None = None
-    rate_per_min: int | None = None
-    daily_usd: str | None = None
-
-    @property
-    def daily_cap_usd(self) -> Decimal | None:
-        """What the key may spend in a day."""
-        return None if self.daily_usd is None else Decimal(self.daily_usd)
-
-
-class KeyRing:
-    """The keys of a home; `create` and `revoke` write the file anew."""
-
-    def __init__(self, home: Path) -> None:
-        self._file = home / FILE_NAME
-        self._state: tuple[int, int] | None = None
+    def __init__(self, keys: KeyStore | Path) -> None:
+        self._store: KeyStore = home_keys(keys) if isinstance(keys, Path) else keys
+        self._state: str | None = None
         self._keys: tuple[ApiKey, ...] = ()
-        self.all()
+        self.refresh()
 
     def all(self) -> tuple[ApiKey, ...]:
         """Every key, revoked ones too. Errors: StorageUnavailable (`keys_unreadable`)."""
-        state = self._look()
-        if state != self._state:
-            self._keys, self._state = self._read(), state
+        if self._store.is_near:
+            self.refresh()
         return self._keys
+
+    def refresh(self) -> None:
+        """Read the keys if they have changed. Errors: StorageUnavailable, Locked."""
+        state = self._store.state()
+        if state != self._state:
+            self._keys, self._state = tuple(self._store.read()), state
+
+    async def follow(self) -> None:
+        """Look at a database again and again, for ever; with a file there is nothing to do."""
+        while not self._store.is_near:
+            await anyio.sleep(LOOK_EVERY_S)
+            with suppress(PinciteError):  # out of reach: the next look may succeed
+                await anyio.to_thread.run_sync(self.refresh)
 
     @property
     def needed(self) -> bool:
@@ -79,27 +83,25 @@ class KeyRing:
         """
         if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
             raise InvalidInput(f"a key's name has 1 to {_NAME_LENGTH} printable characters", reason="key_name")
-        if any(key.name == name for key in self.all()):
-            raise Conflict(f"there is a key named {name!r} already")
         secret = PREFIX + secrets.token_urlsafe(32)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
         made = ApiKey(
             name,
             scope or name,
             _hash(secret),
-            now,
+            _now(),
             rate_per_min=rate_per_min,
             daily_usd=None if daily_usd is None else str(daily_usd),
         )
-        self._write((*self._keys, made))
+        if not self._store.add(made):
+            raise Conflict(f"there is a key named {name!r} already")
+        self.refresh()
         return secret
 
     def revoke(self, name: str) -> None:
         """Make a key open nothing any more. Errors: NotFound, StorageUnavailable."""
-        if not any(key.name == name and key.revoked_at is None for key in self.all()):
+        if not self._store.revoke(name, _now()):
             raise NotFound(f"there is no active key named {name!r}")
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._write(tuple(replace(key, revoked_at=now) if key.name == name else key for key in self._keys))
+        self.refresh()
 
     def scope_of(self, secret: str | None) -> str:
         """The scope that `secret` opens; without any key in the home everybody is the local user.
@@ -124,34 +126,9 @@ class KeyRing:
             )
         return found[0]
 
-    def _look(self) -> tuple[int, int]:
-        """What tells one state of the file from another; (0, 0) where there is none."""
-        try:
-            found = self._file.stat()
-        except FileNotFoundError:
-            return (0, 0)
-        except OSError as error:
-            raise StorageUnavailable(f"{self._file} can't be read: {error}", reason="keys_unreadable") from error
-        return (found.st_mtime_ns, found.st_size)
 
-    def _read(self) -> tuple[ApiKey, ...]:
-        try:
-            return tuple(ApiKey(**item) for item in json.loads(self._file.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return ()
-        except (OSError, ValueError, TypeError) as error:
-            raise StorageUnavailable(f"{self._file} can't be read: {error}", reason="keys_unreadable") from error
-
-    def _write(self, keys: tuple[ApiKey, ...]) -> None:
-        partial = self._file.with_suffix(".partial")
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            partial.touch(mode=0o600)
-            partial.write_text(json.dumps([asdict(key) for key in keys], indent=1) + "\n", encoding="utf-8")
-            partial.replace(self._file)
-        except OSError as error:
-            raise StorageUnavailable(f"{self._file} can't be written: {error}", reason="keys_unwritable") from error
-        self._keys, self._state = keys, self._look()
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _hash(secret: str) -> str:

@@ -1,6 +1,7 @@
 """Running the server: the binding is vetted, engines are made from the settings of the home."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.desk import settings_of
 from pincite.surfaces.http.identity import KeyRing
+from pincite.wiring.keys import opened_keys
 from pincite.wiring.observing import observe
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -26,16 +28,15 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
     from pincite.surfaces.http.app import create_app
 
     observe(load_settings({"home": home}))
-    keys = key_ring(home)
-    vet_binding(host, keys)
-
-    app = create_app(
-        engine_opener(home),
-        keys,
-        hosts=() if keys.active else LOOPBACK,
-        work=_worker_settings(home) if work else None,
-    )
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
+    with key_ring(home) as keys:
+        vet_binding(host, keys)
+        app = create_app(
+            engine_opener(home),
+            keys,
+            hosts=() if keys.active else LOOPBACK,
+            work=_worker_settings(home) if work else None,
+        )
+        uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
 
 
 def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
@@ -50,13 +51,14 @@ def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
 def _worker_settings(home: Path | None) -> Settings | None:
     """The settings of the worker inside the server; None on a PostgreSQL without what wakes workers."""
     settings = load_settings({"home": home, "serving": True})
-    url = settings.database_url.get_secret_value() if settings.database_url else ""
-    return None if url.startswith("postgres") and find_spec("procrastinate") is None else settings
+    return None if settings.shared_database and find_spec("procrastinate") is None else settings
 
 
-def key_ring(home: Path | None) -> KeyRing:
-    """The API keys of the home. Errors: InvalidSetting, StorageUnavailable."""
-    return KeyRing(load_settings({"home": home}).home)
+@contextmanager
+def key_ring(home: Path | None) -> Iterator[KeyRing]:
+    """The API keys of the home, or of its database. Errors: InvalidSetting, and those of `wiring.keys.opened_keys`."""
+    with opened_keys(load_settings({"home": home})) as store:
+        yield KeyRing(store)
 
 
 def vet_binding(host: str, keys: KeyRing) -> None:

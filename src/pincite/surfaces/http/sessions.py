@@ -12,8 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pincite.domain.access import ApiKey
 from pincite.domain.errors import Unauthorized
-from pincite.surfaces.http.identity import LOCAL_SCOPE, ApiKey, KeyRing
+from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 
 COOKIE = "pincite_session"
 LIFETIME_S = 12 * 3600
