@@ -1,4 +1,7 @@
-"""Start-up stays light: CPU time of fresh processes, best of three (a busy machine slows the others)."""
+"""Start-up stays light: CPU time of fresh processes, on a machine where a known program takes `YARDSTICK_S`.
+
+A second of CPU does less while other programs share the core, so each measurement stands beside one of that program.
+"""
 
 import resource
 import subprocess
@@ -12,22 +15,35 @@ from tests.e2e.commands import clean_environment
 from pincite.testing.engines import EngineServer, FakeEngines
 
 HEAVY = {"aiohttp", "httpx2", "sqlalchemy", "trafilatura", "lxml", "pydantic", "rich", "anyio"}
+TRIES = 10
+YARDSTICK = (
+    "asyncio, ssl, sqlite3, http.client, unittest.mock, decimal, argparse, email.message, logging.config, doctest"
+)
+YARDSTICK_S = 0.12
 
 
 def cpu_s(home: Path, *arguments: str, extra: Mapping[str, str] | None = None) -> float:
-    def once() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            check=True,
-            env={**clean_environment(home), **(extra or {})},
-            cwd=home,
-        )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        check=True,
+        env={**clean_environment(home), **(extra or {})},
+        cwd=home,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    return min(once() for _ in range(3))
+
+def vet_cpu(limit_s: float, home: Path, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
+    """Fail when no process of some takes `limit_s` of CPU at most."""
+    taken = []
+    for _ in range(TRIES):
+        slower = max(1.0, cpu_s(home, "-I", "-c", f"import {YARDSTICK}") / YARDSTICK_S)
+        taken.append(cpu_s(home, *arguments, extra=extra) / slower)
+        if taken[-1] <= limit_s:
+            return
+    pytest.fail(f"{arguments} took {min(taken):.2f} s of CPU at least, not {limit_s}")
 
 
 @pytest.mark.parametrize(
@@ -36,11 +52,11 @@ def cpu_s(home: Path, *arguments: str, extra: Mapping[str, str] | None = None) -
     ids=["import", "help", "doctor"],
 )
 def test_start_up_time(tmp_path: Path, arguments: tuple[str, ...], limit_s: float) -> None:
-    assert cpu_s(tmp_path, *arguments) <= limit_s
+    vet_cpu(limit_s, tmp_path, *arguments)
 
 
 def test_check_takes_at_most_a_second(demo_home: Path) -> None:
-    assert cpu_s(demo_home, "-m", "pincite", "check", "report.json") <= 1.0
+    vet_cpu(1.0, demo_home, "-m", "pincite", "check", "report.json")
 
 
 @pytest.mark.parametrize("code", ["import pincite", "import pincite.surfaces.cli.app"])
@@ -61,5 +77,5 @@ def test_a_cached_search_takes_at_most_a_second(tmp_path: Path) -> None:
         keys = {"EXA_API_KEY": "k", "PINCITE_EXA_BASE_URL": engines.base_url("exa", server.origin)}
         arguments = ("-m", "pincite", "search", "connection pool")
         cpu_s(tmp_path, *arguments, extra=keys)
-        assert cpu_s(tmp_path, *arguments, extra=keys) <= 1.0
+        vet_cpu(1.0, tmp_path, *arguments, extra=keys)
     assert len(engines.calls) == 1
