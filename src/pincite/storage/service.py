@@ -22,6 +22,7 @@ from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
 from pincite.storage.front_desk import SqlFrontDesk
 from pincite.storage.ledger import SqlCallStore
+from pincite.storage.patience import WAIT_S
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.shared_cache import SqlCache
@@ -147,15 +148,17 @@ class Storage:
 
 
 @asynccontextmanager
-async def open_storage(place: str | Path, clock: Clock) -> AsyncIterator[Storage]:
+async def open_storage(place: str | Path, clock: Clock, *, wait_s: float = WAIT_S) -> AsyncIterator[Storage]:
     """The storage at a database URL, a path of a SQLite file, or a home folder; closed at the end.
+
+    A server that does not answer is waited for, `wait_s` seconds.
 
     Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
     """
     at = place
     if isinstance(place, Path) and not place.suffix:
         at = place / DATABASE_NAME
-    database = await open_database(at, clock)
+    database = await open_database(at, clock, wait_s=wait_s)
     try:
         yield Storage(database, clock)
     finally:

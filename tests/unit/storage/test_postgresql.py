@@ -27,7 +27,7 @@ async def test_the_migrations_make_the_schema_of_the_code(postgresql_url: str) -
 
 async def test_a_server_that_is_not_there_is_a_typed_error_without_the_password(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable) as caught:
-        async with open_storage(f"postgresql://me:s3cret@/db?host={tmp_path}", SystemClock()):
+        async with open_storage(f"postgresql://me:s3cret@/db?host={tmp_path}", SystemClock(), wait_s=0):
             pass
     assert caught.value.retryable
     assert "s3cret" not in str(caught.value) + caught.value.hint + repr(caught.value.__cause__)
