@@ -7,8 +7,10 @@
 
 `--sites` holds unpacked documentation packages and `--config` says which folder of them is which site (mini web
 configuration). Reports are kept as Markdown below `--work`. A fact counts when a sentence that states it is cited to
-a page listed for the question. `--remove-gold` asks each answerable question again without its pages. `--miniweb` asks
-the whole product over loopback HTTP instead (search and pages; the rate per host is off), and checks each report after.
+a page listed for the question. `--remove-gold` asks each answerable question again without its pages; questions that
+another page answers, at least in part, are counted apart (`--stated-elsewhere`: id, address and quote of such a page,
+each looked up before it is believed). `--miniweb` asks the whole product over loopback HTTP instead (search and pages;
+the rate per host is off), and checks each report after.
 `--embeddings minilm` ranks passages by meaning as well.
 """
 
@@ -134,6 +136,7 @@ def score(
     tally: Tally,
     *,
     removed: bool,
+    elsewhere: bool = False,
     references: tuple[Reference, ...] | None = None,
 ) -> None:
     counts, kind = tally.counts, question["kind"]
@@ -142,9 +145,12 @@ def score(
     counts["sentences"] += len(report.sentences())
     counts["sentences with quotes"] += sum(bool(sentence.references) for sentence in report.sentences())
     if removed or kind == "unanswerable":
-        name = "gold pages removed" if removed else "unanswerable"
-        counts[f"{name} n"] += 1
-        counts[f"{name} recognised"] += abstained
+        names = ["unanswerable"]
+        if removed:
+            names = ["gold pages removed", "removed, stated elsewhere" if elsewhere else "removed, stated nowhere else"]
+        for name in (*names, *(() if elsewhere else ("absent in all",))):
+            counts[f"{name} n"] += 1
+            counts[f"{name} recognised"] += abstained
         return
     counts["answerable n"] += 1
     counts["over-abstention"] += abstained
@@ -199,6 +205,7 @@ def load(file: Path) -> list[dict[str, Any]]:
 async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) -> None:
     questions = load(Path(args.questions))[:: args.every]
     only = set(args.only.split(",")) if args.only else None
+    elsewhere = await stated_elsewhere(args.stated_elsewhere, parts) if args.remove_gold else frozenset()
     tally = Tally()
     for question in questions:
         if only and not set(question["sites"]) <= only:
@@ -209,9 +216,19 @@ async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) 
             report = await ask(parts, limits, question["question"], gold if removed else frozenset(), args.reranker)
             tally.seconds.append(time.perf_counter() - started)
             tally.pages.append(report.metrics.pages_fetched)
-            score(question, report, tally, removed=removed)
+            score(question, report, tally, removed=removed, elsewhere=question["id"] in elsewhere)
             keep(args.work / "reports" / f"{question['id']}{'-removed' if removed else ''}.md", report)
     show(tally)
+
+
+async def stated_elsewhere(file: Path, parts: Parts) -> frozenset[str]:
+    """The questions that a page besides their own ones answers in part; the file's quotes must stand on its pages."""
+    door = await parts.fetch()
+    for row in load(file):
+        page = await door.fetch(FetchRequest(row["url"]))
+        if " ".join(row["quote"].split()) not in " ".join(page.document.text.split()):
+            raise SystemExit(f"{row['id']}: {row['url']} does not say: {row['quote']}")
+    return frozenset(row["id"] for row in load(file))
 
 
 def keep(file: Path, report: Report) -> None:
@@ -331,6 +348,7 @@ async def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only")
     parser.add_argument("--remove-gold", action="store_true")
+    parser.add_argument("--stated-elsewhere", type=Path, default=Path(__file__).with_name("stated_elsewhere.jsonl"))
     parser.add_argument("--profile", default="standard")
     parser.add_argument("--embeddings", choices=list(EMBEDDERS))
     parser.add_argument("--miniweb", type=Path)

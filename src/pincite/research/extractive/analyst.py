@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from pincite.domain.evidence import Claim
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
-from pincite.research.extractive.answerable import LIKELY, likelihood, signals
+from pincite.research.extractive.answerable import LEAST_SCORE, answer_score
 from pincite.research.extractive.answers import states_quantity
 from pincite.research.extractive.claims import make_claim
 from pincite.research.extractive.corroboration import corroborated
@@ -68,8 +68,7 @@ class ExtractiveAnalyst:
         if best < MIN_COVERAGE:
             reason = "not in these sources: no passage read is about this"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
-        made = signals(ask, index, scored)
-        unsure = made is not None and likelihood(made) < LIKELY
+        unsure = answer_score(ask, scored) < LEAST_SCORE
         if self._reranker is not None:
             scored = self._reranker.rerank(sub_question.text, scored)
         scored = [*self._on_premise(task, sub_question, index, fitting), *scored]

@@ -39,7 +39,6 @@ class PassageIndex:
         self._page_terms: dict[str, set[str]] = {}
         self._total_length = 0
         self._names: set[str] = set()
-        self._by_passage: dict[int, Indexed] = {}
         self._frequencies: dict[str, int] = {}
         self._library_passages = 0
 
@@ -66,7 +65,6 @@ class PassageIndex:
             )
             number = len(self._entries)
             self._names |= entry.names
-            self._by_passage[id(passage)] = entry
             self._entries.append(entry)
             self._total_length += entry.length
             for term in set(body) | head | entry.section | entry.title:
@@ -94,14 +92,6 @@ class PassageIndex:
     def knows(self, term: str) -> bool:
         """Whether any page read has the term."""
         return term in self._postings
-
-    def entry(self, passage: Passage) -> Indexed:
-        """A passage of this index with its terms by field."""
-        return self._by_passage[id(passage)]
-
-    def page_terms(self, url: str) -> frozenset[str]:
-        """All terms of a page."""
-        return frozenset(self._page_terms[url])
 
     def passages(self, terms: Sequence[str], *, limit: int = _PASSAGES_SCORED) -> list[tuple[Indexed, float]]:
         """The best passages by BM25F over body, head, section and title, best first.

@@ -97,10 +97,6 @@ class Weighing:
             return 1.0
         return VARIANT if any(other in place for other in self.variants[term]) else 0.0
 
-    def share(self, place: Container[str]) -> float:
-        """0 to 1: how much of the question's weight is in the place."""
-        return sum(weight * self.found(term, place) for term, weight in self.weights.items()) / self.total
-
 
 def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere: float) -> Iterable[Scored]:
     """Each statement of the passage with its score; `elsewhere` lowers all of them on a site about something else."""
