@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ FACT = "The Halden lighthouse is 31 metres tall and was first lit in 1888."
 TEXT = f"<html lang=en><title>Halden</title><main><h1>Halden</h1><p>{FACT} {'Nobody lives there. ' * 40}</p></main>"
 BODY = TEXT.encode()
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+GZIP = b"Content-Encoding: gzip\r\n\r\n"
 HEADERS = b"".join(b"X-%d: y\r\n" % n for n in range(10_000))
 
 BAD: dict[str, tuple[bytes, str, str]] = {
@@ -31,6 +33,30 @@ BAD: dict[str, tuple[bytes, str, str]] = {
         "body_incomplete",
     ),
     "announces too much": (OK + b"Content-Length: 99999999999\r\n\r\nabc", "TOO_LARGE", "decoded_too_large"),
+    "a part of the page": (
+        b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-99/9999\r\n\r\n" + BODY[:400],
+        "NETWORK_ERROR",
+        "body_incomplete",
+    ),
+    "several choices": (b"HTTP/1.1 300 Multiple Choices\r\nContent-Length: 2\r\n\r\nok", "NETWORK_ERROR", "http_300"),
+    "not modified, unasked": (b"HTTP/1.1 304 Not Modified\r\n\r\n", "NETWORK_ERROR", "http_304"),
+    "use a proxy": (b"HTTP/1.1 305 Use Proxy\r\nLocation: http://127.0.0.1/\r\n\r\n", "NETWORK_ERROR", "http_305"),
+    "a redirect to nowhere": (b"HTTP/1.1 302 Found\r\n\r\n", "NETWORK_ERROR", "redirect_no_location"),
+    "a status of nobody": (b"HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n", "PAGE_BLOCKED", "http_999"),
+    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", "EMPTY_CONTENT", "empty_body"),
+    "gzip that is none": (OK + b"Content-Encoding: gzip\r\n\r\n" + BODY, "NETWORK_ERROR", "body_corrupt"),
+    "gzip twice": (OK + b"Content-Encoding: gzip, gzip\r\n\r\nx", "UNSUPPORTED_CONTENT_TYPE", "encoding_stacked"),
+    "a coding of nobody": (
+        OK + b"Content-Encoding: x\r\n\r\nx",
+        "UNSUPPORTED_CONTENT_TYPE",
+        "encoding_unsupported",
+    ),
+    "entities in UTF-16": (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n\r\n"
+        + '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "b">]><a>&b;</a>'.encode("utf-16"),
+        "PARSE_ERROR",
+        "xml_entities",
+    ),
     "says nothing": (b"", "NETWORK_ERROR", "disconnected"),
     "speaks no HTTP": (b"SSH-2.0-OpenSSH_9\r\n", "NETWORK_ERROR", "protocol_error"),
     "10,000 headers": (OK + HEADERS + b"\r\n" + BODY, "TOO_LARGE", "headers_too_large"),
@@ -55,6 +81,12 @@ LIES: dict[str, bytes] = {
     "a charset of nobody": b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=klingon\r\n\r\n" + BODY,
     "PDF that is HTML": b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n" + BODY,
     "a picture that is HTML": b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + BODY,
+    "HTML about PDF": OK + b"\r\n<p>It starts with %PDF-1.7.</p>" + BODY,
+    "gzip in two members": OK
+    + b"Content-Encoding: gzip\r\n\r\n"
+    + gzip.compress(BODY[:300])
+    + gzip.compress(BODY[300:]),
+    "bytes after gzip": OK + GZIP + gzip.compress(BODY) + b"\0\0POISON",
     "no type": b"HTTP/1.1 200 OK\r\n\r\n" + BODY,
     "bytes after the body": OK + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY + b"HTTP/1.1 200 OK\r\n\r\nPOISON",
 }
@@ -123,7 +155,7 @@ async def test_each_bad_answer_is_one_typed_error_on_record(web: StubWeb, tmp_pa
     assert not report.references
     assert not report.claims
     assert (report.metrics.pages_failed, report.metrics.dead_links) == (len(expected), 1)
-    assert report.metrics.pages_discarded == {"empty_body": 1}
+    assert report.metrics.pages_discarded == {"empty_body": 2}
     await _nothing_left(web, tasks)
 
 

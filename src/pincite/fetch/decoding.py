@@ -9,6 +9,7 @@ from pincite.fetch.limits import ZSTD_WINDOW_BYTES_MAX
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 _STEP = 262_144
+_GZIP = b"\x1f\x8b\x08"
 
 
 class Decoder(Protocol):
@@ -71,15 +72,31 @@ class _Zlib:
         self._bits = bits
         self._stream = zlib.decompressobj(bits)
         self._started = False
+        self._kept = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        pending = data
-        while pending and not self._stream.eof:
+        pending = self._kept + data
+        self._kept = b""
+        while pending:
+            if self._stream.eof:
+                if len(pending) < len(_GZIP) and _GZIP.startswith(pending) and self._bits != zlib.MAX_WBITS:
+                    self._kept = pending  # too short to tell
+                    return
+                if not self._is_next_member(pending):
+                    return
+                self._stream = zlib.decompressobj(self._bits)
             piece = self._decompress(pending)
             self._started = True
-            pending = self._stream.unconsumed_tail
+            pending = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
             if piece:
                 yield piece
+
+    def _is_next_member(self, data: bytes) -> bool:
+        """Whether a gzip body goes on: it may have several members; what else follows it is not looked at.
+
+        Source: RFC 1952 §2.2.
+        """
+        return self._bits != zlib.MAX_WBITS and data.startswith(_GZIP)
 
     def _decompress(self, pending: bytes) -> bytes:
         try:

@@ -40,6 +40,10 @@ def failure_of(snapshot: Snapshot) -> PinciteError | None:
     """The error that this answer is, or None when it is the page. 3xx answers are handed back as they are."""
     if 300 <= snapshot.status < 400:
         return None
+    if snapshot.status == 206:  # no range was asked for
+        return NetworkError(
+            f"{_host(snapshot)} sent a part of the page only", reason="body_incomplete", context={"status": 206}
+        )
     return _by_status(snapshot) if snapshot.status >= 400 else _by_body(snapshot)
 
 
@@ -67,7 +71,7 @@ def _by_status(snapshot: Snapshot) -> PinciteError:
         return _challenge(host)
     if status in {401, 402, 407}:
         return LoginRequired(f"{host} wants a login or a payment ({status})", reason=f"http_{status}", context=context)
-    if status >= 500:
+    if 500 <= status < 600:
         again = status in {500, 502, 503, 504} or status >= 520
         return NetworkError(
             f"{host} failed to answer ({status})",

@@ -15,6 +15,7 @@ from pincite.domain.errors import (
     DeadLink,
     EmptyContent,
     ExtraNotInstalled,
+    NetworkError,
     NotFound,
     PinciteError,
 )
@@ -227,7 +228,7 @@ class FetchService:
 
     async def _kept(self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float]) -> _Page:
         fetch_ms, started = fetched
-        if (failure := failure_of(snapshot)) is not None:
+        if (failure := failure_of(snapshot) or _leads_nowhere(request, snapshot)) is not None:
             raise failure
         snapshot, document = await self._read_or_rendered(request, snapshot)
         if 200 <= snapshot.status < 300:
@@ -274,6 +275,18 @@ class FetchService:
         return await to_thread.run_sync(
             extractor.extract, snapshot.body, snapshot.final_url, content_type, limiter=self._threads
         )
+
+
+def _leads_nowhere(request: FetchRequest, snapshot: Snapshot) -> PinciteError | None:
+    """The error of a 3xx that is no redirect and no answer to our question (300, 304 unasked, 305, ...), or None."""
+    if not request.allow_redirects or not 300 <= snapshot.status < 400:
+        return None
+    return NetworkError(
+        f"the site answered {snapshot.status} and no page",
+        reason=f"http_{snapshot.status}",
+        retryable=False,
+        context={"status": snapshot.status},
+    )
 
 
 def _for_free(page: _Page) -> _Page:

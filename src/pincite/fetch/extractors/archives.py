@@ -1,6 +1,7 @@
 """ZIP containers of office files and books, opened only when they can't be bombs."""
 
 import io
+import re
 import zipfile
 
 from pincite.domain.errors import ParseError, TooLarge
@@ -11,6 +12,8 @@ MAX_RATIO = 200
 _SMALL_BYTES = 1_000_000
 _XML_NAMES = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
 _SCAN_BYTES = 65_536
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
+_ROOT = re.compile(rb"<[A-Z_]")
 
 
 def open_archive(body: bytes, *, allow_doctype: bool = False) -> zipfile.ZipFile:
@@ -61,3 +64,6 @@ def _refuse_entities(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, *, allow_
     head = head.replace(b"\0", b"")
     if b"<!ENTITY" in head or (b"<!DOCTYPE" in head and not allow_doctype):
         raise ParseError(f"{entry.filename} declares XML entities", reason="xml_entities")
+    # What stands before the root may be padded to hide a declaration behind the part that is looked at.
+    if entry.file_size > _SCAN_BYTES and not _ROOT.search(_COMMENT.sub(b"", head)):
+        raise ParseError(f"{entry.filename} has no element at its start", reason="archive_broken")

@@ -9,9 +9,10 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.page import Block, BlockKind, MarkKind
+from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.hidden import NEVER_TEXT
 from pincite.fetch.extractors.languages import code_language
-from pincite.fetch.extractors.tables import Cell, holds_data, is_header, join_rows, rows_of, span_of
+from pincite.fetch.extractors.tables import MAX_COLUMNS, Cell, holds_data, is_header, join_rows, rows_of, span_of
 from pincite.fetch.extractors.writing import InlineText
 
 _BLOCK_TAGS = frozenset(
@@ -35,6 +36,7 @@ _MARKS = {
     "kbd": MarkKind.CODE,
     "samp": MarkKind.CODE,
 }
+_NOTHING = Cell("", ())
 _PERMALINKS = frozenset({"", "¶", "#", "§", "🔗", "\uf0c1", "\u200b", "Permalink", "[link]", "Link to this heading"})
 _PERMALINK_CLASSES = re.compile(
     r"\b(?:headerlink|permalink|header-anchor|anchor-?link|hash-link|id_link|heading-anchor)\b"
@@ -311,11 +313,18 @@ class BlockWalk:
             self._flush(caption)
         rows: list[list[Cell]] = []
         elements = rows_of(table)
+        below: dict[int, int] = {}
         for row in elements:
             cells: list[Cell] = []
             for cell in row:
+                _fill(cells, below)
+                width, height = span_of(cell), span_of(cell, "rowspan")
+                if height > 1:
+                    below.update((len(cells) + n, height) for n in range(width))
                 cells.append(self._cell(cell))
-                cells += [Cell("", ())] * (span_of(cell) - 1)
+                cells += [_NOTHING] * (width - 1)
+            _fill(cells, below)
+            below = {column: left - 1 for column, left in below.items() if left > 1}
             if any(cell.text for cell in cells):
                 rows.append(cells)
         if not rows:
@@ -345,6 +354,8 @@ class BlockWalk:
 
     def _cell(self, cell: HtmlElement) -> Cell:
         """The text of a table cell on one line."""
+        if not len(cell):
+            return Cell(clean(" ".join((cell.text or "").split())).strip(), ())
         outer, self._text = self._text, InlineText()
         writer = self._text
         try:
@@ -398,6 +409,12 @@ class BlockWalk:
         if known is None:
             known = self._targets[href] = absolute(self.base_url, href)
         return known
+
+
+def _fill(cells: list[Cell], below: dict[int, int]) -> None:
+    """Leave the places empty that a cell of an earlier row reaches down into."""
+    while below.get(len(cells), 0) > 0 and len(cells) < MAX_COLUMNS:
+        cells.append(_NOTHING)
 
 
 def absolute(base_url: str, href: str) -> str:

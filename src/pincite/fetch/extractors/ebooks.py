@@ -56,7 +56,7 @@ def read_epub(body: bytes, url: str) -> Document:
     parts = {item.get("id"): item.get("href") or "" for item in package.iter(f"{_OPF}item")}
     spine = [parts.get(item.get("idref"), "") for item in package.iter(f"{_OPF}itemref") if item.get("linear") != "no"]
     blocks: list[Block] = []
-    for href in list(filter(None, spine))[:MAX_PARTS]:
+    for href in list(filter(None, dict.fromkeys(spine)))[:MAX_PARTS]:  # a chapter listed often is read once
         blocks += _chapter(archive, posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(href))), url)
     found = tuple(blocks)
     if not found:

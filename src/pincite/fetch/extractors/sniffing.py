@@ -28,8 +28,12 @@ class Format(StrEnum):
 
 
 _HEAD_BYTES = 2_048
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_XHTML_START = re.compile(
+    rb"^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*>\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL
+)
 _HTML_START = re.compile(
-    rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*"
+    rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*"
     rb"<(?:!doctype\s+html|html|head|body|script|style|title|meta|link|iframe|h1|h2|div|font|table|a|b|br|p|article|"
     rb"section|main|header|nav|ul|ol|span|form|center|frameset)[\s>/]",
     re.IGNORECASE | re.DOTALL,
@@ -60,6 +64,8 @@ _NAMES = {
     ".tsv": Format.CSV,
     ".json": Format.JSON,
     ".geojson": Format.JSON,
+    ".jsonl": Format.JSON,
+    ".ndjson": Format.JSON,
     ".html": Format.HTML,
     ".htm": Format.HTML,
     ".xhtml": Format.HTML,
@@ -78,6 +84,9 @@ _DECLARED = {
     "application/json": Format.JSON,
     "application/ld+json": Format.JSON,
     "application/feed+json": Format.JSON,
+    "application/x-ndjson": Format.JSON,
+    "application/jsonl": Format.JSON,
+    "application/x-jsonlines": Format.JSON,
     "text/json": Format.JSON,
     "text/html": Format.HTML,
     "application/xhtml+xml": Format.HTML,
@@ -87,10 +96,11 @@ _TELLS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "applic
 
 def format_of(content: bytes, url: str, content_type: str | None) -> Format:
     """The format of `content`."""
-    head = content[:_HEAD_BYTES]
+    head = _plain_head(content)
     declared = (content_type or "").partition(";")[0].strip().lower()
     suffix = _suffix_of(url)
-    if b"%PDF-" in head[:1_024]:
+    is_html = _HTML_START.match(head) or _XHTML_START.match(head)
+    if head.startswith(b"%PDF-") or (not is_html and b"%PDF-" in head[:1_024]):
         return Format.PDF
     if head.startswith(b"PK\x03\x04"):
         return next((kind for member, kind in _ZIPPED if member in content), Format.UNSUPPORTED)
@@ -98,14 +108,21 @@ def format_of(content: bytes, url: str, content_type: str | None) -> Format:
         return Format.RTF
     if head.startswith(_MAGIC):
         return Format.UNSUPPORTED
-    if _HTML_START.match(head):
+    if is_html:
         shown_as_source = declared == "text/plain" and _NAMES.get(suffix) is not Format.HTML
         return Format.TEXT if shown_as_source or _NAMES.get(suffix) is Format.MARKDOWN else Format.HTML
-    if head[:2] not in {b"\xff\xfe", b"\xfe\xff"} and len(_BINARY.findall(head)) > len(head) // 50:
+    if len(_BINARY.findall(head)) > len(head) // 50:
         return Format.UNSUPPORTED
     if _XML_START.match(head):
         return Format.HTML if b"http://www.w3.org/1999/xhtml" in head or declared == "text/html" else Format.XML
     return _textual(declared, suffix)
+
+
+def _plain_head(content: bytes) -> bytes:
+    """The start of the body, one byte a character where it is UTF-16 by its mark."""
+    if not content.startswith(_UTF16_MARKS):
+        return content[:_HEAD_BYTES]
+    return content[: 2 * _HEAD_BYTES].decode("utf-16", "replace").encode("utf-8", "replace")
 
 
 def _textual(declared: str, suffix: str) -> Format:

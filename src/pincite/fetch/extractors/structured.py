@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from lxml import etree
 
@@ -19,6 +20,11 @@ from pincite.fetch.extractors.office import sheet_blocks
 VERSION = "1"
 MAX_ROWS = 100_000
 MAX_ENTRIES = 2_000
+MAX_COLUMNS = 200
+_SPARSEST = 4
+_MAX_FIELD_CHARS = 20_000_000
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 20
 _FEED_ITEMS = frozenset({"item", "entry"})
@@ -36,6 +42,7 @@ def read_csv(text: str, url: str) -> Document:
     counts = {mark: [line.count(mark) for line in sample] for mark in _DELIMITERS}
     delimiter = max(_DELIMITERS, key=lambda mark: (min(counts[mark], default=0) > 0, sum(counts[mark])))
     rows: list[tuple[str, ...]] = []
+    csv.field_size_limit(_MAX_FIELD_CHARS)  # the size of the whole body is bounded already
     try:
         for row in csv.reader(lines, delimiter=delimiter):
             if any(cell.strip() for cell in row):
@@ -54,7 +61,7 @@ def read_json(text: str, url: str) -> Document:
         ParseError: not JSON, or nested too deep. EmptyContent.
     """
     try:
-        value = json.loads(text, parse_constant=lambda name: name)
+        value = _parsed(text)
         blocks = _json_blocks(value)
     except (ValueError, RecursionError) as error:
         raise ParseError("the body is not valid JSON", reason="json_malformed") from error
@@ -62,11 +69,40 @@ def read_json(text: str, url: str) -> Document:
     return _document("json", blocks, title if isinstance(title, str) else "", url)
 
 
+def _parsed(text: str) -> object:
+    """The value of a JSON text, or the values of its lines where each line is one (JSON Lines)."""
+
+    def read(piece: str) -> object:
+        # Python refuses to make numbers of very many digits; here they are only shown.
+        return json.loads(
+            piece, parse_constant=str, parse_int=lambda digits: int(digits) if len(digits) < 40 else digits
+        )
+
+    try:
+        return read(text)
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) < 2 or not all(line.lstrip().startswith(("{", "[")) for line in lines):
+            raise
+        return [read(line) for line in lines]
+
+
 def _json_blocks(value: object) -> list[Block]:
     if isinstance(value, list) and value and all(_is_flat(item) for item in value):
         names = list(dict.fromkeys(name for item in value[:MAX_ROWS] for name in item))
+        if not _is_table(len(names), value[:MAX_ROWS]):
+            return _as_code(value)
         rows = [tuple(names), *(tuple(_scalar(item.get(name)) for name in names) for item in value[:MAX_ROWS])]
         return sheet_blocks("", rows)
+    return _as_code(value)
+
+
+def _is_table(width: int, records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether records share enough of their names: a table of them would not be mostly empty."""
+    return width <= MAX_COLUMNS and width * len(records) <= _SPARSEST * sum(map(len, records))
+
+
+def _as_code(value: object) -> list[Block]:
     text = clean(json.dumps(value, ensure_ascii=False, indent=2)).strip()
     return [Block(BlockKind.CODE, text, language="json")] if value not in ({}, [], "", None) else []
 
@@ -87,6 +123,8 @@ def read_xml(content: bytes, url: str) -> Document:
     Errors:
         ParseError: not well-formed, or it declares entities. EmptyContent.
     """
+    if content.startswith(_UTF16_MARKS):
+        content = _ENCODING.sub("", content.decode("utf-16", "replace"), count=1).encode("utf-8", "replace")
     if b"<!ENTITY" in content[:65_536].upper():
         raise ParseError("the XML declares entities", reason="xml_entities")
     root = xml_root(content)
@@ -94,6 +132,8 @@ def read_xml(content: bytes, url: str) -> Document:
         channel = next((child for child in root.iter() if _name(child) == "channel"), root)
         blocks = [block for entry in _entries(root) for block in _entry_blocks(entry, url)]
         return _document("feed", blocks, _child_text(channel, "title"), url)
+    if (records := _records(root)) and _is_table(len(set().union(*records)), records):
+        return _document("xml", _json_blocks(records), "", url)
     blocks = []
     for element in root.iter():
         if isinstance(element.tag, str):
@@ -101,6 +141,29 @@ def read_xml(content: bytes, url: str) -> Document:
                 if text := " ".join(clean(piece or "").split()):
                     blocks.append(Block(BlockKind.PARAGRAPH, text))
     return _document("xml", blocks, "", url)
+
+
+def _records(root: etree._Element) -> list[dict[str, str]]:
+    """The children of the root as records, where all are of one name and hold only named values; else nothing."""
+    children = [child for child in root if isinstance(child.tag, str)]
+    if len(children) < 2 or len({child.tag for child in children}) > 1 or (root.text or "").strip():
+        return []
+    records: list[dict[str, str]] = []
+    for child in children[:MAX_ROWS]:
+        values = [value for value in child if isinstance(value.tag, str)]
+        if (
+            not values
+            or (child.text or "").strip()
+            or any(len(value) or (value.tail or "").strip() for value in values)
+        ):
+            return []
+        record: dict[str, str] = {}
+        for value in values:
+            said = " ".join(clean(value.text or "").split())
+            name = _name(value)
+            record[name] = f"{record[name]}; {said}" if name in record else said
+        records.append(record)
+    return records
 
 
 def _entries(root: etree._Element) -> Iterator[etree._Element]:

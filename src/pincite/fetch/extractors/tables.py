@@ -61,9 +61,9 @@ def is_header(row: list[HtmlElement]) -> bool:
     return (section is not None and section.tag == "thead") or all(cell.tag == "th" for cell in row)
 
 
-def span_of(cell: HtmlElement) -> int:
-    """How many columns the cell covers, bounded."""
-    value = (cell.get("colspan") or "1").strip()
+def span_of(cell: HtmlElement, attribute: str = "colspan") -> int:
+    """How many columns (or rows, by `rowspan`) the cell covers, bounded."""
+    value = (cell.get(attribute) or "1").strip()
     return min(max(int(value), 1), 50) if _DIGITS.fullmatch(value) else 1
 
 

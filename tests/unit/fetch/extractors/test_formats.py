@@ -1,6 +1,7 @@
 """The other formats: PDF, office, books, RTF, CSV, JSON, XML, feeds, Markdown, plain text, charsets, sniffing."""
 
 import io
+import json
 import sys
 import zipfile
 
@@ -160,7 +161,7 @@ def test_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "pip install 'pincite[office]'" in error.value.hint
 
 
-def book(chapter: str) -> bytes:
+def book(chapter: str, times: int = 1) -> bytes:
     return archive(
         {
             "mimetype": "application/epub+zip",
@@ -169,7 +170,8 @@ def book(chapter: str) -> bytes:
             "O/p.opf": '<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
             "<metadata><dc:title>Tides</dc:title><dc:creator>A. Moon</dc:creator>"
             "<dc:language>EN</dc:language></metadata>"
-            '<manifest><item id="c" href="c%201.xhtml"/></manifest><spine><itemref idref="c"/></spine></package>',
+            '<manifest><item id="c" href="c%201.xhtml"/></manifest>'
+            "<spine>" + '<itemref idref="c"/>' * times + "</spine></package>",
             "O/c 1.xhtml": chapter,
         }
     )
@@ -204,6 +206,9 @@ def test_archive_bombs_are_refused() -> None:
         extract(archive({"word/document.xml": b"<a>" + b" " * 50_000_000}), URL)
     with pytest.raises(ParseError):
         extract(archive({"word/document.xml": "<!DOCTYPE a><a/>"}), URL)
+    padded = f"<?xml version='1.0'?><!--{'<a>x ' * 20_000}--><!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
+    with pytest.raises(ParseError, match="no element at its start"):
+        extract(archive({"word/document.xml": padded}), URL)
     with pytest.raises(TooLarge):
         extract(archive({"word/document.xml": "x", **{f"f{n}": "" for n in range(5_001)}}), URL)
 
@@ -287,3 +292,44 @@ def test_charset(body: bytes, header: str | None, encoding: str | None) -> None:
 def test_binary_posing_as_html(body: bytes) -> None:
     with pytest.raises(PinciteError):
         extract(body, URL, "text/html")
+
+
+XML = '<?xml version="1.0" encoding="utf-16"?><feed><title>Caf\u00e9</title><entry><title>T</title></entry></feed>'
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "extractor", "text"),
+    [
+        (b"<p>It starts with %PDF-1.7 and a line end.", "text/html", "html", "It starts with %PDF-1.7 and a line end."),
+        (b'{"a":1}\n{"a":2}\n', "application/x-ndjson", "json", "a\n1\n2"),
+        (b'{"a":%s}' % (b"9" * 5000), "application/json", "json", None),
+        (b'a,b\n"' + b"x" * 200_000 + b'",2\n', "text/csv", "csv", None),
+        (XML.encode("utf-16"), "application/atom+xml", "feed", "T"),
+        (b'<?xml version="1.0"?><a><b>one</b></a>', "application/xml", "xml", "one"),
+        (
+            b"<?xml version='1.0'?><s><u><loc>/a</loc><day>1</day></u><u><loc>/b</loc><tag>x</tag><tag>y</tag></u></s>",
+            "text/xml", "xml", "loc | day | tag\n/a | 1 | \n/b |  | x; y",
+        ),
+        (json.dumps([{f"k{n}": 1} for n in range(300)]).encode(), "application/json", "json", None),
+    ],
+    ids=["html about pdf", "json lines", "big number", "big field", "utf-16 feed", "xml like html", "records", "odd"],
+)  # fmt: skip
+def test_odd_texts(body: bytes, content_type: str, extractor: str, text: str | None) -> None:
+    document = extract(body, URL, content_type)
+    assert document.extractor == extractor
+    assert text is None or document.text == text
+
+
+def test_cells_that_reach_down_keep_the_columns_apart() -> None:
+    rows = (
+        "<tr><th>Port<th>Use<th>Note</tr><tr><td rowspan=2>80<td>web<td rowspan=3>old</tr><tr><td>proxy</tr>"
+        "<tr><td colspan=2>all</tr><tr><td>1<td>2<td>3</tr>"
+    )
+    block = extract(f"<table>{rows}</table>".encode(), URL, "text/html").blocks[0]
+    assert block.rows == (
+        ("Port", "Use", "Note"), ("80", "web", "old"), ("", "proxy", ""), ("all", "", ""), ("1", "2", "3"),
+    )  # fmt: skip
+
+
+def test_a_chapter_that_is_listed_often_is_read_once() -> None:
+    assert shape(extract(book("<p>Water rises.</p>", 3000), URL)) == [("paragraph", "Water rises.")]
