@@ -138,13 +138,14 @@ REASONS: Final[Mapping[str, str]] = {
     "web_requests": "the cap on web requests was reached",
     "cancelled": "it was stopped",
     "interrupted": "it was stopped",
-    # search engines
-    "rate_limited": "it asked to come back later",
-    "search_timeout": "it did not answer in time",
-    "search_provider_unavailable": "it did not answer",
-    "provider_auth": "it refused the key",
-    "provider_quota": "its quota is used up",
-    "provider_bad_reply": "its answer could not be read",
+    # search engines and models
+    "rate_limited": "the service asked to come back later",
+    "search_provider_unavailable": "the service did not answer",
+    "provider_auth": "the service refused the key",
+    "provider_quota": "the service's quota is used up",
+    "provider_bad_reply": "the service's answer could not be read",
+    "model_unavailable": "the model did not answer",
+    "model_bad_output": "the model's answer could not be used",
 }
 """In words, to follow the name of a page, of a search engine or of a run."""
 

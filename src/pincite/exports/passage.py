@@ -1,6 +1,6 @@
 """The stored text around a quote, cut to what a reader wants to see, with the quote marked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,10 +15,11 @@ CUT = "…"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of text, inside the quote (`marked`) or around it."""
+    """A run of text, inside the quote (`marked`), inside another quote of the same claim (`also`), or around them."""
 
     text: str
     marked: bool
+    also: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,19 @@ class Passage:
     whole: bool = True
 
 
+Span = tuple[int, int]
+
+
 def passage(
-    evidence: ReportEvidence, document: Document | Excerpts | None, context_chars: int = CONTEXT_CHARS
+    evidence: ReportEvidence,
+    document: Document | Excerpts | None,
+    context_chars: int = CONTEXT_CHARS,
+    also: Sequence[Span] = (),
 ) -> Passage:
-    """The quote of `evidence` within the stored document, or within its own prefix and suffix without one."""
+    """The quote of `evidence` within the stored document, or within its own prefix and suffix without one.
+
+    `also` are the spans of other quotes in the same document.
+    """
     start, end = evidence.start, evidence.end
     if isinstance(document, Excerpts):
         return _within(evidence, document)
@@ -55,7 +65,7 @@ def passage(
         shown = tuple(piece for piece in around if piece.text)
         return Passage((Part(BlockKind.PARAGRAPH, shown),), stored=False)
     section = document.section_path(start)
-    return Passage(tuple(_parts(document, start, end, context_chars)), section)
+    return Passage(tuple(_parts(document, (start, end), context_chars, also)), section)
 
 
 def _within(evidence: ReportEvidence, kept: Excerpts) -> Passage:
@@ -72,10 +82,12 @@ def _within(evidence: ReportEvidence, kept: Excerpts) -> Passage:
 
 def parts_of(document: Document, limit_chars: int) -> tuple[Part, ...]:
     """The blocks of a document from its start, unmarked, up to about `limit_chars`."""
-    return tuple(_parts(document, 0, 0, limit_chars))
+    return tuple(_parts(document, (0, 0), limit_chars))
 
 
-def _parts(document: Document, start: int, end: int, context_chars: int) -> Iterator[Part]:
+def _parts(document: Document, quote: Span, context_chars: int, also: Sequence[Span] = ()) -> Iterator[Part]:
+    start, end = quote
+    edges = sorted({edge for span in (quote, *also) for edge in span})
     low, high = max(0, start - context_chars), min(len(document.text), end + context_chars)
     for index in range(document.block_at(low), document.block_at(high) + 1):
         block, at = document.blocks[index], document.starts[index]
@@ -84,10 +96,12 @@ def _parts(document: Document, start: int, end: int, context_chars: int) -> Iter
         if shown_from >= shown_to:
             continue
         pieces = [Piece(CUT, False)] if shown_from > 0 else []
-        borders = sorted({at + shown_from, at + shown_to, *(x for x in (start, end) if at < x < block_end)})
+        borders = sorted({at + shown_from, at + shown_to, *(edge for edge in edges if at < edge < block_end)})
         borders = [border for border in borders if at + shown_from <= border <= at + shown_to]
         for one, other in pairwise(borders):
-            pieces.append(Piece(document.text[one:other], start <= one < end))
+            here = start <= one < end
+            again = not here and any(since <= one < until for since, until in also)
+            pieces.append(Piece(document.text[one:other], here, again))
         if at + shown_to < block_end:
             pieces.append(Piece(CUT, False))
         yield Part(block.kind, tuple(pieces))

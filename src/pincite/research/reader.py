@@ -1,7 +1,7 @@
 """Results to stored documents: fetches through the front door, marks near-copies, keeps what could not be read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import anyio
@@ -43,8 +43,26 @@ class _Fetched:
     stale: bool = False
 
 
+@dataclass(slots=True)
+class _Slot:
+    """A result and what came of it; `done` is set when that is known."""
+
+    result: SearchResult
+    outcome: _Fetched | PinciteError | None = None
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The pages of the run, by their keys, and what could not be read now."""
+
+    pages: list[ReadPage]
+    known: set[str]
+    leads: list[Lead] = field(default_factory=list)
+
+
 class PageReader:
-    """Reads pages side by side; results are taken in the order asked, whatever order they arrive in.
+    """Reads pages side by side; results are taken and told in the order asked, whatever order they arrive in.
 
     `chunked` pages carry slices for a model's prompt. The extractive roles cut passages of their own and do without:
     counting the tokens of each slice was two fifths of a run.
@@ -73,32 +91,34 @@ class PageReader:
 
     async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
         """All pages of the run so far with near-copies marked, and a lead for each page that could not be read."""
-        slots: list[_Fetched | PinciteError | None] = [None] * len(results)
+        slots = [_Slot(result) for result in results]
+        shelf = _Shelf(list(progress.pages), {page_key(page.url) for page in progress.pages})
+        told = 0
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(self._limits.concurrency)
-                for index, result in enumerate(results):
-                    group.start_soon(self._fetch_one, task, result, slots, index, limiter)
-        pages, leads = await self._collect(task, results, slots, progress)
-        marked = await anyio.to_thread.run_sync(mark_duplicates, pages, self._domain_quality)
+                for slot in slots:
+                    group.start_soon(self._fetch_one, task, slot, limiter)
+                for slot in slots:  # told as they come, always in the order of the results
+                    await slot.done.wait()
+                    told += 1
+                    with anyio.CancelScope(shield=True):
+                        await self._collect(task, slot, shelf)
+        for slot in slots[told:]:
+            await self._collect(task, slot, shelf)
+        marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(shelf.pages), self._domain_quality)
         await self._tell_duplicates(marked, progress)
-        return Reading(marked, tuple(leads))
+        return Reading(marked, tuple(shelf.leads))
 
-    async def _fetch_one(
-        self,
-        task: Task,
-        result: SearchResult,
-        slots: list[_Fetched | PinciteError | None],
-        index: int,
-        limiter: anyio.CapacityLimiter,
-    ) -> None:
+    async def _fetch_one(self, task: Task, slot: _Slot, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
             try:
-                slots[index] = await self._recorded(task, result)
+                slot.outcome = await self._recorded(task, slot.result)
             except PinciteError as error:
                 if not isinstance(error, PolicyRefusal | RemoteError | BudgetExhausted):
                     raise
-                slots[index] = error
+                slot.outcome = error
+        slot.done.set()
 
     async def _recorded(self, task: Task, result: SearchResult) -> _Fetched:
         """The page from the front door, or from the record of an earlier execution of this run.
@@ -165,43 +185,38 @@ class PageReader:
             raise EmptyContent(f"the stored copy of {url} is gone", reason="snapshot_missing")
         return _Fetched(snapshot, document, was_stale(record))
 
-    async def _collect(
-        self,
-        task: Task,
-        results: Sequence[SearchResult],
-        slots: Sequence[_Fetched | PinciteError | None],
-        progress: Progress,
-    ) -> tuple[tuple[ReadPage, ...], list[Lead]]:
-        pages = list(progress.pages)
-        known = {page_key(page.url) for page in pages}
-        leads: list[Lead] = []
-        for result, slot in zip(results, slots, strict=True):
-            if not isinstance(slot, _Fetched):
-                leads.append(await self._unread(result, slot))
-                continue
-            url = _page_url(slot)
-            if page_key(url) in known:
-                await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
-                continue
-            known.add(page_key(url))
-            quotable = slot.snapshot.quotable_chars
-            if quotable is not None and quotable < _QUOTE_CHARS:
-                leads.append(_lead(result, "may_not_be_quoted"))
-                await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": "may_not_be_quoted"})
-                continue
-            published = slot.document.published_at or result.published_at
-            keep = self._limits.keep_undated or result.provider == GIVEN
-            if not in_period(published, task.constraints, keep_undated=keep):
-                leads.append(_lead(result, "outside_period"))
-                await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": "outside_period"})
-                continue
-            dated = task.constraints.since is not None or task.constraints.until is not None
-            page = ReadPage(url, slot.snapshot, slot.document, undated=dated and published is None, stale=slot.stale)
-            if self._chunked:
-                page = replace(page, chunks=await anyio.to_thread.run_sync(chunks, page.document))
-            pages.append(page)
-            await self._tell_read(page)
-        return tuple(pages), leads
+    async def _collect(self, task: Task, slot: _Slot, shelf: _Shelf) -> None:
+        """One result's page put with the others, or its lead; what became of it told."""
+        result, outcome = slot.result, slot.outcome
+        if not isinstance(outcome, _Fetched):
+            shelf.leads.append(await self._unread(result, outcome))
+            return
+        url = _page_url(outcome)
+        if page_key(url) in shelf.known:
+            await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
+            return
+        shelf.known.add(page_key(url))
+        refused = self._unfit(task, result, outcome)
+        if refused:
+            shelf.leads.append(_lead(result, refused))
+            await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": refused})
+            return
+        dated = task.constraints.since is not None or task.constraints.until is not None
+        undated = dated and (outcome.document.published_at or result.published_at) is None
+        page = ReadPage(url, outcome.snapshot, outcome.document, undated=undated, stale=outcome.stale)
+        if self._chunked:
+            page = replace(page, chunks=await anyio.to_thread.run_sync(chunks, page.document))
+        shelf.pages.append(page)
+        await self._tell_read(page)
+
+    def _unfit(self, task: Task, result: SearchResult, found: _Fetched) -> str:
+        """Why a page that came may not be evidence; empty when it may."""
+        quotable = found.snapshot.quotable_chars
+        if quotable is not None and quotable < _QUOTE_CHARS:
+            return "may_not_be_quoted"
+        published = found.document.published_at or result.published_at
+        keep = self._limits.keep_undated or result.provider == GIVEN
+        return "" if in_period(published, task.constraints, keep_undated=keep) else "outside_period"
 
     async def _unread(self, result: SearchResult, slot: _Fetched | PinciteError | None) -> Lead:
         """The lead for a page that was not read, its event told. A cap or the deadline is not the page's fault."""

@@ -4,10 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import PageBlocked
+from pincite.domain.events import EventType
 from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.page import Block, BlockKind, Document, FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Progress, ReadPage, Task
@@ -63,6 +66,36 @@ async def test_what_is_not_read_is_a_lead_with_its_reason() -> None:
     reading = await reader(web).read(Task("q"), results("https://a.test/1", "https://a.test/gone"), Progress())
     assert [page.url for page in reading.pages] == ["https://a.test/1"]
     assert [(lead.url, lead.reason) for lead in reading.leads] == [("https://a.test/gone", "dead_link")]
+
+
+class HeldBack(SmallWeb):
+    """Gives the page called `slow` only when `given` is set."""
+
+    given: anyio.Event
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        if request.url.endswith("/slow"):
+            await self.given.wait()
+        return await super().fetch(request)
+
+
+async def test_pages_are_told_as_they_come_in_the_order_of_the_results() -> None:
+    web = HeldBack({f"https://a.test/{name}": f"Text of {name}." for name in ("1", "slow", "3")})
+    web.given = anyio.Event()
+    events, stores = ListEvents(), MemoryStores()
+    slow = PageReader(web, stores.snapshots, stores.documents, ListLedger(), events, limits=Limits(), chunked=False)
+    wanted = results("https://a.test/1", "https://a.test/gone", "https://a.test/slow", "https://a.test/3")
+
+    async def look() -> None:
+        while [event.type for event in events.events] != [EventType.PAGE_FETCHED, EventType.PAGE_FAILED]:
+            await anyio.lowlevel.checkpoint()
+        web.given.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(look)
+        reading = await slow.read(Task("q"), wanted, Progress())
+    assert [page.url for page in reading.pages] == ["https://a.test/1", "https://a.test/slow", "https://a.test/3"]
+    assert [event.data["url"] for event in events.events] == [result.url for result in wanted]
 
 
 async def test_a_page_outside_the_period_is_not_used() -> None:

@@ -18,6 +18,7 @@ from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.sessions import COOKIE, LIFETIME_S, Sessions
+from pincite.surfaces.http.ui.forms import LABELS
 from pincite.testing.reports import HOSTILE, SampleReport, empty_report, report_stating, sample_report
 from pincite.testing.stored import keep_report, large_report
 
@@ -144,7 +145,7 @@ async def test_bad_questions_come_back_with_what_was_written(browser: Browser) -
     assert page.xpath("//input[@name='include_domains']/@value") == ["a.example"]
     for name, value in (("since", "yesterday"), ("max_cost_usd", "-1"), ("max_pages", "NaN"), ("minutes", "1e9")):
         answer = await browser.send("/", "/runs", question="How tall is it?", **{name: value})
-        assert name in words(tree(answer, answer.status_code).xpath("//*[@role='alert']")[0])
+        assert f"{LABELS[name]}: " in words(tree(answer, answer.status_code).xpath("//*[@role='alert']")[0])
 
 
 async def test_every_mark_leads_to_its_quote(tmp_path: Path, browser: Browser) -> None:
@@ -367,4 +368,4 @@ async def test_a_waiting_run_is_stopped(tmp_path: Path, browser: Browser, librar
     assert stopped.status_code == 303
     page = tree(await browser.get(f"/runs/{run_id}"))
     assert "stopped" in words(page)
-    assert page.xpath("//button[normalize-space()='Go on']")
+    assert page.xpath("//button[normalize-space()='Resume']")

@@ -50,10 +50,10 @@ def test_events_become_rounds_pages_and_claims() -> None:
     assert found.parts[0] == "Why?"
     assert (found.searches, found.count("read"), found.count("dead"), found.count("refused")) == (1, 1, 1, 1)
     assert (found.verified, found.rejected, found.ended) == (1, 1, True)
-    assert found.rounds[0].queries[1].failure == "rate limited"
+    assert found.rounds[0].queries[1].failure == "the service asked to come back later"
     assert found.copies == {"https://a.example/": "https://d.example/"}
-    assert found.trouble[0] == "A cap was reached: cost usd."
-    assert found.trouble[1:] == ["The writer went on without a model: model unavailable."]
+    assert found.trouble[0] == "The cap on money was reached; what follows is made of what was found."
+    assert found.trouble[1:] == ["The writer went on without a model: the model did not answer."]
     assert found.tokens == 42
     assert sum(found.stage_s) == 63 - 51, "the pause is nobody's time"
 
@@ -92,7 +92,7 @@ def test_bars_are_labelled_and_told_as_a_table() -> None:
     rows = [charts.Bar("<b>", 2, "2 s"), charts.Bar("none", 0, "0 s")]
     chart = charts.bars("A & B.", "<says>", rows, ("What", "Time"))
     drawn = etree.fromstring(chart.svg)
-    assert drawn.get("aria-label") == "A & B.. <says>"
+    assert drawn.get("aria-label") == "A & B. <says>"
     widths = [float(node.get("width", "0")) for node in drawn.iter() if node.get("class") == "bar"]
     assert widths[0] > widths[1] == 0
     shown = charts.figure(chart)

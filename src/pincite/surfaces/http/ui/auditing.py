@@ -30,6 +30,13 @@ class Stretch:
     number: int = 0
     finding: AuditedSentence | None = None
 
+    @property
+    def why(self) -> str:
+        """What was found, without the verdict's own words, which stand beside it."""
+        if self.finding is None:
+            return ""
+        return self.finding.detail.removeprefix(f"{WORDS[self.finding.outcome]}: ")
+
 
 @router.get("")
 async def audit_page(request: Request, scope: Reader) -> Response:

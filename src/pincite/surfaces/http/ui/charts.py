@@ -10,12 +10,14 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
-WIDTH = 640
-_LABEL = 170
-_VALUE = 130
-_ROW = 26
-_DOT = 5.0
+WIDTH = 420
+_LABEL = 122
+_VALUE = 128
+_ROW = 27
+_DOTS = (5.0, 4.0, 3.0, 2.0, 1.5)
+_PILE = 150.0
 _MARGIN = 18.0
+_TICKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def bars(title: str, says: str, rows: Sequence[Bar], head: tuple[str, str]) -> C
     for index, row in enumerate(rows):
         y = index * _ROW + 4
         width = max(row.amount / largest * room, 2.0 if row.amount else 0.0)
-        drawn.append(f'<text class="label" x="{_LABEL - 12}" y="{y + 15}" text-anchor="end">{escape(row.label)}</text>')
+        drawn.append(f'<text class="label" x="0" y="{y + 15}">{escape(row.label)}</text>')
         drawn.append(f'<rect class="track" x="{_LABEL}" y="{y + 3}" width="{room}" height="16" rx="3"/>')
         drawn.append(f'<rect class="bar" x="{_LABEL}" y="{y + 3}" width="{width:.1f}" height="16" rx="3"/>')
         drawn.append(f'<text class="value" x="{WIDTH - _VALUE + 12}" y="{y + 15}">{escape(row.shown)}</text>')
@@ -57,25 +59,36 @@ def timeline(title: str, says: str, dates: Sequence[tuple[datetime, str]], head:
     """A dot for each date on a line from the first to the last, piled up where they are close together."""
     ordered = sorted(dates)
     first, last = ordered[0][0], ordered[-1][0]
-    span = max((last - first).total_seconds(), 1.0)
-    room = WIDTH - 2 * _MARGIN
-    piles: Counter[int] = Counter()
-    dots = []
-    for at, name in ordered:
-        slot = round((at - first).total_seconds() / span * room / (2 * _DOT + 1)) if last > first else 0
-        x = _MARGIN + min(slot * (2 * _DOT + 1), room) if last > first else WIDTH / 2
-        dots.append((x, piles[slot], f"{name}, {at:%Y-%m-%d}"))
-        piles[slot] += 1
-    height = max(piles.values()) * (2 * _DOT + 1) + 34
+    radius, places = _piled(ordered)
+    step = 2 * radius + 1
+    height = (max(pile for _, pile in places) + 1) * step + 34
     base = height - 24
     drawn = [_open(height, title, says)]
     drawn.append(f'<line class="axis" x1="{_MARGIN}" y1="{base}" x2="{WIDTH - _MARGIN}" y2="{base}"/>')
-    for x, pile, name in dots:
-        y = base - _DOT - 1 - pile * (2 * _DOT + 1)
-        drawn.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="{_DOT}"><title>{escape(name)}</title></circle>')
+    for (x, pile), (at, name) in zip(places, ordered, strict=True):
+        y, says_dot = base - radius - 1 - pile * step, escape(f"{name}, {at:%Y-%m-%d}")
+        drawn.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"><title>{says_dot}</title></circle>')
     for x, anchor, text in _ticks(first, last):
-        drawn.append(f'<text class="label" x="{x:.0f}" y="{height - 6:.0f}" text-anchor="{anchor}">{text}</text>')
+        drawn.append(f'<line class="axis" x1="{x:.1f}" y1="{base}" x2="{x:.1f}" y2="{base + 4}"/>')
+        drawn.append(f'<text class="label" x="{x:.0f}" y="{height - 5:.0f}" text-anchor="{anchor}">{text}</text>')
     return _chart(drawn, title, says, head, tuple((f"{at:%Y-%m-%d}", name) for at, name in ordered))
+
+
+def _piled(ordered: Sequence[tuple[datetime, str]]) -> tuple[float, list[tuple[float, int]]]:
+    """How large the dots are and where each stands: its x, and how many are below it. High piles get small dots."""
+    first, room = ordered[0][0], WIDTH - 2 * _MARGIN
+    span = (ordered[-1][0] - first).total_seconds()
+    for radius in _DOTS:
+        step = 2 * radius + 1
+        piles: Counter[int] = Counter()
+        places = []
+        for at, _ in ordered:
+            slot = round((at - first).total_seconds() / span * room / step) if span else 0
+            places.append((_MARGIN + min(slot * step, room) if span else WIDTH / 2, piles[slot]))
+            piles[slot] += 1
+        if max(piles.values()) * step <= _PILE:
+            break
+    return radius, places
 
 
 def figure(chart: Chart) -> Markup:
@@ -91,14 +104,24 @@ def figure(chart: Chart) -> Markup:
 
 
 def _ticks(first: datetime, last: datetime) -> list[tuple[float, str, str]]:
+    """Where the line is labelled: its ends, and years between them where there is room."""
     if first.date() == last.date():
         return [(WIDTH / 2, "middle", f"{first:%Y-%m-%d}")]
-    form = "%Y" if first.year != last.year else "%Y-%m-%d"
-    return [(_MARGIN, "start", first.strftime(form)), (WIDTH - _MARGIN, "end", last.strftime(form))]
+    ends = [(_MARGIN, "start", f"{first:%Y-%m-%d}"), (WIDTH - _MARGIN, "end", f"{last:%Y-%m-%d}")]
+    span, room = (last - first).total_seconds(), WIDTH - 2 * _MARGIN
+    years = range(first.year + 1, last.year + 1)
+    step = max(-(-len(years) // _TICKS), 1)
+    between = []
+    for year in years[step // 2 :: step]:
+        x = _MARGIN + (datetime(year, 1, 1, tzinfo=first.tzinfo) - first).total_seconds() / span * room
+        if _MARGIN + 100 < x < WIDTH - _MARGIN - 100:  # clear of the labels at the ends
+            between.append((x, "middle", str(year)))
+    clear = [tick for n, tick in enumerate(between) if n == 0 or tick[0] - between[n - 1][0] > 40]
+    return [ends[0], *clear, ends[1]]
 
 
 def _open(height: float, title: str, says: str) -> str:
-    name = escape(f"{title}. {says}")
+    name = escape(f"{title} {says}")
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{name}" preserveAspectRatio="xMinYMin">'
 
 

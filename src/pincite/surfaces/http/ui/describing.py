@@ -20,7 +20,7 @@ async def docs(request: Request) -> Response:
         for method, operation in operations.items():
             tag = (operation.get("tags") or ["server"])[0]
             groups.setdefault(tag, []).append(_row(path, method, operation))
-    return page(request, "docs.html", groups=groups, version=document["info"]["version"])
+    return page(request, "docs.html", groups=groups)
 
 
 def _row(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, str]:

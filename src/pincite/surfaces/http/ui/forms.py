@@ -14,6 +14,14 @@ from pincite.surfaces.http.service import secret_of, service_of
 from pincite.surfaces.http.sessions import COOKIE
 
 MAX_FIELDS = 50
+LABELS: Mapping[str, str] = {
+    "since": "Published since",
+    "until": "Published until",
+    "max_cost_usd": "At most, US dollars",
+    "max_pages": "At most, pages",
+    "minutes": "At most, minutes",
+}
+"""The fields as the page for asking names them."""
 
 
 async def sent_form(request: Request) -> Mapping[str, str]:
@@ -81,7 +89,7 @@ def _day(form: Mapping[str, str], name: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise InvalidInput(f"{name}: {text!r} is not a day like 2026-11-21", reason="day_invalid") from None
+        raise InvalidInput(f"{LABELS[name]}: {text!r} is not a day like 2026-11-21", reason="day_invalid") from None
 
 
 def _number(form: Mapping[str, str], name: str) -> Decimal | None:
@@ -91,5 +99,5 @@ def _number(form: Mapping[str, str], name: str) -> Decimal | None:
     except InvalidOperation:
         value = Decimal("NaN")
     if value is not None and not (value.is_finite() and 0 < value < 1_000_000):
-        raise InvalidInput(f"{name}: {text!r} is not an amount above zero", reason="amount_invalid")
+        raise InvalidInput(f"{LABELS[name]}: {text!r} is not an amount above zero", reason="amount_invalid")
     return value

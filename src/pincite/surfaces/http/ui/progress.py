@@ -6,6 +6,7 @@ from datetime import datetime
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
+from pincite.surfaces.http.ui.rendering import capitalised
 
 STAGES = ("planning", "searching", "reading", "checking", "writing")
 """The way of a run; static/live.js folds events in the same way."""
@@ -147,7 +148,7 @@ def _take(found: Progress, event: Event) -> None:
 def _trouble(event: Event) -> list[str]:
     match event.type:
         case EventType.BUDGET_EXHAUSTED:
-            return [f"{_why(event.data).capitalize()}; what follows is made of what was found."]
+            return [f"{capitalised(_why(event.data))}; what follows is made of what was found."]
         case EventType.ROLE_REPLACED:
             return [f"The {_text(event.data, 'role')} went on without a model: {_why(event.data)}."]
         case EventType.RUN_FAILED:

@@ -228,7 +228,8 @@ async def _evidence(engine: Engine, claim: ReportClaim, item: ReportEvidence) ->
         document = await engine.reading(item.document_id)
     except PinciteError:
         document = None
-    shown = passage(item, document, AROUND_CHARS)
+    also = [(e.start, e.end) for e in claim.evidence if e is not item and e.document_id == item.document_id]
+    shown = passage(item, document, AROUND_CHARS, also)
     return {
         "item": item,
         "snapshot": snapshot,

@@ -23,6 +23,7 @@ from pincite.domain.markdown import (
 )
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import ClaimMark, Report, coverage_text, paragraphs
+from pincite.domain.version import VERSION
 from pincite.surfaces.http.service import service_of
 from pincite.surfaces.http.sessions import COOKIE
 from pincite.surfaces.http.ui.charts import figure
@@ -75,6 +76,7 @@ def page(request: Request, template: str, *, status_code: int = 200, **values: A
     cookie = request.cookies.get(COOKIE)
     scope = service.sessions.scope_of(cookie)
     common = {
+        "version": VERSION,
         "path": request.url.path,
         "form_token": service.sessions.form_token(cookie),
         "signed_in": scope if service.keys.needed else None,
@@ -108,6 +110,11 @@ def site(url: str) -> str:
     except ValueError:  # an address that no parser takes is still shown
         host = ""
     return host.removeprefix("www.") or url
+
+
+def capitalised(text: str) -> str:
+    """`text` as the start of a sentence; the rest of it as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def plural(count: int, noun: str, several: str | None = None) -> str:
@@ -180,5 +187,6 @@ def _templates() -> Environment:
         seconds=seconds,
         money=money,
         segment=lambda s: quote(s, ""),
+        sentence=capitalised,
     )
     return environment

@@ -1,7 +1,7 @@
 """A report as its pages show it: which passage each mark opens, what rests on each source, how it is plotted."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import quote
@@ -14,9 +14,18 @@ from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.progress import STAGES, Progress
 from pincite.surfaces.http.ui.rendering import BADGES, money, plural, seconds, site
+from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
 
 CARD_CHARS = 240
+CALLS: Mapping[str, str] = {
+    "search": "Searches",
+    "fetch": "Pages",
+    "survey": "Library look-ups",
+    "continue": "The earlier run",
+    "judge": "Second opinions",
+}
+"""What the kinds of outside calls are to a reader; models' roles are named as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +52,26 @@ class Source:
     same_site: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of what a reader should know before trusting the report: its shape, its look, where it is shown."""
+
+    sign: str
+    look: str
+    text: str
+    tab: str
+
+
 class ReportView:
     """Look-ups over one report."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self.claims: Mapping[str, ReportClaim] = {claim.id: claim for claim in report.claims}
-        self._places = {
-            (claim.id, item.reference_n): index
-            for claim in report.claims
-            for index, item in reversed(tuple(enumerate(claim.evidence)))
-            if item.relation is Relation.SUPPORTS
-        }
+        self._places = {place: index for claim in report.claims for place, index in _places(claim)}
 
     def marks(self, sentence: Sentence) -> tuple[Mark, ...]:
-        """The numbers after a sentence, each leading to the first passage of its claims on that page."""
+        """The numbers after a sentence, each leading to the passage on that page that says most of it."""
         found = []
         for n in sentence.references:
             reference = self.report.reference(n)
@@ -75,6 +89,10 @@ class ReportView:
         """`partial` when one of its claims is only partly supported."""
         verdicts = {self.claims[claim_id].verdict for claim_id in sentence.claim_ids}
         return VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in verdicts else VerdictStatus.SUPPORTED
+
+    def glance(self) -> tuple[Finding, ...]:
+        """How far to trust the report, in a few lines: what is well supported and what is not."""
+        return tuple(_findings(self.report))
 
     def cards(self) -> dict[str, dict[str, str]]:
         """What hovering over a mark shows, by its key."""
@@ -119,6 +137,45 @@ class ReportView:
         return tuple(found)
 
 
+def _findings(report: Report) -> Iterator[Finding]:
+    counts = Counter(claim.verdict for claim in report.claims)
+    for verdict in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
+        if counts[verdict]:
+            sign, word = BADGES[verdict]
+            look = "good" if verdict is VerdictStatus.SUPPORTED else "fair"
+            yield Finding(sign, look, f"{plural(counts[verdict], 'statement')} {word}", f"claims?verdict={verdict}")
+    if report.claims:
+        several = sum(claim.independent_sources > 1 for claim in report.claims)
+        look = "good" if 2 * several >= len(report.claims) else "fair"
+        rests = f"{several} of {len(report.claims)}" if several else "None"
+        yield Finding("⊕", look, f"{rests} confirmed by a second, independent source", "claims")
+    owners = {_owner(reference) for reference in report.references}
+    if len(owners) == 1 and len(report.references) > 1:
+        yield Finding("!", "fair", f"All {len(report.references)} sources are of one publisher", "sources")
+    if report.references and not any(reference.published_at for reference in report.references):
+        yield Finding("!", "fair", "No source says when it was published", "sources")
+    if report.conflicts:
+        yield Finding("≠", "bad", f"{plural(len(report.conflicts), 'conflict')} between sources", "conflicts")
+    if report.gaps:
+        yield Finding("○", "fair", f"{plural(len(report.gaps), 'thing')} we could not find", "gaps")
+    if report.rejected_claims:
+        left_out = plural(len(report.rejected_claims), "statement") + " checked and left out"
+        yield Finding("✕", "soft", left_out, "claims?verdict=rejected")
+
+
+def _places(claim: ReportClaim) -> Iterator[tuple[tuple[str, int | None], int]]:
+    """For each source of a claim the place of its main passage: a heading or a table's head is not what it rests on."""
+    said = set(terms(claim.text))
+    best: dict[int | None, tuple[int, int]] = {}
+    for index, item in enumerate(claim.evidence):
+        if item.relation is Relation.SUPPORTS:
+            shared = len(said & set(terms(item.quote)))
+            if shared > best.get(item.reference_n, (-1, 0))[0]:
+                best[item.reference_n] = (shared, index)
+    for n, (_, index) in best.items():
+        yield (claim.id, n), index
+
+
 def _owner(reference: Reference) -> str:
     """Who publishes the page: pages of one owner are one independent source."""
     try:
@@ -131,7 +188,7 @@ def source_timeline(references: Sequence[Reference]) -> charts.Chart | None:
     """The sources by the day they were published, or read where no page says when it was published."""
     dated = [(r.published_at, f"[{r.n}] {one_line(r.title)[:60]}") for r in references if r.published_at]
     undated = len(references) - len(dated)
-    if not dated:
+    if len(dated) < 2:
         return None
     says = plural(len(dated), "source") + " by the day of publication"
     says += f"; {undated} without a date." if undated else "."
@@ -175,12 +232,15 @@ def call_costs(calls: Sequence[CallRecord]) -> charts.Chart | None:
     for call in calls:
         costs[call.kind] = costs.get(call.kind, Decimal(0)) + call.used.cost_usd
         counts[call.kind] += call.tries
-    names = {"search": "Searches", "fetch": "Pages"}
+    whole = sum(costs.values(), Decimal(0))
+    if not whole:
+        free = [charts.Bar(CALLS.get(kind, kind), count, f"{count:,}") for kind, count in sorted(counts.items())]
+        says = f"{plural(sum(counts.values()), 'call')}, none of them paid."
+        return charts.bars("Calls by kind.", says, free, ("Kind", "Calls"))
     rows = [
-        charts.Bar(names.get(kind, kind), float(cost), f"{money(cost)} · {plural(counts[kind], 'call')}")
+        charts.Bar(CALLS.get(kind, kind), float(cost), f"{money(cost)} · {plural(counts[kind], 'call')}")
         for kind, cost in sorted(costs.items())
     ]
-    whole = sum(costs.values(), Decimal(0))
     return charts.bars("Cost by kind of call.", f"{money(whole)} in all.", rows, ("Calls", "Cost"))
 
 

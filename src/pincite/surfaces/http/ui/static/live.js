@@ -17,6 +17,7 @@ const ENDS = new Set(["run.completed", "run.failed", "run.cancelled"]);
 
 const root = document.getElementById("live");
 const run = root.dataset.run;
+const caps = JSON.parse(root.dataset.caps);
 const api = `/v1/research/${encodeURIComponent(run)}`;
 const state = { stage: 0, parts: [], rounds: [], claims: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
 
@@ -73,7 +74,8 @@ const clean = (text) => String(text ?? "").replace(/[\p{Cc}\u202a-\u202e\u2066-\
 const money = (usd) => (usd ? (usd >= 1 ? `$${usd.toFixed(2)}` : `$${usd.toFixed(4).replace(/0$/, "")}`) : "$0");
 const time = (s) => (s < 60 ? `${s.toFixed(0)} s` : `${(s / 60).toFixed(1)} min`);
 
-const Number_ = ({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+const Number_ = ({ name, value }) => html`<div><dt>${name}</dt>
+  <dd>${value}${caps[name] != null && html`${" "}<small>of ${caps[name]}</small>`}</dd></div>`;
 const Badge = ({ verdict }) => {
   const [sign, word] = BADGES[verdict] ?? ["", verdict];
   return html`<span class=${`badge ${verdict}`}><span aria-hidden="true">${sign}</span> ${word}</span>`;

@@ -32,6 +32,8 @@ const Card = ({ of }) => html`
 let hovered = null;
 let shownAt = 0;
 async function showCard(mark) {
+  clearTimeout(left);
+  hovered?.removeAttribute("aria-describedby");
   hovered = mark;
   shownAt = scrollY;
   mark.removeAttribute("title");
@@ -41,13 +43,21 @@ async function showCard(mark) {
   card.hidden = false;
   mark.setAttribute("aria-describedby", "card");
   const place = mark.getBoundingClientRect();
-  const left = Math.max(8, Math.min(place.left - 20, document.documentElement.clientWidth - card.offsetWidth - 8));
+  const x = Math.max(8, Math.min(place.left - 20, document.documentElement.clientWidth - card.offsetWidth - 8));
   const above = place.top > card.offsetHeight + 12;
-  card.style.left = `${left + scrollX}px`;
+  card.style.left = `${x + scrollX}px`;
   card.style.top = `${(above ? place.top - card.offsetHeight - 8 : place.bottom + 8) + scrollY}px`;
 }
 
+// The pointer may go over to the card, to read a long quote or to choose words of it.
+let left = 0;
+const leaving = () => {
+  clearTimeout(left);
+  left = setTimeout(hideCard, 150);
+};
+
 function hideCard() {
+  clearTimeout(left);
   hovered?.removeAttribute("aria-describedby");
   hovered = null;
   card.hidden = true;
@@ -60,7 +70,9 @@ for (const kind of ["mouseover", "focusin"])
     if (mark && (kind === "mouseover" || mark.matches(":focus-visible"))) showCard(mark);
   });
 for (const kind of ["mouseout", "focusout"])
-  document.addEventListener(kind, (event) => markOf(event) && hideCard());
+  document.addEventListener(kind, (event) => markOf(event) && leaving());
+card.addEventListener("mouseenter", () => clearTimeout(left));
+card.addEventListener("mouseleave", hideCard);
 addEventListener("scroll", () => Math.abs(scrollY - shownAt) > 30 && hideCard(), { passive: true });
 
 // ---- the panel ----
@@ -96,11 +108,13 @@ async function open(href, mark) {
   document.body.classList.add("with-panel");
   shown.tabIndex = -1;
   shown.focus({ preventScroll: true });
+  shown.querySelector(".passages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   const marked = shown.querySelector("mark");
   const page = shown.querySelector(".page-text");
   if (marked && page) {
     const offset = marked.getBoundingClientRect().top - page.getBoundingClientRect().top;
     page.scrollTop += offset - Math.max((page.clientHeight - marked.offsetHeight) / 3, 24);
+    marked.scrollIntoView({ block: "nearest" }); // a low window scrolls the panel itself
   }
   performance.mark("panel-open");
 }
