@@ -15,6 +15,7 @@ from pincite.surfaces.http import (
     log,
     metrics,
     openai,
+    openai_responses,
     openapi_document,
     problems,
     research,
@@ -67,7 +68,7 @@ def create_app(
         generate_unique_id_function=openapi_document.operation_id,
     )
     problems.install(app)
-    for module in (tools, research, snapshots, log, webhooks, tavily, firecrawl, openai, metrics):
+    for module in (tools, research, snapshots, log, webhooks, tavily, firecrawl, openai, openai_responses, metrics):
         app.include_router(module.router)
     ui.install(app)
 

@@ -82,6 +82,18 @@ async def search(body: FirecrawlSearch, request: Request, scope: str = Depends(a
     return {"success": True, "id": secrets.token_hex(16), "creditsUsed": 0, "warning": None, "data": {"web": web}}
 
 
+@router.api_route("/batch/{_:path}", methods=["POST", "GET", "DELETE"], include_in_schema=False)
+@router.api_route("/crawl", methods=["POST"], include_in_schema=False)
+@router.api_route("/crawl/{_:path}", methods=["POST", "GET", "DELETE"], include_in_schema=False)
+@router.api_route("/map", methods=["POST"], include_in_schema=False)
+@router.api_route("/extract", methods=["POST"], include_in_schema=False)
+@router.api_route("/agent", methods=["POST"], include_in_schema=False)
+async def not_served(request: Request) -> None:
+    """A refusal in words. Errors: InvalidInput (`not_served`)."""
+    path = request.url.path
+    raise InvalidInput(f"{path} is not served here; there are /v2/scrape and /v2/search", reason="not_served")
+
+
 def _metadata(page: FetchResult, url: str) -> dict[str, Any]:
     metadata = {
         "title": page.title,

@@ -15,7 +15,8 @@ from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, Pi
 from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.outcomes import http_status
 
-Shape = Callable[[PinciteError, int], Mapping[str, Any]]
+Shape = Callable[[PinciteError, int], tuple[int, Mapping[str, Any]]]
+"""Makes the status and the body in which another service tells an error, from ours."""
 ErrorPage = Callable[[Request, PinciteError, int], Response | None]
 """Makes the page that tells an error to a reader, or None where the caller is a program."""
 
@@ -52,8 +53,9 @@ def answer(
         headers["WWW-Authenticate"] = "Bearer"
     shape = _shape_of(request.url.path)
     if shape is not None:
-        code = 400 if code == 422 else code  # none of those services tells the two apart
-        return PlainJson(dict(shape(error, code)), code, headers)
+        # None of those services tells 400 and 422 apart.
+        code, told = shape(error, 400 if code == 422 else code)
+        return PlainJson(dict(told), code, headers)
     body: dict[str, Any] = {
         "type": f"urn:pincite:error:{error.code}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -102,18 +104,34 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return answer(request, Internal("something went wrong here; the log has the trace"), 500)
 
 
-def _tavily(error: PinciteError, status: int) -> Mapping[str, Any]:
-    return {"detail": {"error": error.message}}
+def _tavily(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
+    # 432 is the limit of the plan there.
+    return 432 if status == 402 else status, {"detail": {"error": error.message}}
 
 
-def _firecrawl(error: PinciteError, status: int) -> Mapping[str, Any]:
-    return {"success": False, "error": error.message, "code": error.code}
+_SCRAPING: Mapping[str, tuple[int, str]] = {
+    "TIMEOUT": (408, "SCRAPE_TIMEOUT"),
+    "DNS_ERROR": (500, "SCRAPE_DNS_RESOLUTION_ERROR"),
+    "TLS_ERROR": (500, "SCRAPE_SSL_ERROR"),
+    "DEAD_LINK": (500, "SCRAPE_SITE_ERROR"),
+    "UNSUPPORTED_CONTENT_TYPE": (500, "SCRAPE_UNSUPPORTED_FILE_ERROR"),
+}
+"""Our code: status and code of Firecrawl, whose clients repeat whatever is answered with 502."""
 
 
-def _openai(error: PinciteError, status: int) -> Mapping[str, Any]:
-    kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+def _firecrawl(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
+    code = "BAD_REQUEST" if status == 400 else error.code
+    if status in (502, 504):
+        status, code = _SCRAPING.get(error.code, (500, "SCRAPE_ALL_ENGINES_FAILED"))
+    return status, {"success": False, "error": error.message, "code": code}
+
+
+def _openai(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
+    kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 402: "insufficient_quota"}
     kind = kinds.get(status, "invalid_request_error" if status < 500 else "server_error")
-    return {"error": {"message": error.message, "type": kind, "param": None, "code": error.reason}}
+    code = "insufficient_quota" if status == 402 else error.reason
+    told = {"message": error.message, "type": kind, "param": error.context.get("param"), "code": code}
+    return 429 if status == 402 else status, {"error": told}
 
 
 _SHAPES: tuple[tuple[str, Shape], ...] = (

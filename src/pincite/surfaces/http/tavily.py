@@ -115,6 +115,18 @@ async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     }
 
 
+@router.api_route("/crawl", methods=["POST"], include_in_schema=False)
+@router.api_route("/map", methods=["POST"], include_in_schema=False)
+@router.api_route("/research", methods=["POST"], include_in_schema=False)
+@router.api_route("/research/{_}", methods=["GET"], include_in_schema=False)
+@router.api_route("/feedback", methods=["POST"], include_in_schema=False)
+@router.api_route("/usage", methods=["GET"], include_in_schema=False)
+async def not_served(request: Request) -> None:
+    """A refusal in words. Errors: InvalidInput (`not_served`)."""
+    name = request.url.path.removeprefix(router.prefix)
+    raise InvalidInput(f"{name} is not served here; there are /search and /extract", reason="not_served")
+
+
 async def _engine(request: Request, key_in_body: str | None) -> Engine:
     service = service_of(request)
     header = request.headers.get("authorization")

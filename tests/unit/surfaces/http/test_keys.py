@@ -85,7 +85,8 @@ async def test_a_key_spends_what_it_may_in_a_day(tmp_path: Path, opened: Callabl
         assert (refused.status_code, refused.json()["reason"]) == (402, "daily_usd")
         assert int(refused.headers["retry-after"]) > 0
         asked = {"model": "pincite-quick", "messages": [{"role": "user", "content": question}]}
-        assert (await client.post("/v1/chat/completions", json=asked)).status_code == 402
+        quota = await client.post("/v1/chat/completions", json=asked)
+        assert (quota.status_code, quota.json()["error"]["code"]) == (429, "insufficient_quota")
         assert (await client.post(f"/v1/research/{run_id}/resume")).status_code == 402
         transport = streamable_http_client("http://localhost/mcp", http_client=client)
         async with Client(transport, mode="2026-07-28") as assistant:
