@@ -187,6 +187,10 @@ class Ledger(Protocol):
         """What this run has settled so far."""
         ...
 
+    def cache_reads(self) -> tuple[int, int]:
+        """Of the calls asked for so far, how many the cache answered, and how many it was asked for in vain."""
+        ...
+
 
 class EventSink(Protocol):
     """Where a run says what happened."""

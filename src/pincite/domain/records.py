@@ -13,12 +13,14 @@ from pincite.domain.search import ProviderAttempt
 class Outcome:
     """What an outside call came to, as the ledger keeps it: plain JSON and what it cost.
 
-    `attempts` are the providers that were asked on the way, each with its own bill.
+    `attempts` are the providers that were asked on the way, each with its own bill. `from_cache` says whether the
+    cache had the answer; None where none was asked.
     """
 
     value: Json
     usage: Usage = Usage()
     attempts: tuple[ProviderAttempt, ...] = ()
+    from_cache: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     ClaimMark,
+    Metrics,
     Reference,
     Report,
     ReportClaim,
@@ -259,6 +260,7 @@ class _Page:
             ),
             ("Statements", f"{m.claims_total} kept of {m.claims_checked} checked"),
             ("Cost", f"${m.cost_usd:f}, {m.tokens_in + m.tokens_out} tokens"),
+            *_cached(m),
             ("Time", f"{m.duration_s:.1f} s"),
         )
         yield "<details><summary>How this was made</summary><table>"
@@ -363,3 +365,10 @@ def _plural(noun: str, count: int) -> str:
 
 def _digest(source: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def _cached(metrics: Metrics) -> Iterator[tuple[str, str]]:
+    """The row on the cache, where it was asked at all."""
+    asked = metrics.cache_hits + metrics.cache_misses
+    if asked:
+        yield "From the cache", f"{metrics.cache_hits} of {asked} searches and pages"

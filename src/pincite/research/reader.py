@@ -23,7 +23,7 @@ from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
-from pincite.research.records import ids_from_record, page_record, was_stale
+from pincite.research.records import from_cache, ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
@@ -167,7 +167,7 @@ class PageReader:
                 size_bytes=page.info.size_bytes,
                 cost_usd=page.info.cost_usd,
             )
-            return Outcome(page_record(page), used)
+            return Outcome(page_record(page), used, from_cache=from_cache(page.info.cache))
 
         record = await self._ledger.call(kind, {"url": url}, estimate, do)
         if fresh:

@@ -70,6 +70,11 @@ def _result(entry: Json) -> SearchResult:
     )
 
 
+def from_cache(state: str) -> bool | None:
+    """Whether the cache answered, by the `cache` of a front door's `info`; None where it was not asked."""
+    return None if state == "off" else state != "miss"
+
+
 def page_record(page: FetchResult) -> dict[str, Json]:
     """Where the stored page is: ids only, the bytes are in the stores."""
     record: dict[str, Json] = {"snapshot_id": page.snapshot.snapshot_id, "document_id": page.document.document_id}

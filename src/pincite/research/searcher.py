@@ -13,7 +13,7 @@ from pincite.domain.plan import Progress, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Search
-from pincite.research.records import query_record, results_from_record, results_record
+from pincite.research.records import from_cache, query_record, results_from_record, results_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
 from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
@@ -85,7 +85,9 @@ class QuerySearcher:
             except PinciteError as error:
                 raise _spent(error, sent) from None
         usage = Usage(searches=1, web_requests=sent.used, cost_usd=response.info.cost_usd)
-        return Outcome(results_record(response), usage)
+        cached = from_cache(response.info.cache)
+        tried = () if cached else response.info.providers_tried  # a cached answer tells who was asked back then
+        return Outcome(results_record(response), usage, tried, cached)
 
     async def _report(
         self, wanted: Sequence[Query], answers: Sequence[tuple[SearchResult, ...] | PinciteError | None]

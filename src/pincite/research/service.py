@@ -174,6 +174,7 @@ class ResearchService:
 
     async def _metrics(self, progress: Progress, started_s: float) -> Metrics:
         spent = await self._ledger.spent()
+        hits, misses = self._ledger.cache_reads()
         codes = Counter(lead.code for lead in progress.leads)
         discarded = Counter(lead.reason for lead in progress.leads if lead.code in _DISCARDED)
         return Metrics(
@@ -187,6 +188,8 @@ class ResearchService:
             tokens_in=spent.tokens_in,
             tokens_out=spent.tokens_out,
             cost_usd=spent.cost_usd,
+            cache_hits=hits,
+            cache_misses=misses,
         )
 
     async def _tell_plan(self, progress: Progress) -> None:

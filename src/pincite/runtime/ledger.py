@@ -68,6 +68,7 @@ class RunLedger:
         self._recorded = dict(recorded)
         self._strict = strict
         self._flights: SingleFlight[str] = SingleFlight()
+        self._from_cache: dict[str, bool] = {}
 
     async def call(
         self, kind: str, request: Mapping[str, Json], estimate: Usage, do: Callable[[], Awaitable[Outcome]]
@@ -94,11 +95,25 @@ class RunLedger:
         if outcome is None:
             planned = PlannedCall(key, kind, canonical, estimate)
             outcome, _ = await self._flights.run(key, lambda: self._make(planned, do))
-        return _value_of(outcome)
+        return self._value_of(key, outcome)
 
     async def spent(self) -> Usage:
         """What the run has settled so far."""
         return await self._store.spent()
+
+    def cache_reads(self) -> tuple[int, int]:
+        """Hits and misses of the cache among the calls asked for so far, each call once, replayed ones as they were."""
+        hits = sum(self._from_cache.values())
+        return hits, len(self._from_cache) - hits
+
+    def _value_of(self, key: str, outcome: str) -> Json:
+        data = json.loads(outcome)
+        if "error" in data:
+            raise _error_of(data["error"])
+        if "from_cache" in data:
+            self._from_cache[key] = data["from_cache"]
+        value: Json = data["value"]
+        return value
 
     async def _make(self, planned: PlannedCall, do: Callable[[], Awaitable[Outcome]]) -> str:
         try:
@@ -181,7 +196,8 @@ def _dumps(value: object) -> str:
 
 def _succeeded(outcome: Outcome) -> SettledCall:
     try:
-        text = _dumps({"value": outcome.value})
+        cached = {} if outcome.from_cache is None else {"from_cache": outcome.from_cache}
+        text = _dumps({"value": outcome.value, **cached})
     except (TypeError, ValueError) as error:
         raise Internal(f"an outcome that is not plain JSON: {error}", reason="ledger_outcome") from error
     found = tuple(dict.fromkeys(_SNAPSHOT_ID.findall(text)))
@@ -208,14 +224,6 @@ def _error_json(error: PinciteError) -> dict[str, Json]:
     if isinstance(error, SearchProviderUnavailable):
         data["causes"] = {name: _error_json(cause) for name, cause in sorted(error.causes.items())}
     return data
-
-
-def _value_of(outcome: str) -> Json:
-    data = json.loads(outcome)
-    if "error" in data:
-        raise _error_of(data["error"])
-    value: Json = data["value"]
-    return value
 
 
 def _error_of(data: Mapping[str, Any]) -> PinciteError:  # the JSON that `_error_json` wrote

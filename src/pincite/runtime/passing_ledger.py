@@ -36,3 +36,7 @@ class PassingLedger:
     async def spent(self) -> Usage:
         """What was settled so far."""
         return self._spent
+
+    def cache_reads(self) -> tuple[int, int]:
+        """None: nothing is counted here."""
+        return 0, 0

@@ -152,6 +152,10 @@ class ListLedger:
         """What was settled so far."""
         return self.usage
 
+    def cache_reads(self) -> tuple[int, int]:
+        """None: there is no cache."""
+        return 0, 0
+
 
 @dataclass
 class ListEvents:

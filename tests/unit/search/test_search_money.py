@@ -66,6 +66,9 @@ class SpentLedger:
     async def spent(self) -> Usage:
         return self.settled
 
+    def cache_reads(self) -> tuple[int, int]:
+        return 0, 0
+
 
 async def test_a_run_holds_dollars_and_requests_back_before_each_call() -> None:
     ledger = SpentLedger(Usage(cost_usd=Decimal("0.995"), web_requests=10))

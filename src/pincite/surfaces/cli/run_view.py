@@ -100,6 +100,8 @@ def _metrics(view: "RunView") -> Iterator[str]:
     if view.report is not None:
         metrics = view.report.metrics
         yield f"  {metrics.duration_s:.2f} s, {metrics.claims_checked} claims checked, ${metrics.cost_usd} spent"
+        if metrics.cache_hits or metrics.cache_misses:
+            yield f"  cache: {metrics.cache_hits} searches and pages from it, {metrics.cache_misses} not in it"
         yield f"  report {view.report.report_id}: {view.report.status}, {len(view.report.references)} references"
 
 
