@@ -2,7 +2,10 @@
 
 import io
 import re
+import struct
 import zipfile
+import zlib
+from xml.parsers.expat import ExpatError
 
 from pincite.domain.errors import ParseError, TooLarge
 
@@ -12,6 +15,11 @@ MAX_RATIO = 200
 _SMALL_BYTES = 1_000_000
 _XML_NAMES = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
 _SCAN_BYTES = 65_536
+BROKEN = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, OSError, RuntimeError, SyntaxError,
+    TypeError, ValueError, ExpatError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What the libraries that read archives and office files raise on broken ones, none of them documented."""
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _ROOT = re.compile(rb"<[A-Z_]")
 
@@ -26,7 +34,7 @@ def open_archive(body: bytes, *, allow_doctype: bool = False) -> zipfile.ZipFile
     try:
         archive = zipfile.ZipFile(io.BytesIO(body))
         entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+    except BROKEN as error:
         raise ParseError("the file is a broken archive", reason="archive_broken") from error
     unpacked = sum(entry.file_size for entry in entries)
     if len(entries) > MAX_ENTRIES:
@@ -51,7 +59,7 @@ def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     """
     try:
         return archive.read(name)
-    except (KeyError, zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
+    except BROKEN as error:
         raise ParseError(f"{name} can't be read from the archive", reason="archive_broken") from error
 
 
@@ -59,7 +67,7 @@ def _refuse_entities(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, *, allow_
     try:
         with archive.open(entry) as member:
             head = member.read(_SCAN_BYTES).upper()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
+    except BROKEN as error:
         raise ParseError("the file is a broken archive", reason="archive_broken") from error
     head = head.replace(b"\0", b"")
     if b"<!ENTITY" in head or (b"<!DOCTYPE" in head and not allow_doctype):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.fetch.extractors.archives import open_archive
+from pincite.fetch.extractors.archives import BROKEN, open_archive
 from pincite.fetch.extractors.blocks import BlockWalk
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
@@ -34,7 +34,7 @@ def read_docx(body: bytes, url: str) -> Document:
     body = _without_hidden_runs(body)
     try:
         converted = mammoth.convert_to_html(io.BytesIO(body))
-    except (KeyError, ValueError, AttributeError, TypeError, IndexError, zipfile.BadZipFile, OSError) as error:
+    except BROKEN as error:
         raise ParseError("the DOCX file can't be read", reason="docx_unreadable") from error
     if not converted.value.strip():
         raise EmptyContent("the DOCX file has no text", reason="empty_page")
@@ -62,7 +62,7 @@ def read_xlsx(body: bytes, url: str) -> Document:
             rows = book.get_sheet_by_name(sheet.name).to_python(skip_empty_area=True)
             cells = [tuple(_cell(value) for value in row) for row in rows[:MAX_ROWS]]
             blocks += sheet_blocks(sheet.name, [row for row in cells if any(row)])
-    except (python_calamine.CalamineError, ValueError) as error:
+    except (python_calamine.CalamineError, *BROKEN) as error:
         raise ParseError("the workbook can't be read", reason="xlsx_unreadable") from error
     return _document("xlsx", blocks, url)
 
@@ -85,7 +85,7 @@ def read_pptx(body: bytes, url: str) -> Document:
         for number, slide in enumerate(presentation.slides, start=1):
             if slide._element.get("show") != "0":  # noqa: SLF001 - the library has no name for hidden slides
                 blocks += _slide(slide, number)
-    except (PythonPptxError, KeyError, ValueError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except (PythonPptxError, *BROKEN) as error:
         raise ParseError("the presentation can't be read", reason="pptx_unreadable") from error
     return _document("pptx", blocks, url)
 
@@ -146,7 +146,7 @@ def _without_hidden_runs(body: bytes) -> bytes:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(archive.read(name), parser)
-    except (etree.XMLSyntaxError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise ParseError("the DOCX file can't be read", reason="docx_unreadable") from error
     w = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
     hidden = [run for run in root.iter(f"{w}r") if _is_hidden(run.find(f"{w}rPr"), w)]

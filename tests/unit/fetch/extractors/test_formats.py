@@ -1,13 +1,22 @@
 """The other formats: PDF, office, books, RTF, CSV, JSON, XML, feeds, Markdown, plain text, charsets, sniffing."""
 
+import contextlib
 import io
 import json
 import sys
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
-from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, PinciteError, TooLarge
+from pincite.domain.errors import (
+    EmptyContent,
+    ExtraNotInstalled,
+    ParseError,
+    PinciteError,
+    TooLarge,
+    UnsupportedContentType,
+)
 from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.charset import decode
@@ -103,7 +112,15 @@ def test_docx_keeps_structure_and_drops_hidden_runs() -> None:
     ]
 
 
-def test_pptx_slides_tables_and_notes() -> None:
+def a_docx() -> bytes:
+    docx = pytest.importorskip("docx")
+    file, out = docx.Document(), io.BytesIO()
+    file.add_paragraph("Varden")
+    file.save(out)
+    return out.getvalue()
+
+
+def a_pptx() -> bytes:
     pptx = pytest.importorskip("pptx")
     deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[1])
@@ -112,7 +129,11 @@ def test_pptx_slides_tables_and_notes() -> None:
     slide.notes_slide.notes_text_frame.text = "Say it twice."
     out = io.BytesIO()
     deck.save(out)
-    document = extract(out.getvalue(), URL)
+    return out.getvalue()
+
+
+def test_pptx_slides_tables_and_notes() -> None:
+    document = extract(a_pptx(), URL)
     assert [(b.kind.value, b.text, b.page) for b in document.blocks] == [
         ("heading", "Costs", 1),
         ("list_item", "Down by 4 %", 1),
@@ -329,6 +350,36 @@ def test_cells_that_reach_down_keep_the_columns_apart() -> None:
     assert block.rows == (
         ("Port", "Use", "Note"), ("80", "web", "old"), ("", "proxy", ""), ("all", "", ""), ("1", "2", "3"),
     )  # fmt: skip
+
+
+def with_member(body: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
+    source = zipfile.ZipFile(io.BytesIO(body))
+    return archive({n: change(source.read(n)) if n == name else source.read(n) for n in source.namelist()})
+
+
+MAKERS: dict[str, Callable[[], bytes]] = {
+    "docx": a_docx, "xlsx": workbook, "pptx": a_pptx, "epub": lambda: book("<p>Water rises.</p>"),
+}  # fmt: skip
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda old: old[: len(old) // 2],
+    "garbled": lambda old: old.replace(b"<", b"<\xff", 3),
+    "empty": lambda old: b"",
+    "another": lambda old: b"<a/>",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("made", "member"),
+    [
+        ("docx", "word/document.xml"), ("docx", "[Content_Types].xml"), ("docx", "_rels/.rels"),
+        ("xlsx", "xl/workbook.xml"), ("xlsx", "xl/_rels/workbook.xml.rels"), ("pptx", "[Content_Types].xml"),
+        ("pptx", "ppt/presentation.xml"), ("epub", "O/p.opf"), ("epub", "META-INF/container.xml"),
+    ],
+)  # fmt: skip
+def test_a_broken_part_is_read_past_or_one_of_our_errors(made: str, member: str, change: str) -> None:
+    with contextlib.suppress(ParseError, EmptyContent, UnsupportedContentType):
+        assert extract(with_member(MAKERS[made](), member, CHANGES[change]), URL).blocks
 
 
 def test_a_chapter_that_is_listed_often_is_read_once() -> None:
