@@ -190,7 +190,7 @@ class Engine(Archive):
         from pincite.audit.recheck import read_stored_report
 
         stored = report if isinstance(report, Report) else read_stored_report(report)
-        return await self._parts.recheck(stored)
+        return await self._parts.recheck(stored, self)
 
     async def research(
         self,

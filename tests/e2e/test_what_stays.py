@@ -122,6 +122,30 @@ async def test_a_run_of_which_excerpts_stayed_says_why_it_cannot_be_replayed(web
     assert MARKER.encode() not in stored_bytes(tmp_path)
 
 
+@pytest.mark.parametrize("kept", ["run", "excerpts"])
+@pytest.mark.parametrize("command", ["fetch", "audit", "recheck"])
+async def test_pages_read_outside_of_a_run_are_cut_back_too(
+    web: StubWeb, tmp_path: Path, command: str, kept: str
+) -> None:
+    # An audit takes names that nobody can have for invented, `.example` among them.
+    settings = settings_for(
+        web, tmp_path, snapshot_body=kept, resolve=(f"halden-light.com:{web.port}:{PUBLIC_STAND_IN}",)
+    )
+    url = web.url("halden-light.com", "/light")
+    report = await researched(settings, url)
+    async with Engine.from_settings(settings) as engine:
+        if command == "fetch":
+            assert MARKER in (await engine.fetch(url)).content
+        elif command == "audit":
+            audit = await engine.audit(f"{FACT} [1]\n\n[1]: {url}")
+            assert [sentence.outcome.value for sentence in audit.sentences][:1] == ["supported"]
+        else:
+            assert (await engine.recheck(report)).stands
+    assert web.count("/light") == 2
+    assert b"<main>" not in stored_bytes(tmp_path)
+    assert (MARKER.encode() in stored_bytes(tmp_path)) == (kept == "run")
+
+
 async def test_no_credential_of_an_address_leaves(
     web: StubWeb, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

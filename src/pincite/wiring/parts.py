@@ -146,12 +146,12 @@ class Parts(OpenStores):
         """What checks claims, for use in a worker thread. Errors: InvalidSetting, ExtraNotInstalled."""
         return checker_with(await self._judge())
 
-    async def recheck(self, report: "Report") -> "Recheck":
-        """The report's pages fetched anew and its quotes looked for."""
+    async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
+        """The report's pages fetched anew, through a fetch front door, and its quotes looked for."""
         from pincite.audit.recheck import recheck
         from pincite.verification.checker import MechanicalChecker
 
-        return await recheck(report, await self.fetch(), MechanicalChecker())
+        return await recheck(report, fetch, MechanicalChecker())
 
     async def research(
         self,
