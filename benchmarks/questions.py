@@ -7,10 +7,12 @@
 
 `--sites` holds unpacked documentation packages and `--config` says which folder of them is which site (mini web
 configuration). Reports are kept as Markdown below `--work`. A fact counts when a sentence that states it is cited to
-a page listed for the question. `--remove-gold` asks each answerable question again without its pages; questions that
-another page answers, at least in part, are counted apart (`--stated-elsewhere`: id, address and quote of such a page,
-each looked up before it is believed). `--miniweb` asks the whole product over loopback HTTP instead (search and pages;
-the rate per host is off), and checks each report after.
+a page listed for the question. Precision is counted beside it, so that neither is paid for with the other unseen: of
+the printed sentences the share that is cited to a page listed for the question (another page may be right as well),
+and the share that itself states a listed fact; "first" counts the direct answer alone. `--remove-gold` asks each
+answerable question again without its pages; questions that another page answers, at least in part, are counted apart
+(`--stated-elsewhere`: id, address and quote of such a page, each looked up before it is believed). `--miniweb` asks the
+whole product over loopback HTTP instead (search and pages; the rate per host is off), and checks each report after.
 `--embeddings minilm` ranks passages by meaning as well.
 """
 
@@ -80,6 +82,7 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     pages: list[int] = field(default_factory=list)
+    lengths: dict[str, list[int]] = field(default_factory=dict)
 
 
 async def ask(
@@ -125,6 +128,19 @@ def states(sentences: tuple[Sentence, ...], fact: dict[str, Any], gold: frozense
     )
 
 
+def count_printed(question: dict[str, Any], report: Report, tally: Tally, urls: dict[int, str]) -> None:
+    """How much of what was printed rests on a page of the question, and how much of it states a fact."""
+    kind, gold = question["kind"], gold_of(question)
+    tally.lengths.setdefault(kind, []).append(len(report.sentences()))
+    for place, sentence in enumerate(report.sentences()):
+        on_gold = any(urls[n] in gold for n in sentence.references)
+        stating = any(states((sentence,), fact, gold, urls) for fact in question["facts"])
+        for where in ("printed", "printed first") if place < len(report.summary.sentences) else ("printed",):
+            tally.counts[f"{kind} {where} n"] += 1
+            tally.counts[f"{kind} {where} from a gold page"] += on_gold
+            tally.counts[f"{kind} {where} stating a fact"] += stating
+
+
 def gold_of(question: dict[str, Any]) -> frozenset[str]:
     """The pages that state a fact of the question; `urls` of a fact are further pages that do."""
     return frozenset(url for fact in question["facts"] for url in (fact["url"], *fact.get("urls", ())))
@@ -156,6 +172,7 @@ def score(
     counts["over-abstention"] += abstained
     urls = {reference.n: reference.url for reference in references or report.references}
     gold = gold_of(question)
+    count_printed(question, report, tally, urls)
     for fact in question["facts"]:
         counts[f"{kind} n"] += 1
         counts[f"{kind} in report"] += states(report.sentences(), fact, gold, urls)
@@ -286,6 +303,7 @@ async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None
         tally.counts["gold passages"] += len(gold)
         tally.counts["gold passages cited"] += len(gold & cited)
         tally.counts["references"] += len(report.references)
+        tally.counts["references that are gold"] += len(gold & cited)
         tally.counts["broken rules"] += len(list(broken_rules(report)))
     show(tally)
     print(f"recall@10 of one search with the question: {statistics.mean(recalls):.3f}")
@@ -308,6 +326,8 @@ SHARES = {
     " in report": " n",
     " in first three": " n",
     " recognised": " n",
+    " from a gold page": " n",
+    " stating a fact": " n",
     " that check clean": " n",
 }
 
@@ -317,10 +337,13 @@ def show(tally: Tally) -> None:
     counts = tally.counts
     bases = {"over-abstention": "answerable n", "sentences with quotes": "sentences", "all gold cited": "questions"}
     bases["gold passages cited"] = "gold passages"
+    bases["references that are gold"] = "references"
     for name, count in counts.items():
         ending = next((ending for ending in SHARES if name.endswith(ending)), "")
         base = counts.get(bases.get(name) or (name.removesuffix(ending) + SHARES[ending] if ending else ""), 0)
         print(f"{name}: {count}" + (f" of {base} = {count / base:.2f}" if base else ""))
+    for kind, lengths in tally.lengths.items():
+        print(f"{kind} sentences a report: median {statistics.median(lengths)}, most {max(lengths)}")
     print(f"seconds: median {statistics.median(tally.seconds):.2f}, longest {max(tally.seconds):.2f}")
     print(f"pages read: median {statistics.median(tally.pages)}")
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from pincite.text.normalise import fold
-from pincite.text.tokens import is_stop, stem, words
+from pincite.text.tokens import is_stop, mentions, stem, tokens, words
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _IDENTIFIER = re.compile(r"[^_]_[^_]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
@@ -35,8 +35,16 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
 
 
 def index_terms(text: str) -> list[str]:
-    """All terms of `text` in order, with repetitions; stop words are left out."""
-    return [term for word in words(fold(text).text) for term in _terms_of_word(word)]
+    """All terms of `text` in order, with repetitions; stop words are left out unless the text speaks of them."""
+    folded = fold(text).text
+    spoken_of = mentions(folded)
+    if not spoken_of:
+        return [term for word in words(folded) for term in _terms_of_word(word)]
+    return [
+        term
+        for token in tokens(folded)
+        for term in ((token.text.lower(),) if token.start in spoken_of else _terms_of_word(token.text))
+    ]
 
 
 def address_terms(url: str) -> list[str]:

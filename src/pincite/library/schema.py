@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 
-LAYOUT = 3
+LAYOUT = 4
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

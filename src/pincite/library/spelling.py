@@ -16,7 +16,7 @@ MIN_LENGTH = 4
 LONG_LENGTH = 8
 _SHORT_LENGTH = 4
 _SHORT_PAGES = 10
-"""A word of four letters is near to many: it is corrected only to one that is on this many pages."""
+"""A word of four letters is near to many: it is read as one with two letters swapped, if that is on this many pages."""
 MAX_WORD = 40
 _MAX_WORDS = 60
 """Words of a question that are looked at."""
@@ -103,7 +103,8 @@ def _nearest(word: str, candidates: Mapping[str, int]) -> str:
     figures = _figures(word)
     for other, pages in candidates.items():
         slips = OSA.distance(word, other, score_cutoff=_reach(word))
-        rare = len(word) <= _SHORT_LENGTH and (pages < _SHORT_PAGES or other[0] != word[0])
+        swapped = sorted(other) == sorted(word) and other[0] == word[0]
+        rare = len(word) <= _SHORT_LENGTH and (pages < _SHORT_PAGES or not swapped)
         if 0 < slips <= _reach(word) and _figures(other) == figures and not rare:
             key = (slips, other[0] != word[0], -pages, other)
             best = key if best is None else min(best, key)

@@ -30,6 +30,19 @@ _STOP_WORDS = frozenset(
     "up upon us very was wasn't we were weren't what when where whether which while who whom whose why will with won't "
     "would wouldn't yet you your yours yourself".split()
 )
+_LINKING = (
+    "with|in|for|if|while|as|from|is|and|or|not|by|on|to|until|between|where|when|having|has|do|of|at|than|then|into|over|"
+    "during|before|after|against|no|any|all|off|out|both"
+)
+_MENTIONED = re.compile(
+    # A quoted one; one between an article and a noun, where no preposition or conjunction can stand ("the with item").
+    rf"(?<!\w)[`\"'](?P<quoted>[A-Za-z]{{2,}})[`\"'](?!\w)|\b(?:the|an?)\s+(?P<article>{_LINKING})\s+(?=[a-z])"
+    # One before a word for a part of a language; a plural may follow a preposition, so only after "do" or "are".
+    rf"|\b(?P<part>{_LINKING})\s+(?=(?:statement|clause|keyword|operator|expression|loop|block)\b)"
+    rf"|\b(?:do|does|are|is)\s+(?P<parts>{_LINKING})\s+(?=(?:statement|clause|keyword|operator|expression|loop|block)s\b)"
+    # One in capitals.
+    r"|\b(?P<capitals>[A-Z]{2,})\b"
+)
 _LOCAL = threading.local()
 
 
@@ -46,6 +59,24 @@ def words(text: str) -> Iterator[str]:
 def is_stop(word: str) -> bool:
     """Whether the word carries grammar rather than content (English)."""
     return word.lower().replace("’", "'") in _STOP_WORDS
+
+
+def mentions(text: str) -> frozenset[int]:
+    """Where the text speaks of a stop word instead of using it: the `with` of "the with statement", `"in"`, `NOT`.
+
+    Rules of form: in quotation marks, between an article and a noun, before "statement", "clause", "operator" and the
+    like, or in capitals in a text that isn't.
+    """
+    found = set()
+    for match in _MENTIONED.finditer(text):
+        name = match.lastgroup or ""
+        if is_stop(match[name]) and (name != "capitals" or not _is_shouted(text)):
+            found.add(match.start(name))
+    return frozenset(found)
+
+
+def _is_shouted(text: str) -> bool:
+    return 2 * sum(map(str.isupper, text)) > sum(map(str.isalpha, text))
 
 
 @lru_cache(maxsize=65536)

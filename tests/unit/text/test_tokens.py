@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.tokens import is_stop, stem, terms, token_estimate, tokens
+from pincite.text.tokens import is_stop, mentions, stem, terms, token_estimate, tokens
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,24 @@ def test_token_estimate_is_positive_and_grows(first: str, second: str) -> None:
 )
 def test_token_estimate_is_near_a_real_vocabulary(text: str, recorded: int) -> None:
     assert 0.75 <= token_estimate(text) / recorded <= 1.35
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken_of"),
+    [
+        ("What does the with statement do?", ["with"]),
+        ("with statement", ["with"]),
+        ("How do for loops work?", ["for"]),
+        ("the out parameter", ["out"]),
+        ('What is "in" for?', ["in"]),
+        ("the `until` command", ["until"]),
+        ("A subquery after IN or ANY", ["IN", "ANY"]),
+        ("WHAT IS IN THE BOX", []),
+        ("Errors in statements of the file", []),
+        ("the box with the eggs, in the nest", []),
+        ("don't", []),
+    ],
+)
+def test_a_stop_word_can_be_spoken_of(text: str, spoken_of: list[str]) -> None:
+    found = mentions(text)
+    assert [token.text for token in tokens(text) if token.start in found] == spoken_of

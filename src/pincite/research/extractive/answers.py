@@ -29,6 +29,8 @@ _ASKS_TIME = re.compile(
     r"timeout|time|period|delay|age)\b|\bhow\s+many\s+(?:\w*seconds|minutes|hours|days|weeks|months|years)\b",
     re.I,
 )
+_HOW_LONG = re.compile(r"\bhow\s+long\s+(?:is|are|was|were|may|can|must|should)\b", re.I)
+"""Of a thing that is or may be long the size is asked as well as the time."""
 _ASKS_SIZE = re.compile(
     r"\bhow\s+(?:big|large|much\s+(?:room|space|memory|storage)|wide|tall|high|deep|heavy|far)\b"
     r"|\b(?:what|which)\s+(?:\S+\s+){0,2}size\b|\bhow\s+many\s+(?:\w*bytes|bits|characters)\b",
@@ -55,7 +57,9 @@ _VERSION = re.compile(
     r"\b(?:version|release|since|as\s+of|v)\s*\S{0,12}?\s*\d+(?:\.\d+)+|\b[A-Z]\w+\s+\d+\.\d+|\b\d+\.\d+\.\d+\b", re.I
 )
 _DEFAULT = re.compile(
-    r"\bdefault(?:s|ed)?\b|\bnormally\b|\bunless\s+(?:otherwise\s+)?(?:specified|set)\b|\binitially\b", re.I
+    r"\bdefault(?:s|ed)?\b|\bnormally\b|\bunless\s+(?:otherwise\s+)?(?:specified|set)\b|\binitially\b"
+    r"|\b(?:if|when)\s+(?:\S+\s+){1,4}(?:omitted|unset|absent|not\s+(?:given|set|specified|present))\b",
+    re.I,
 )
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)*")
 _REASON = re.compile(
@@ -67,9 +71,12 @@ _METHOD = re.compile(
 _DEFINITION = re.compile(
     r"^(?:An?\s+|The\s+)?[^,.;]{2,60}\s+(?:is|are|was|were|means|refers\s+to)\s+(?:an?|the|any|one)\b", re.I
 )
+_LISTING = re.compile(r"(?:[^,;:.]{2,40}[,;]\s+){2,}(?:(?:and|or)\s+)?\S|:\s*$")
 _PLACE = re.compile(r"\b(?:in|at|from|near|under|inside|of)\s+(?:the\s+)?[A-Z/~]\w*")
 
 
+_HEAD_OPENING, _HEAD_LATER = 0.9, 0.6
+_NOT_DEFAULT = 0.85
 TYPED = frozenset({"number", "date", "version", "person"})
 """Kinds of answer whose form can be seen: a sentence without it is not the answer."""
 
@@ -79,22 +86,37 @@ def is_typed(ask: Ask) -> bool:
     return ask.answer_type in TYPED or ask.wants_default
 
 
-def answer_fit(ask: Ask, text: str, passage: Passage) -> float:
-    """0 to 1: how well the form of the sentence is that of an answer of the wanted kind."""
+def answer_fit(ask: Ask, text: str, passage: Passage, *, opens: bool = True) -> float:
+    """0 to 1: how well the form of the sentence is that of an answer of the wanted kind.
+
+    A sentence is printed with the term it defines, so what the term states counts too ("size_limit (default: 50)",
+    "0-99:"), most for the sentence that `opens` the definition.
+    """
+    head = passage.text(passage.head) if passage.head else ""
+    fit = _stated_fit(ask, text, passage)
+    if head and is_typed(ask) and text not in head:
+        fit = max(fit, (_HEAD_OPENING if opens else _HEAD_LATER) * _stated_fit(ask, head, passage))
+    if head and ask.answer_type == "number" and not ask.wants_default and not _DEFAULT.search(text):
+        fit *= _NOT_DEFAULT  # how much a setting allows is what it is set to
+    return fit
+
+
+def _stated_fit(ask: Ask, text: str, passage: Passage) -> float:
     fit = _number_fit(ask.text, text) if ask.answer_type == "number" else _fit(ask.answer_type, text)
     if ask.wants_default:
-        head = passage.text(passage.head) if passage.head else ""
-        # "timeout=5.0" in a signature or "name (default: 5)" in an option's own line states a default as well.
-        stated = bool(_DEFAULT.search(text) or _DEFAULT.search(head) or _ASSIGNED.search(text))
-        fit = 0.45 * fit + 0.55 * stated if ask.answer_type in TYPED else max(fit * 0.4, float(stated))
-    elif ask.wants_limit:
+        # "timeout=5.0" in a signature states a default as well.
+        stated = bool(_DEFAULT.search(text) or _ASSIGNED.search(text))
+        return 0.45 * fit + 0.55 * stated if ask.answer_type in TYPED else max(fit * 0.4, float(stated))
+    if ask.wants_limit:
         above = " ".join(passage.text(span) for span in passage.section[-1:])
-        fit = 0.7 * fit + 0.3 * bool(_LIMIT.search(text) or _LIMIT.search(above))
+        return 0.7 * fit + 0.3 * bool(_LIMIT.search(text) or _LIMIT.search(above))
     return fit
 
 
 def _number_fit(question: str, text: str) -> float:
     """A figure with the wanted unit, else any figure; "how long" wants time, "how big" wants a size."""
+    if _HOW_LONG.search(question) and _SIZE.search(text):
+        return 1.0
     if _ASKS_TIME.search(question):
         form = _TIME
     elif _ASKS_SIZE.search(question):
@@ -132,5 +154,6 @@ def _fit(answer_type: str, text: str) -> float:
         "method": _METHOD,
         "definition": _DEFINITION,
         "place": _PLACE,
+        "list": _LISTING,
     }.get(answer_type)
     return 0.0 if pattern is None else float(bool(pattern.search(text)))

@@ -144,9 +144,10 @@ def _front(scored: Scored, text: str) -> list[Span] | None:
         return [] if long or _names_head(passage, text) else [passage.head]
     if statement.lead is not None and statement.lead != statement.span:
         lead = passage.text(statement.lead)
-        if len(lead) + len(text) <= MAX_CLAIM_CHARS and not stands_alone(text):
+        in_row = statement.kind is BlockKind.TABLE
+        if len(lead) + len(text) <= MAX_CLAIM_CHARS and (in_row or not stands_alone(text)):
             # "This ..." inside an item is about the sentence before it, not about what introduces the list.
-            said = _sentence_before(scored, text) if _NEEDS_REFERENT.match(text) else None
+            said = _sentence_before(scored, text) if _NEEDS_REFERENT.match(text) and not in_row else None
             return [said or statement.lead]
     if stands_alone(text) and statement.kind is not BlockKind.TABLE:
         return []

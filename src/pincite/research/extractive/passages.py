@@ -20,6 +20,8 @@ MAX_HEAD_CHARS = 160
 _FURNITURE = 3
 _FURNITURE_CHARS = 60
 _MAX_CODE_LINE_CHARS = 300
+_LONG_ROW_CHARS = 240
+_MAX_ROW_CHARS = 1_200
 _MAX_STATEMENTS = 20_000
 """Statements taken from one document at most; what is behind is not ranked (a page of that size is data, not text)."""
 
@@ -120,12 +122,14 @@ class _Cutter:
             self.lead = self.pending[-1].span
 
     def _add(self, block: Block, start: int) -> None:
-        for span in _statement_spans(block):
-            if self.size > MAX_PASSAGE_CHARS and self.pending:
+        row: Span | None = None
+        for span, opens in _statement_spans(block):
+            if self.size > MAX_PASSAGE_CHARS and self.pending and opens:
                 self._close()
             placed = Span(start + span.start, start + span.end)
             text = self.document.text[placed.start : placed.end]
-            lead = self.lead if block.kind is BlockKind.LIST_ITEM else None
+            lead = self.lead if block.kind is BlockKind.LIST_ITEM else None if opens else row
+            row = placed if opens else row
             self.pending.append(Statement(placed, block.kind, key_terms(text), lead))
             self.size += len(text)
             self.count += 1
@@ -144,18 +148,33 @@ def cut(url: str, document: Document) -> tuple[Passage, ...]:
     return _Cutter(url, document).run()
 
 
-def _statement_spans(block: Block) -> Iterator[Span]:
-    """Sentences of prose, rows of tables, lines of code, a term as a whole. Over-long units are left out."""
-    if block.kind in (BlockKind.TABLE, BlockKind.CODE):
-        yield from _lines(block)
-        return
-    if block.kind is BlockKind.TERM:
+def _statement_spans(block: Block) -> Iterator[tuple[Span, bool]]:
+    """Sentences of prose, rows of tables, lines of code, a term as a whole. Over-long units are left out.
+
+    Beside each stands whether it can be said alone: the further sentences of a long row belong to its first.
+    """
+    if block.kind is BlockKind.TABLE:
+        for row in _lines(block):
+            yield from _sentences_of(row, block.text)
+    elif block.kind is BlockKind.CODE:
+        yield from ((line, True) for line in _lines(block))
+    elif block.kind is BlockKind.TERM:
         if block.text.strip() and len(block.text) <= MAX_STATEMENT_CHARS:
-            yield Span(0, len(block.text))
+            yield Span(0, len(block.text)), True
+    else:
+        for span in sentences(block.text):
+            if span.end - span.start <= MAX_STATEMENT_CHARS:
+                yield Span(span.start, span.end), True
+
+
+def _sentences_of(row: Span, text: str) -> Iterator[tuple[Span, bool]]:
+    """A row, or where it is long its sentences, the first one with what names the row in front."""
+    found = list(sentences(text[row.start : row.end])) if row.end - row.start > _LONG_ROW_CHARS else []
+    if len(found) < 2:
+        yield row, True
         return
-    for span in sentences(block.text):
-        if span.end - span.start <= MAX_STATEMENT_CHARS:
-            yield Span(span.start, span.end)
+    for place, span in enumerate(found):
+        yield Span(row.start + span.start, row.start + span.end), place == 0
 
 
 def _lines(block: Block) -> Iterator[Span]:
@@ -165,7 +184,7 @@ def _lines(block: Block) -> Iterator[Span]:
         start = position + len(line) - len(line.lstrip())
         end = position + len(line.rstrip())
         header = first and block.kind is BlockKind.TABLE and block.has_header
-        if end > start and not header and end - start <= _MAX_CODE_LINE_CHARS * (2 if block.rows else 1):
+        if end > start and not header and end - start <= (_MAX_ROW_CHARS if block.rows else _MAX_CODE_LINE_CHARS):
             yield Span(start, end)
         first = first and not line.strip()
         position += len(line) + 1
@@ -181,6 +200,7 @@ HEADING_NUMBER = re.compile(
 )
 """The number of a heading, as in 13.3.4. or Appendix K."""
 _NAMED = re.compile(r"(?<![\w.])-{0,2}[A-Za-z_][\w.]*(?:-\w+)*")
+_BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|=\S*")
 _NAMES_KEPT = 6
 _SUBJECT = re.compile(r"^\W*(?:[\d.]+\s+)?(?P<name>\S+(?:\s\S+)?)\s*(?:\s[—–-]\s|:\s|\(|\s\|\s)")
 
@@ -189,6 +209,19 @@ def subject_terms(passage: Passage) -> tuple[str, ...]:
     """Stems of what title and nearest heading name first: `tomllib` of "tomllib — Parse TOML files"."""
     found = (_SUBJECT.match(text) for text in (passage.title, heading_text(passage)))
     return tuple(term for match in found if match for term in key_terms(match.group("name")))
+
+
+def things_named(passage: Passage) -> tuple[frozenset[str], ...]:
+    """Stems of each thing a passage is said to be about: its term, the heading right above, the page's subject last.
+
+    What is in brackets and a heading's number say nothing of it; of a title the part before a dash or bracket counts.
+    """
+    head = passage.text(passage.head)[:MAX_HEAD_CHARS] if passage.head else ""
+    above = HEADING_NUMBER.sub("", passage.text(passage.section[-1]), count=1) if passage.section else ""
+    title = HEADING_NUMBER.sub("", passage.title, count=1)
+    match = _SUBJECT.match(title)
+    texts = (_BRACKETED.sub(" ", head), _BRACKETED.sub(" ", above), match.group("name") if match else title)
+    return tuple(terms for text in texts if (terms := frozenset(key_terms(text))))
 
 
 def names_defined(passage: Passage) -> frozenset[str]:
@@ -205,7 +238,7 @@ def names_defined(passage: Passage) -> frozenset[str]:
     found: list[str] = []
     for each in spans:
         # What is in brackets or after "=" is a type, a default or an argument, not the name.
-        line = re.sub(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|=\S*", " ", passage.text(each)[:MAX_HEAD_CHARS].lower())
+        line = _BRACKETED.sub(" ", passage.text(each)[:MAX_HEAD_CHARS].lower())
         found += _NAMED.findall(line)[:_NAMES_KEPT]
     return frozenset(found) | {name.rsplit(".", 1)[-1] for name in found if not name.startswith("-")}
 

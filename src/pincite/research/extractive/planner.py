@@ -16,10 +16,9 @@ from pincite.research.extractive.questions import Ask, frame_terms, read_questio
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.variants import variants
-from pincite.research.extractive.words import in_words, key_terms
+from pincite.research.extractive.words import content_words, in_words, key_terms
 from pincite.research.state import open_sub_questions, query_key
-from pincite.text.normalise import fold
-from pincite.text.tokens import is_stop, stem, words
+from pincite.text.tokens import stem, words
 
 MIN_QUERIES = 3
 _MAX_QUERY_WORDS = 24
@@ -174,7 +173,7 @@ def _fill(part: str, texts: list[str]) -> list[str]:
 
 
 def _content_words(text: str) -> list[str]:
-    return [word for word in words(fold(text).text) if not is_stop(word)][:_MAX_QUERY_WORDS]
+    return content_words(text)[:_MAX_QUERY_WORDS]
 
 
 def _without_names(content: list[str], ask: Ask) -> list[str]:

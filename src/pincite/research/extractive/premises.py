@@ -6,6 +6,7 @@ import re
 from pincite.domain.evidence import CheckOutcome, Verdict, VerdictStatus
 from pincite.research.extractive.words import key_terms
 from pincite.text.tokens import words
+from pincite.verification.lexicon import NEGATIONS
 
 _SHARED_AROUND = 0.5
 _SHARED_IF_DENIED = 0.4
@@ -55,11 +56,11 @@ def denies(premise: str, statement: str, surroundings: str, verdict: Verdict) ->
     """Whether a statement about the premise's subject contradicts it, judged by what the claim checker found.
 
     A figure that stands against another ("8 bytes in the claim, 18 bytes in the passage") counts when half of the
-    premise's words are in the surroundings. A negation counts when two fifths are in the statement itself, which is
-    short and without a condition, and the premise has no figure; else only when the checker calls it contradicted.
+    premise's words are in the surroundings. A negation counts when two fifths are in the very clause that has it (not
+    in the term in front, nor in the sentence beside), the statement is short and without a condition, and the premise
+    has no figure; else only when the checker calls it contradicted.
     """
     wanted = {term for term in key_terms(premise) if not term.isdigit()}
-    shared = len(wanted & set(key_terms(statement))) / (len(wanted) or 1)
     around = len(wanted & set(key_terms(surroundings))) / (len(wanted) or 1)
     failed = {check.name: check.detail for check in verdict.checks if check.outcome is CheckOutcome.FAILED}
     if _AGAINST in failed.get("numbers", "") or _other_amount(premise, statement):
@@ -68,7 +69,16 @@ def denies(premise: str, statement: str, surroundings: str, verdict: Verdict) ->
     if "negation" not in failed or not plain:
         return False
     has_figure = any(character.isdigit() for term in key_terms(premise) for character in term)
+    shared = max((len(wanted & set(key_terms(clause))) for clause in _denying(statement)), default=0) / (
+        len(wanted) or 1
+    )
     return shared >= _SHARED_IF_DENIED and (verdict.status is VerdictStatus.CONTRADICTED or not has_figure)
+
+
+def _denying(statement: str) -> list[str]:
+    """The clauses of a statement with a negation in them."""
+    clauses = re.split(r"[.;:()](?=\s|$)", statement)
+    return [clause for clause in clauses if any(is_negation(word) for word in words(clause.lower()))]
 
 
 def _other_amount(premise: str, statement: str) -> bool:
@@ -76,6 +86,11 @@ def _other_amount(premise: str, statement: str) -> bool:
     taken, given = _amounts(premise), _amounts(statement)
     units = {unit for _, unit in taken} & {unit for _, unit in given}
     return bool(units) and not taken & given
+
+
+def is_negation(word: str) -> bool:
+    """Whether a word in lower case denies."""
+    return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
 def _amounts(text: str) -> set[tuple[str, str]]:

@@ -35,7 +35,9 @@ _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "list",
         re.compile(
-            rf"\b(?:list|enumerate|summari[sz]e)\b|{_WHICH}(?:are|were)\b|{_WHICH}\w+s\s+(?:are|were|do|can)\b", re.I
+            rf"\b(?:list|enumerate|summari[sz]e)\b|{_WHICH}(?:are|were)\b"
+            rf"|{_WHICH}(?:[\w-]+\s+){{0,2}}\w+[^\Ws]s\s+(?:are|were|do|does|can|may|must|will|has|have)\b",
+            re.I,
         ),
     ),
     (

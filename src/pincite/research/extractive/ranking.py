@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from pincite.domain.library import Survey
-from pincite.research.extractive.passages import Passage, names_defined, section_terms, subject_terms
+from pincite.research.extractive.passages import Passage, names_defined, section_terms, subject_terms, things_named
 from pincite.research.extractive.questions import Ask
 from pincite.research.extractive.scoring import VARIANT, Indexed, Scored, Weighing, score_passage
 from pincite.research.extractive.words import key_terms
@@ -17,6 +17,7 @@ _PASSAGES_SCORED = 80
 _FEEDBACK_PASSAGES = 8
 _FEEDBACK_TERMS = 10
 _NEGATING = ("un", "non", "in", "dis")
+_ENDINGS = ("i", "li", "er", "or")
 _ELSEWHERE = 0.6
 """What a passage is worth on a site that is not about the name in the question, when another site is."""
 _IMPLIED = 0.2
@@ -50,7 +51,7 @@ class PassageIndex:
         if url in self._page_terms:
             return
         page_terms: set[str] = set()
-        for passage in passages:
+        for place, passage in enumerate(passages):
             body: Counter[str] = Counter(term for statement in passage.statements for term in statement.terms)
             head = frozenset(key_terms(passage.text(passage.head))) if passage.head else frozenset()
             entry = Indexed(
@@ -62,6 +63,8 @@ class PassageIndex:
                 frozenset(subject_terms(passage)),
                 sum(body.values()),
                 names_defined(passage),
+                things_named(passage),
+                opens_page=place == 0,
             )
             number = len(self._entries)
             self._names |= entry.names
@@ -145,7 +148,8 @@ class PassageIndex:
     def _variants(self, term: str) -> frozenset[str]:
         """The term, and terms read that are the same word in another form where the stemmer does not see it.
 
-        `unsupport` also stands for `support`, `abbrevi` for `abbrev`: a negating prefix, up to two letters at the end.
+        `unsupport` also stands for `support`, `abbrevi` for `abbrev`, `instant` for `instantli`: a negating prefix, up
+        to two letters at the end, an ending that the stemmer leaves.
         """
         found = {term}
         for prefix in _NEGATING:
@@ -153,6 +157,7 @@ class PassageIndex:
                 found.add(term[len(prefix) :])
         if term.isalpha() and len(term) >= 6:
             found.update(other for cut in (1, 2) if (other := term[:-cut]) in self._postings and len(other) >= 5)
+            found.update(other for ending in _ENDINGS if (other := term + ending) in self._postings)
         return frozenset(found)
 
     @staticmethod

@@ -39,16 +39,21 @@ _FRAGMENT = 0.85
 _ITS_ENTRY = 1.4
 _OTHER_ENTRY = 0.8
 """The entry of an identifier that the question names, and the entry of something else that only mentions it."""
+_ITS_SUBJECT = 0.35
+_IS_ENTRY = 0.75
+"""What a term, heading or title adds that names just what is asked about; from where on it is that thing's entry."""
 VARIANT = 0.7
 """What another form of a word is worth."""
 _FEEDBACK_WEIGHT = 0.2
+_NEAR_WORTH, _BODY_WORTH = 0.9, 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
     """A passage with its terms by field; `subject` is what title and heading name before a dash, colon or bracket.
 
-    `names` are what the term or heading of the passage introduces, in lower case as written.
+    `names` are what the term or heading of the passage introduces, in lower case as written; `things` the stems of its
+    term, of the heading above, of the page's subject.
     """
 
     passage: Passage
@@ -59,6 +64,8 @@ class Indexed:
     subject: frozenset[str] = field(repr=False)
     length: int
     names: frozenset[str] = field(default=frozenset(), repr=False)
+    things: tuple[frozenset[str], ...] = field(default=(), repr=False)
+    opens_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,39 +114,73 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
     prose = 1.0 if passage.head is None or not entry.head.isdisjoint(weighing.weights) else _OTHER_TERM
     entry_worth = _entry_worth(entry, weighing)
     opening = _opening(entry, weighing)
+    meaning = _meaning(passage)
     own = [frozenset(statement.terms) for statement in passage.statements]
     for index, statement in enumerate(passage.statements):
         text = passage.text(statement.span)
         if statement.kind is BlockKind.TERM and not any(mark in text for mark in _SAYING):
             continue
-        near = _neighbours(own, index) if statement.kind is not BlockKind.TABLE else frozenset()
+        near = _neighbours(passage, own, index)
         coverage = direct = 0.0
         for term, weight in weighing.weights.items():
             here = weighing.found(term, own[index])
             coverage += weight * max(here, base[term], _NEAR * weighing.found(term, near))
             direct += weight * max(here, _IN_HEAD * (term in entry.head))
         coverage *= elsewhere / weighing.total
-        fit = 1.0 if index == opening else answer_fit(ask, text, passage)
+        fit = 1.0 if index == opening else answer_fit(ask, text, passage, opens=index <= meaning)
         score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
         score *= 1 + _ORDER_WEIGHT * word_order(ask.terms, statement.terms)
         score *= (_TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose) * entry_worth
         yield Scored(passage, index, score * _shape(statement, text), coverage, fit)
 
 
+def near(entry: Indexed, index: int, weighing: Weighing, term: str) -> float:
+    """1 when the term is in a statement or its term, less when it is further away, 0 when it is not near."""
+    statements, found = entry.passage.statements, weighing.found
+    beside = {other for statement in statements[max(index - 1, 0) : index + 2] for other in statement.terms}
+    return max(
+        found(term, frozenset(statements[index].terms)),
+        found(term, entry.head),
+        _NEAR_WORTH * found(term, beside),
+        _BODY_WORTH * found(term, entry.body),
+        _BODY_WORTH * found(term, entry.subject | entry.section | entry.title),
+    )
+
+
 def _entry_worth(entry: Indexed, weighing: Weighing) -> float:
     """More for the entry of an identifier that the question names, less for entries of other things."""
-    if not weighing.named:
-        return 1.0
     if not weighing.named.isdisjoint(entry.names):
         return _ITS_ENTRY
-    return _OTHER_ENTRY if entry.passage.head is not None else 1.0
+    worth = _OTHER_ENTRY if weighing.named and entry.passage.head is not None else 1.0
+    return worth * (1 + _ITS_SUBJECT * subject_match(entry, weighing))
+
+
+def subject_match(entry: Indexed, weighing: Weighing) -> float:
+    """0 to 1: how nearly the question's words are those that name what the passage is about, no more and no less."""
+    return max((_match(thing, weighing) for thing in entry.things), default=0.0)
+
+
+def _match(thing: frozenset[str], weighing: Weighing) -> float:
+    held = {term: found for term in weighing.weights if (found := weighing.found(term, thing))}
+    exact = min(sum(held.values()) / len(thing), 1.0)
+    return exact * sum(weighing.weights[term] * found for term, found in held.items()) / weighing.total
 
 
 def _opening(entry: Indexed, weighing: Weighing) -> int:
     """The place of the sentence that says what a named thing is, when the question asks just that; -1 for none."""
-    if weighing.ask.answer_type != "definition" or weighing.named.isdisjoint(entry.names):
+    if weighing.ask.answer_type != "definition":
         return -1
-    kinds = (statement.kind for statement in entry.passage.statements)
+    named = not weighing.named.isdisjoint(entry.names)
+    # What a page's title names is said where the page begins; what a term or heading names, right below it.
+    inside = entry.things if entry.opens_page else entry.things[:-1]
+    if not named and max((_match(thing, weighing) for thing in inside), default=0.0) < _IS_ENTRY:
+        return -1
+    return _meaning(entry.passage)
+
+
+def _meaning(passage: Passage) -> int:
+    """The place of the first statement after the terms and code that a passage opens with; -1 for none."""
+    kinds = (statement.kind for statement in passage.statements)
     return next((place for place, kind in enumerate(kinds) if kind not in (BlockKind.TERM, BlockKind.CODE)), -1)
 
 
@@ -176,7 +217,13 @@ def _learned(entry: Indexed, weighing: Weighing) -> float:
     )
 
 
-def _neighbours(own: Sequence[frozenset[str]], index: int) -> frozenset[str]:
+def _neighbours(passage: Passage, own: Sequence[frozenset[str]], index: int) -> frozenset[str]:
+    """The terms of the statements before and after; of a row of a table those of that row alone."""
+    statements, statement = passage.statements, passage.statements[index]
+    if statement.kind is BlockKind.TABLE:
+        row = statement.lead or statement.span
+        places = [place for place, other in enumerate(statements) if row in (other.lead, other.span) and place != index]
+        return frozenset().union(*(own[place] for place in places))
     before = own[index - 1] if index else frozenset()
     return before | own[index + 1] if index + 1 < len(own) else before
 

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from pincite.text.normalise import fold
-from pincite.text.tokens import is_stop, stem, words
+from pincite.text.tokens import is_stop, mentions, stem, tokens, words
 
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 """Addresses inside a question: never words to search for."""
@@ -21,11 +21,29 @@ _NUMBER_WORDS = {
 
 
 def key_terms(text: str) -> tuple[str, ...]:
-    """Stems in order without stop words; `max_connections`, `KeepAlive` and `sys.path` also give their parts."""
+    """Stems in order without stop words; `max_connections`, `KeepAlive` and `sys.path` also give their parts.
+
+    A stop word that is spoken of ("the with statement") is a term as well.
+    """
+    folded = fold(text).text
+    spoken_of = mentions(folded)
     found: list[str] = []
-    for word in words(fold(text).text):
+    for token in tokens(folded) if spoken_of else ():
+        found.extend((token.text.lower(),) if token.start in spoken_of else _word_terms(token.text))
+    for word in () if spoken_of else words(folded):
         found.extend(_word_terms(word))
     return tuple(found)
+
+
+def content_words(text: str) -> list[str]:
+    """The words as written without stop words; one that is spoken of stays, in quotation marks."""
+    folded = fold(text).text
+    spoken_of = mentions(folded)
+    return [
+        f'"{token.text}"' if token.start in spoken_of else token.text
+        for token in tokens(folded)
+        if token.start in spoken_of or not is_stop(token.text)
+    ]
 
 
 @lru_cache(maxsize=65536)

@@ -3,7 +3,7 @@
 import pytest
 
 from pincite.domain.library import Survey
-from pincite.research.extractive.passages import cut, names_defined
+from pincite.research.extractive.passages import cut, names_defined, things_named
 from pincite.research.extractive.questions import read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.testing.small_web import document_of
@@ -50,3 +50,33 @@ def test_words_are_as_rare_as_in_the_whole_library() -> None:
     survey = Survey(1_000, (("eggs", 900), ("disk", 3)))
     assert index(survey=survey).idf("disk") > index(survey=survey).idf("egg")
     assert index().idf("disk") == index().idf("level")
+
+
+BIRDS = """# nest-watch(1) Manual Page
+
+## Name
+
+nest-watch - Use a camera to find the egg that broke.
+
+## Discussion
+
+The nest watch is often left on, and this is a toy example because nest watch is easy to set up at home.
+
+# Other
+
+## Nest watch and the hunter
+
+When the nest watch of a hunter is on, the result of a nest watch is a picture.
+"""
+
+
+def test_what_a_page_is_about_opens_the_answer() -> None:
+    made = PassageIndex()
+    made.add("https://b.test/", cut("https://b.test/", document_of(BIRDS)))
+    best = made.statements(read_question("What does nest watch do?"))[0]
+    assert "camera" in best.passage.text(best.statement.span)
+
+
+def test_things_named_leave_brackets_and_numbers_out() -> None:
+    page = document_of("# 8. Tools\n\n## 8.5. The with statement\n\nIt opens files.\n")
+    assert frozenset({"with", "statement"}) in things_named(cut("https://c.test/", page)[0])

@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.evidence import Check, CheckOutcome, Verdict, VerdictStatus
+from pincite.research.extractive.answers import answer_fit
 from pincite.research.extractive.parts import MAX_PARTS, item_of, split_question
+from pincite.research.extractive.passages import cut
 from pincite.research.extractive.premises import denies, premise_of
 from pincite.research.extractive.questions import MAX_TERMS, read_question
 from pincite.research.extractive.words import is_exact, is_identifier, key_terms
+from pincite.testing.small_web import document_of
 
 
 @pytest.mark.parametrize(
@@ -106,3 +109,43 @@ def test_a_negation_denies_only_plainly() -> None:
     found = verdict("negation", "", VerdictStatus.CONTRADICTED)
     assert denies(premise, "The cart does not repeat a failed stop.", "", found)
     assert not denies(premise, "If wet, the cart does not repeat a failed stop.", "", found)
+
+
+def test_a_negation_of_something_else_denies_nothing() -> None:
+    found = verdict("negation", "")
+    statement = "class rail.CartLoopPolicy: There is no need to install the policy. Carts are set up with it."
+    assert not denies("carts need a loop of rail", statement, "", found)
+    assert denies("carts need a loop of rail", "Carts do not need any loop of rail.", "", found)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Which nest types does the library support?", "list"),
+        ("Which status does the nest return?", "number"),
+        ("What colours can eggs have?", "list"),
+    ],
+)
+def test_a_plural_asks_for_a_list(question: str, kind: str) -> None:
+    assert read_question(question).answer_type == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "statement", "least"),
+    [
+        ("What is the default port?", "If port is omitted, the standard one (143) is used.", 0.9),
+        ("How long may a name be?", "It has at most 80 characters.", 0.9),
+        ("Which colours do eggs have?", "Eggs are white, brown, green, or speckled.", 1.0),
+    ],
+)
+def test_the_form_of_an_answer(question: str, statement: str, least: float) -> None:
+    passage = cut("https://a.test/", document_of(statement))[0]
+    assert answer_fit(read_question(question), statement, passage) >= least
+
+
+def test_a_figure_in_the_term_is_stated_with_the_first_sentence_of_its_meaning() -> None:
+    text = "egg_limit (default: 500) :: The size of a nest in bytes. Larger nests are refused."
+    passage = cut("https://a.test/", document_of(text))[0]
+    ask = read_question("How large may a nest be by default?")
+    opening = answer_fit(ask, "The size of a nest in bytes.", passage)
+    assert opening > answer_fit(ask, "Larger nests are refused.", passage, opens=False) > 0.3
