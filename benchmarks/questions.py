@@ -11,9 +11,8 @@ a page listed for the question. Precision is counted beside it, so that neither 
 the printed sentences the share that is cited to a page listed for the question (another page may be right as well),
 and the share that itself states a listed fact; "first" counts the direct answer alone. `--remove-gold` asks each
 answerable question again without its pages; questions that another page answers, at least in part, are counted apart
-(`--stated-elsewhere`: id, address and quote of such a page, each looked up before it is believed). `--miniweb` asks the
-whole product over loopback HTTP instead (search and pages; the rate per host is off), and checks each report after.
-`--embeddings minilm` ranks passages by meaning as well.
+(`--stated-elsewhere`: id, address and quote of such a page, each looked up before it is believed). `--miniweb` asks all
+over loopback HTTP (no rate per host) and checks each report after. `--embeddings minilm` ranks by meaning as well.
 """
 
 import argparse
@@ -336,8 +335,7 @@ def show(tally: Tally) -> None:
     """Counts; a share is printed beside the counts that are parts of another."""
     counts = tally.counts
     bases = {"over-abstention": "answerable n", "sentences with quotes": "sentences", "all gold cited": "questions"}
-    bases["gold passages cited"] = "gold passages"
-    bases["references that are gold"] = "references"
+    bases |= {"gold passages cited": "gold passages", "references that are gold": "references"}
     for name, count in counts.items():
         ending = next((ending for ending in SHARES if name.endswith(ending)), "")
         base = counts.get(bases.get(name) or (name.removesuffix(ending) + SHARES[ending] if ending else ""), 0)

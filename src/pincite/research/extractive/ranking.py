@@ -40,6 +40,7 @@ class PassageIndex:
         self._page_terms: dict[str, set[str]] = {}
         self._total_length = 0
         self._names: set[str] = set()
+        self._by_passage: dict[int, Indexed] = {}
         self._frequencies: dict[str, int] = {}
         self._library_passages = 0
 
@@ -68,6 +69,7 @@ class PassageIndex:
             )
             number = len(self._entries)
             self._names |= entry.names
+            self._by_passage[id(passage)] = entry
             self._entries.append(entry)
             self._total_length += entry.length
             for term in set(body) | head | entry.section | entry.title:
@@ -91,6 +93,10 @@ class PassageIndex:
             found = max(self._frequencies.get(term, found * self._library_passages // max(count, 1)), 1)
             count = self._library_passages
         return math.log(1 + (count + 0.5) / (found + 0.5))
+
+    def entry(self, passage: Passage) -> Indexed:
+        """A passage of this index with its terms by field."""
+        return self._by_passage[id(passage)]
 
     def knows(self, term: str) -> bool:
         """Whether any page read has the term."""
