@@ -169,14 +169,17 @@ async def _spanned(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], a
         made = await do()
     except PinciteError as error:
         around.failed(error.code)
-        around.set({genai.ERROR_TYPE: error.code})
+        around.set({genai.ERROR_TYPE: error.code, **_asked(planned, str(error.context.get("model") or ""))})
         raise
     used: dict[str, Value] = {genai.COST_USD: float(made.usage.cost_usd)}
     if made.usage.tokens_in or made.usage.tokens_out:
         used |= {genai.INPUT_TOKENS: made.usage.tokens_in, genai.OUTPUT_TOKENS: made.usage.tokens_out}
-        used |= {genai.OPERATION: genai.CHAT}
-    around.set(used)
+    around.set(used | _asked(planned, made.attempts[0].provider if made.attempts else ""))
     return _succeeded(made)
+
+
+def _asked(planned: PlannedCall, model: str) -> dict[str, Value]:
+    return {**genai.of_model(model)} if planned.kind == genai.OF_MODELS and model else {}
 
 
 def _count(planned: PlannedCall, settled: SettledCall, failure: PinciteError | None) -> None:

@@ -275,9 +275,9 @@ async def open_database(
 
 
 @contextmanager
-def opened_now(place: str | Path, clock: Clock) -> Iterator[Database]:
+def opened_now(place: str | Path, clock: Clock, *, wait_s: float = WAIT_S) -> Iterator[Database]:
     """As `open_database`, in the calling thread; closed at the end."""
-    database = open_database_now(place, clock)
+    database = open_database_now(place, clock, wait_s=wait_s)
     try:
         yield database
     finally:

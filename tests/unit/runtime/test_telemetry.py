@@ -12,6 +12,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import NetworkError
 from pincite.domain.events import RunStatus
 from pincite.domain.records import Outcome, RunRecord
+from pincite.domain.search import ProviderAttempt
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.ledger import open_ledger
 from pincite.runtime.telemetry import genai, meter
@@ -78,7 +79,8 @@ async def test_each_call_is_a_span_and_counted() -> None:
     ledger = await open_ledger(storage.calls(run), SystemClock())
 
     async def answer() -> Outcome:
-        return Outcome({"text": CANARY}, Usage(tokens_in=7, tokens_out=3))
+        tried = (ProviderAttempt("openai:gpt-9", "ok", 1.0),)
+        return Outcome({"text": CANARY}, Usage(tokens_in=7, tokens_out=3), tried)
 
     async def fail() -> Outcome:
         raise NetworkError(CANARY)
@@ -91,6 +93,7 @@ async def test_each_call_is_a_span_and_counted() -> None:
     model, fetch = seen.get_finished_spans()
     assert model.attributes is not None
     assert (model.attributes[genai.INPUT_TOKENS], model.attributes[genai.OPERATION]) == (7, genai.CHAT)
+    assert (model.attributes[genai.PROVIDER], model.attributes[genai.REQUEST_MODEL]) == ("openai", "gpt-9")
     assert fetch.attributes is not None
     assert fetch.attributes[genai.ERROR_TYPE] == "NETWORK_ERROR"
     assert CANARY not in model.to_json() + fetch.to_json(), "no text of users in a span"

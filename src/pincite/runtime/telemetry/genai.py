@@ -20,3 +20,11 @@ CALL_KIND: Final = "pincite.call.kind"
 CALL_KEY: Final = "pincite.call.key"
 COST_USD: Final = "pincite.cost_usd"
 REPLAYED: Final = "pincite.call.replayed"
+OF_MODELS: Final = "model"
+"""The kind of a call that asks a language model."""
+
+
+def of_model(label: str) -> dict[str, str]:
+    """The attributes of a call to a model that is named `provider:model`."""
+    provider, _, name = label.partition(":")
+    return {OPERATION: CHAT, PROVIDER: provider, REQUEST_MODEL: name or provider}

@@ -47,9 +47,11 @@ def batch(
     async def job() -> "Progress":
         from pincite.engine import Engine
         from pincite.jobs.batch import Batch, batch_name, read_items
+        from pincite.wiring.observing import export_spans
 
         items = read_items(file)
         async with Engine.from_settings(**overrides) as engine:
+            export_spans(engine.settings)
             return await Batch(engine, batch_name(file), items, to).run(slots, tell, queued=queue)
 
     found = run_async(job, as_json=as_json, on_interrupt=lambda: note("Stopped; the same command goes on."))

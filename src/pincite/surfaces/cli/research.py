@@ -142,10 +142,12 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
 
     from pincite.engine import Engine, Filing
     from pincite.surfaces.cli.progress import live_progress
+    from pincite.wiring.observing import export_spans
 
     text = sys.stdin.read() if wish.question == "-" else wish.question
     filing = Filing(project=wish.project, priority=INTERACTIVE if wish.queue else 0, for_workers=wish.queue)
     async with Engine.from_settings(**overrides) as engine:
+        export_spans(engine.settings)
         for wanted in (wish.printed, *map(format_of, wish.exports)):
             engine.vet_format(wanted)
         if wish.schema is not None and await engine.estimate() is None:

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -13,6 +12,7 @@ import typer
 
 from pincite.domain.errors import Internal, InvalidInput, PinciteError
 from pincite.runtime.failures import first_failure
+from pincite.surfaces.cli import secrecy
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
 
 T = TypeVar("T")
@@ -68,6 +68,7 @@ async def _interruptible(job: Callable[[], Awaitable[T]]) -> T:
 
 def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
     """What `job` returns, with errors printed as a front door does."""
+    secrecy.guard_logs()
     try:
         with first_failure():
             return job()
@@ -82,18 +83,18 @@ def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], N
     except BrokenPipeError:
         raise typer.Exit(0) from None
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
-        traceback.print_exc()
+        note(secrecy.traceback_of(error))
         fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
 
 
 def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
     """Print `error` for a person (stderr) or a program (stdout) and leave with its exit code."""
     if as_json:
-        print_json({"error": error.as_dict()})
+        print_json({"error": secrecy.masked(error.as_dict())})
     else:
-        note(f"Error: {error.message} [{error.code}]")
+        note(secrecy.masked(f"Error: {error.message} [{error.code}]"))
         if error.hint:
-            note(f"Hint: {error.hint}")
+            note(secrecy.masked(f"Hint: {error.hint}"))
         if isinstance(error, Internal):
             note(f"Reason: {error.reason}")
     raise typer.Exit(exit_code(error))

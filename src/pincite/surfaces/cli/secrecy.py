@@ -1,0 +1,38 @@
+"""What a command says beside its result holds no secret: errors, tracebacks, warnings of other libraries."""
+
+import logging
+import traceback
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+
+@cache
+def _mask() -> Callable[[str], str]:
+    from pincite.wiring.observing import mask_of_environment
+
+    return mask_of_environment()
+
+
+def masked(value: Any) -> Any:  # plain JSON
+    """The value with every secret of the settings in it, and what looks like one in its URLs, replaced."""
+    from pincite.runtime.telemetry.logs import masked as masked_by
+
+    return masked_by(value, _mask())
+
+
+def traceback_of(error: BaseException) -> str:
+    """The trace of a defect, without secrets."""
+    return str(masked("".join(traceback.format_exception(error)))).rstrip()
+
+
+class _Masking(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with its traceback."""
+        return str(masked(super().format(record)))
+
+
+def guard_logs() -> None:
+    """Mask what libraries say in a process that has no logs of its own: Python prints their warnings then."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Masking())
