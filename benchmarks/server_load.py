@@ -7,7 +7,7 @@ measures from this process, whose own CPU time is reported too:
    a latency counts from the time at which the request should have left.
 2. research, warm: seconds from the POST to the first event after `run.started`, one run after another.
 3. many open event streams on one run: each gets every event, once, in order.
-4. with `--long`, the search load again for so many minutes: the slope of the server's memory.
+4. with `--long`, the search load again for so many minutes: the slope of the server's memory with its 95 % interval.
 """
 
 import argparse
@@ -29,6 +29,9 @@ import anyio
 
 CONNECTIONS = 64
 QUERIES = 20
+SLICE_S = 5.0
+GROWS_MB_PER_MINUTE = 0.1
+"""A server whose memory surely grows faster has a leak; slower is what allocators do."""
 PAGE = (
     "# Halden lighthouse {n}\n\nThe Halden lighthouse number {n} is {m} metres tall. It was first lit on 3 May 18{n}.\n"
 )
@@ -190,14 +193,39 @@ async def open_streams(session: aiohttp.ClientSession, server: Server, streams: 
 
 
 async def memory_slope(session: aiohttp.ClientSession, server: Server, rate: float, minutes: float) -> dict[str, Any]:
+    """The line through the memory of the server over time, without the first fifth, and how sure its slope is."""
     points: list[tuple[float, float]] = []
+    wrong = 0
     begin = time.perf_counter()
     while (at := time.perf_counter() - begin) < minutes * 60:
-        await search_load(session, server, rate, 10.0)
+        wrong += (await search_load(session, server, rate, SLICE_S))["wrong"]
         points.append((at / 60, server.memory_mb()))
     later = points[len(points) // 5 :]
-    slope = statistics.linear_regression(*zip(*later, strict=True)).slope
-    return {"minutes": minutes, "first_mb": points[0][1], "last_mb": points[-1][1], "mb_per_minute": round(slope, 3)}
+    slope, error = slope_of(later)
+    return {
+        "minutes": minutes,
+        "requests": int(len(points) * rate * SLICE_S),
+        "wrong": wrong,
+        "first_mb": round(points[0][1], 1),
+        "last_mb": round(points[-1][1], 1),
+        "points": len(later),
+        "mb_per_minute": round(slope, 3),
+        "mb_per_minute_95": [round(slope - error, 3), round(slope + error, 3)],
+        "grows": slope - error > GROWS_MB_PER_MINUTE,
+    }
+
+
+def slope_of(points: list[tuple[float, float]]) -> tuple[float, float]:
+    """The slope of the line of least squares and the half width of its 95 % interval."""
+    if len(points) < 3:
+        return float("nan"), float("inf")
+    x, y = zip(*points, strict=True)
+    line = statistics.linear_regression(x, y)
+    left = sum((b - line.slope * a - line.intercept) ** 2 for a, b in points)
+    spread = sum((a - statistics.fmean(x)) ** 2 for a in x)
+    freedom = len(points) - 2
+    wide = 1.96 + 2.5 / freedom  # close to Student's t from 5 points on
+    return line.slope, float(wide * (left / freedom / spread) ** 0.5)
 
 
 async def measure(options: argparse.Namespace, engine_url: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ opened is closed when the block ends. Blocking twins are in `pincite.sync`.
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -157,18 +158,27 @@ class Engine(Archive):
             note.outcome = "ok" if page.info.cache in ASKED else "cached"
         return page
 
-    async def audit(self, report: str | bytes, *, sources: Mapping[str, str] | None = None) -> "Audit":
+    async def audit(
+        self,
+        report: str | bytes,
+        *,
+        sources: Mapping[str, str] | None = None,
+        spending: "Spending | None" = None,
+    ) -> "Audit":
         """A verdict on every sentence of anyone's report (Markdown, text, HTML, DOCX, or an answer's JSON).
 
         `sources` maps URLs to the text of their pages; without it they are fetched. A page that can't be had makes its
-        sentences `could_not_check`.
+        sentences `could_not_check`. `spending`: whose money hosted scrapers cost, when not this engine's.
 
         Errors:
             InvalidInput: empty, too large, or no report.
         """
-        with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}):
-            auditor = await self._parts.auditor(self)
-            return await auditor.audit(report, sources=sources)
+        with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}) as note:
+            pages = _Charged(self, spending)
+            auditor = await self._parts.auditor(pages)
+            found = await auditor.audit(report, sources=sources)
+            note.cost_usd = pages.cost_usd
+        return found
 
     async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
         """The verdict on one claim against texts, as `pincite.check_claim` gives it.
@@ -402,3 +412,18 @@ class Engine(Archive):
     async def front_desk(self) -> FrontDesk:
         """What a server needs beside the front doors: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.front_desk()
+
+
+class _Charged:
+    """Implements `ports.Fetch`: the pages of an audit, charged to somebody, their cost added up."""
+
+    def __init__(self, engine: Engine, spending: "Spending | None") -> None:
+        self._engine = engine
+        self._spending = spending
+        self.cost_usd = Decimal(0)
+
+    async def fetch(self, request: str | FetchRequest) -> FetchResult:
+        """The page. Errors: those of `Engine.fetch`."""
+        page = await self._engine.fetch(request, spending=self._spending)
+        self.cost_usd += page.info.cost_usd
+        return page

@@ -12,6 +12,7 @@ from pincite.domain.errors import BudgetExhausted
 from pincite.ports import Clock
 
 if TYPE_CHECKING:
+    from pincite.runtime.shared_limiter import Buckets
     from pincite.storage.database import Database
     from pincite.storage.front_desk import SqlFrontDesk
     from pincite.wiring.webhook_door import WebhookDoor
@@ -23,11 +24,19 @@ HOLD_S: Final = 60.0
 class FrontDesk:
     """Made by `Parts.front_desk` for one scope."""
 
-    def __init__(self, memory: "SqlFrontDesk", hooks: "WebhookDoor", database: "Database", clock: Clock) -> None:
+    def __init__(
+        self,
+        memory: "SqlFrontDesk",
+        hooks: "WebhookDoor",
+        database: "Database",
+        clock: Clock,
+        buckets: "Buckets | None" = None,
+    ) -> None:
         self.memory = memory
         self.hooks = hooks
         self._database = database
         self._clock = clock
+        self._buckets = buckets
 
     async def add_webhook(self, run_id: str, url: str) -> None:
         """Have `url` told when the run has ended; it was vetted before."""
@@ -38,6 +47,15 @@ class FrontDesk:
         from pincite.storage.front_desk import due_webhooks
 
         return await due_webhooks(self._database, self._clock, limit, HOLD_S)
+
+    async def take_turn(self, key_name: str, step_s: float, room_s: float) -> float:
+        """0 when a request of an API key is counted at all servers together, else the seconds it has to wait.
+
+        Errors: StorageUnavailable, StorageFull, Locked.
+        """
+        from pincite.runtime.shared_limiter import Ask
+
+        return 0.0 if self._buckets is None else await self._buckets.take(f"key:{key_name}", (Ask(step_s, room_s),))
 
     def purse(self, key_name: str, cap_usd: Decimal) -> "DailyPurse":
         """What an API key may spend today."""

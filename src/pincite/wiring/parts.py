@@ -95,12 +95,14 @@ class Parts(OpenStores):
 
     async def front_desk(self) -> FrontDesk:
         """What a server needs beside the front doors. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
-        storage = await self._storage()
+        storage, notes = await self._storage(), (await self._common()).notes
         async with self._building:
             if self._front_desk is None:
                 hooks = await build_webhooks(self.settings, self.clock, self._kept)
                 database = (await self._shared.storage()).database
-                self._front_desk = FrontDesk(storage.desk, hooks, database, self.clock)
+                self._front_desk = FrontDesk(
+                    storage.desk, hooks, database, self.clock, None if notes is None else notes.buckets
+                )
             return self._front_desk
 
     # ---- front doors ----

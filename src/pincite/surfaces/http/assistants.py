@@ -34,7 +34,7 @@ class Endpoint:
         """Answer one request of the protocol, or a problem to somebody without a key."""
         request = Request(scope, receive)
         try:
-            request.state.scope_of_caller = service_of(request).admit(request, secret_of(request))
+            request.state.scope_of_caller = await service_of(request).admit(request, secret_of(request))
         except PinciteError as error:
             await problems.answer(request, error)(scope, receive, send)
             return

@@ -1,12 +1,19 @@
 """What the routes share: who may ask, one engine for each scope and profile, and the runs that are worked on."""
 
+from typing import Final
+
 from fastapi import Request
 
+from pincite.domain.access import ApiKey
+from pincite.domain.errors import StateError
 from pincite.surfaces.desk import Desk, Rooms
 from pincite.surfaces.engines import OpenEngine
-from pincite.surfaces.http.admission import Turns
+from pincite.surfaces.http.admission import Turns, pace, too_often
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.http.sessions import COOKIE, Sessions
+
+SLACK_S: Final = 1.0
+"""The common count is this much behind the own one, so that delays on the way to it refuse nobody."""
 
 
 class Service(Desk):
@@ -18,7 +25,7 @@ class Service(Desk):
         self.turns = Turns()
         self.sessions = Sessions(keys)
 
-    def admit(self, request: Request, secret: str | None, *, by_session: bool = False) -> str:
+    async def admit(self, request: Request, secret: str | None, *, by_session: bool = False) -> str:
         """The scope that a key, or a browser's session, opens; the request is counted for the key.
 
         A session reads. Whatever changes something needs a key, or a form of our own pages (`by_session`): a cookie is
@@ -32,9 +39,24 @@ class Service(Desk):
         if secret is None and (by_session or request.method in ("GET", "HEAD")):
             key = self.sessions.key_of(request.cookies.get(COOKIE))
         key = key or self.keys.key_of(secret)
-        self.turns.take(key)
+        await self._count(key)
         request.state.key = key
         return key.scope
+
+    async def _count(self, key: ApiKey) -> None:
+        """Count a request here, and then with all servers of the home together. Errors: RateLimited."""
+        self.turns.take(key)
+        found = pace(key)
+        if found is None:
+            return
+        step_s, room_s = found
+        try:
+            desk = await (await self.engine(LOCAL_SCOPE)).front_desk()
+            wait_s = await desk.take_turn(key.name, step_s, room_s + min(step_s, SLACK_S))
+        except StateError:
+            return  # while the common count is out of reach, each server's own counts
+        if wait_s > 0:
+            raise too_often(key, wait_s)
 
 
 def service_of(request: Request) -> Service:
@@ -56,4 +78,4 @@ def scope_of(request: Request) -> str:
 
 async def admitted(request: Request) -> str:
     """The scope of the caller, whose request is counted. Errors: Unauthorized, RateLimited."""
-    return service_of(request).admit(request, secret_of(request))
+    return await service_of(request).admit(request, secret_of(request))

@@ -20,6 +20,7 @@ from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic
 from pincite.engine import Engine
 from pincite.surfaces.http.service import secret_of, service_of
 from pincite.surfaces.http.starting import purse_of
+from pincite.wiring import DailyPurse
 
 router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
 
@@ -79,7 +80,8 @@ async def search(body: TavilySearch, request: Request) -> dict[str, Any]:
     found = await engine.search(query, spending=await purse_of(request, engine))
     results = [_result(result) for result in found.results[: body.max_results]]
     if body.include_raw_content:
-        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None)
+        purse = await purse_of(request, engine)
+        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None, purse)
         for result in results:
             page = pages[str(result["url"])]
             result["raw_content"] = None if isinstance(page, PinciteError) else page
@@ -102,7 +104,7 @@ async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     urls = [body.urls] if isinstance(body.urls, str) else list(dict.fromkeys(body.urls))
     if not 1 <= len(urls) <= MAX_URLS:
         raise InvalidInput(f"urls: 1 to {MAX_URLS} at a time", reason="too_many_urls")
-    pages = await _pages(engine, urls, body.format, body.timeout)
+    pages = await _pages(engine, urls, body.format, body.timeout, await purse_of(request, engine))
     read = {url: page for url, page in pages.items() if not isinstance(page, PinciteError)}
     failed = {url: page for url, page in pages.items() if isinstance(page, PinciteError)}
     return {
@@ -131,19 +133,20 @@ async def _engine(request: Request, key_in_body: str | None) -> Engine:
     service = service_of(request)
     header = request.headers.get("authorization")
     secret = key_in_body if key_in_body and not header else secret_of(request)
-    return await service.engine(service.admit(request, secret))
+    return await service.engine(await service.admit(request, secret))
 
 
-async def _pages(engine: Engine, urls: list[str], form: str, timeout_s: float | None) -> dict[str, str | PinciteError]:
+async def _pages(
+    engine: Engine, urls: list[str], form: str, timeout_s: float | None, purse: DailyPurse | None
+) -> dict[str, str | PinciteError]:
     slots = anyio.CapacityLimiter(_PARALLEL)
     found: dict[str, str | PinciteError] = {}
 
     async def read(url: str) -> None:
         async with slots:
             try:
-                document = (
-                    await engine.fetch(FetchRequest(url, deadline_s=min(timeout_s or 30.0, MAX_PAGE_S)))
-                ).document
+                wanted = FetchRequest(url, deadline_s=min(timeout_s or 30.0, MAX_PAGE_S))
+                document = (await engine.fetch(wanted, spending=purse)).document
                 found[url] = document.text if form == "text" else document_markdown(document)
             except PinciteError as error:
                 found[url] = error

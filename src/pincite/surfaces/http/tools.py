@@ -114,7 +114,7 @@ async def audit(body: AuditBody, request: Request, scope: Scope) -> Response:
 
     engine = await service_of(request).engine(scope)
     report = body.report if isinstance(body.report, str) else json.dumps(body.report)
-    found = await engine.audit(report, sources=body.sources)
+    found = await engine.audit(report, sources=body.sources, spending=await starting.purse_of(request, engine))
     return PlainJson(as_json(found))
 
 

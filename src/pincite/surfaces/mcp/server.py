@@ -220,7 +220,8 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         """Check every sentence of anyone's report against the pages it cites; lists what is not supported."""
         with _entered(context) as office:
             engine = await office.engine(context)
-            return compact(sections.audited(await engine.audit(report), offset))
+            found = await engine.audit(report, spending=await office.purse(context, engine))
+            return compact(sections.audited(found, offset))
 
 
 def _add_resources(server: MCPServer[Office]) -> None:

@@ -11,6 +11,7 @@ from pincite.audit.judge import reference_name
 from pincite.audit.render import WORDS
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.starting import purse_of
 from pincite.surfaces.http.ui.forms import Form, Reader
 from pincite.surfaces.http.ui.rendering import page
 from pincite.surfaces.outcomes import http_status
@@ -50,7 +51,7 @@ async def audit(request: Request, scope: Reader, form: Form) -> Response:
     text = form.get("report", "")[:MAX_REPORT_CHARS]
     engine = await service_of(request).engine(scope)
     try:
-        found = await engine.audit(text)
+        found = await engine.audit(text, spending=await purse_of(request, engine))
     except PinciteError as error:
         return page(request, "audit.html", status_code=http_status(error), text=text, audit=None, error=error)
     stretches = tuple(stretches_of(found))

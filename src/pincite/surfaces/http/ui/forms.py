@@ -44,7 +44,7 @@ async def sent_form(request: Request) -> Mapping[str, str]:
 
 async def reader_of(request: Request) -> str:
     """The scope of whoever looks at a page or sends a form of ours. Errors: Unauthorized, RateLimited."""
-    return service_of(request).admit(request, secret_of(request), by_session=True)
+    return await service_of(request).admit(request, secret_of(request), by_session=True)
 
 
 Reader = Annotated[str, Depends(reader_of)]
