@@ -9,7 +9,9 @@ _SPECIAL = re.compile(r"[\\`*]|<(?=[a-zA-Z/!?])|(?<=\])\((?=\S)|(?<![A-Za-z0-9])
 _LINE_START = re.compile(
     r"^(\s*\d{0,9})((?<!\d)#{1,6}(?=\s)|(?<!\d)[-+>](?=\s|$)|(?<=\d)[.)](?=\s)|=+$|-+$)", re.MULTILINE
 )
+_MAX_DEPTH = 6
 _FENCE = re.compile(r"`{3,}")
+_BETWEEN_CELLS = " | "
 _LISTS = frozenset({BlockKind.LIST_ITEM, BlockKind.TERM, BlockKind.DEFINITION})
 
 
@@ -57,7 +59,7 @@ def block_markdown(block: Block) -> str:
 
 def _table(block: Block) -> Iterator[str]:
     width = max(len(row) for row in block.rows)
-    rows = [tuple(_cell(cell) for cell in row) + ("",) * (width - len(row)) for row in block.rows]
+    rows = [tuple(row) + ("",) * (width - len(row)) for row in _cells(block)]
     header, body = (rows[0], rows[1:]) if block.has_header else (("",) * width, rows)
     yield f"| {' | '.join(header)} |"
     yield f"|{' --- |' * width}"
@@ -65,39 +67,64 @@ def _table(block: Block) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def _cell(text: str) -> str:
-    return _escaped(" ".join(text.split())).replace("|", "\\|")
+def _cells(block: Block) -> Iterator[list[str]]:
+    """The cells with their marks. `text` is the rows' cells joined by ` | `, and marks are offsets in it."""
+    marks = sorted(block.marks, key=lambda mark: (mark.start, -mark.end))
+    at = index = 0
+    for row in block.rows:
+        shown = []
+        for cell in row:
+            end = at + len(cell)
+            first = index
+            while index < len(marks) and marks[index].start < end:
+                index += 1
+            inside = tuple(mark for mark in marks[first:index] if mark.start >= at)
+            known = block.text[at:end] == cell
+            shown.append(_cell(_marked(block.text, at, end, inside) if known else _escaped(cell)))
+            at = end + len(_BETWEEN_CELLS)
+        at += 1 - len(_BETWEEN_CELLS)  # a line ends with one character
+        yield shown
+
+
+def _cell(markdown: str) -> str:
+    return " ".join(markdown.split()).replace("|", "\\|")
 
 
 def _inline(block: Block, *, one_line: bool = False, plain: bool = False) -> str:
     marks = () if plain else tuple(mark for mark in block.marks if 0 <= mark.start < mark.end <= len(block.text))
     text = _marked(block.text, 0, len(block.text), tuple(sorted(marks, key=lambda mark: (mark.start, -mark.end))))
-    text = _LINE_START.sub(r"\1\\\2", text)
+    if block.kind is not BlockKind.HEADING:  # it does not begin its line
+        text = _LINE_START.sub(r"\1\\\2", text)
     return " ".join(text.split()) if one_line else text
 
 
-def _marked(text: str, start: int, end: int, marks: tuple[Mark, ...]) -> str:
-    """The slice with its marks, outermost first; a mark that crosses another's border is left out."""
+def _marked(text: str, start: int, end: int, marks: tuple[Mark, ...], depth: int = 0) -> str:
+    """The slice with its marks, outermost first; one that crosses another's border or lies too deep is left out."""
     pieces: list[str] = []
-    at = start
-    for index, mark in enumerate(marks):
+    at, index = start, 0
+    while index < len(marks):
+        mark = marks[index]
+        index += 1
         if mark.start < at or mark.end > end:
             continue
-        inner = tuple(other for other in marks[index + 1 :] if other.start >= mark.start and other.end <= mark.end)
+        first = index
+        while index < len(marks) and marks[index].start < mark.end:  # they are in the order of their starts
+            index += 1
+        inner = tuple(other for other in marks[first:index] if other.end <= mark.end) if depth < _MAX_DEPTH else ()
         pieces.append(_escaped(text[at : mark.start]))
-        pieces.append(_wrapped(text, mark, inner))
+        pieces.append(_wrapped(text, mark, inner, depth + 1))
         at = mark.end
     pieces.append(_escaped(text[at:end]))
     return "".join(pieces)
 
 
-def _wrapped(text: str, mark: Mark, inner: tuple[Mark, ...]) -> str:
+def _wrapped(text: str, mark: Mark, inner: tuple[Mark, ...], depth: int) -> str:
     content = text[mark.start : mark.end]
     if mark.kind is MarkKind.CODE:
         ticks = "`" * (max((len(run) for run in re.findall("`+", content)), default=0) + 1)
         pad = " " if content.startswith("`") or content.endswith("`") else ""
         return f"{ticks}{pad}{content}{pad}{ticks}"
-    body = _marked(text, mark.start, mark.end, inner)
+    body = _marked(text, mark.start, mark.end, inner, depth)
     if not body.strip():
         return body
     lead, trail = body[: len(body) - len(body.lstrip())], body[len(body.rstrip()) :]

@@ -7,11 +7,11 @@ from pincite.domain.page import Document, Snapshot
 _SHELL_TEXT_CHARS = 200
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _EMPTY_ROOT = re.compile(
-    rb"<(?:div|main|section|app-root|body)\b[^>]*(?:\bid=[\"']?(?:root|app|__next|__nuxt|svelte|main-app|react-root)\b[^>]*)?>"
-    rb"\s*(?:<!--.*?-->\s*)?</(?:div|main|section|app-root|body)>",
-    re.IGNORECASE | re.DOTALL,
+    rb"<(?:div|main|section|app-root|body)\b[^<>]{0,500}>"
+    rb"\s{0,200}(?:<!--[^<>]{0,500}-->\s{0,200})?</(?:div|main|section|app-root|body)>",
+    re.IGNORECASE,
 )
-_NOSCRIPT = re.compile(rb"<noscript[^>]*>[^<]{0,400}\bjavascript\b", re.IGNORECASE)
+_NOSCRIPT = re.compile(rb"<noscript[^<>]{0,200}>[^<]{0,400}\bjavascript\b", re.IGNORECASE)
 _HEAD_BYTES = 300_000
 
 

@@ -39,6 +39,8 @@ from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 LOCAL_SCHEME = "local:"
 _LIBRARY = "archive"
 _LOOK_S = 0.1
+_LARGE_BYTES = 300_000
+"""Pages from here on are looked through in a thread: the loop is for everybody."""
 _log = logging.getLogger(__name__)
 
 
@@ -128,7 +130,9 @@ class FetchService:
         if not request.url.startswith(LOCAL_SCHEME):
             request = replace(request, url=vet_url(request.url, policy=self._policy))
         page = await self._page(request)
-        return _result(request, page)
+        if len(page.snapshot.body) < _LARGE_BYTES:
+            return _result(request, page)
+        return await to_thread.run_sync(_result, request, page)
 
     async def _page(self, request: FetchRequest) -> _Page:
         pages = self._pages if request.persist else None
@@ -232,7 +236,10 @@ class FetchService:
             raise failure
         snapshot, document = await self._read_or_rendered(request, snapshot)
         if 200 <= snapshot.status < 300:
-            self._gate.check(document)
+            if len(snapshot.body) < _LARGE_BYTES:
+                self._gate.check(document)
+            else:
+                await to_thread.run_sync(self._gate.check, document)
         snapshot = replace(
             snapshot,
             canonical_url=merged_canonical(snapshot.final_url, document.canonical_url, self._policy),

@@ -67,3 +67,26 @@ def test_any_marks_keep_the_letters(text: str, spans: list[tuple[int, int]]) -> 
     shown = block_markdown(Block(BlockKind.PARAGRAPH, text, marks=marks))
     letters = [char for char in text if char in "ab"]
     assert [char for char in shown.replace("https://x.example/", "") if char in "ab"] == letters
+
+
+def test_many_marks_and_deep_marks_are_rendered_in_one_pass() -> None:
+    words = " ".join("link" for _ in range(30_000))
+    links = tuple(Mark(5 * n, 5 * n + 4, MarkKind.LINK, f"https://a.example/{n}") for n in range(30_000))
+    markdown = block_markdown(Block(BlockKind.PARAGRAPH, words, marks=links))
+    assert markdown.count("](https://a.example/") == 30_000
+    deep = tuple(Mark(0, 4, MarkKind.STRONG if n % 2 else MarkKind.EMPHASIS) for n in range(2_000))
+    assert "deep" in block_markdown(Block(BlockKind.PARAGRAPH, "deep", marks=deep))
+
+
+def test_cells_keep_their_marks() -> None:
+    rows = (("Name", "Page"), ("a|b", "see it"), ("", "plain"))
+    text = "Name | Page\na|b | see it\n | plain"
+    marks = (Mark(12, 15, MarkKind.CODE), Mark(18, 24, MarkKind.LINK, "https://a.example/(x)"))
+    block = Block(BlockKind.TABLE, text, rows=rows, has_header=True, marks=marks)
+    assert block_markdown(block) == (
+        "| Name | Page |\n| --- | --- |\n| `a\\|b` | [see it](https://a.example/%28x%29) |\n|  | plain |"
+    )
+
+
+def test_a_heading_may_begin_like_a_list() -> None:
+    assert block_markdown(Block(BlockKind.HEADING, "1. Install", level=2)) == "## 1. Install"

@@ -18,6 +18,7 @@ from pincite.fetch.captures import capture
 from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.limits import BodyKind
 from pincite.fetch.network_errors import mapped
+from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.signals import page_signals
 from pincite.fetch.sniffing import body_kind
 from pincite.fetch.window import excerpt, window
@@ -191,3 +192,9 @@ def test_masking_goes_through_plain_json() -> None:
 def test_the_user_agent_has_the_version_and_the_robots_name_no_digit() -> None:
     assert f"{PRODUCT_TOKEN}/{VERSION} (+https://" in USER_AGENT
     assert PRODUCT_TOKEN.isalpha()
+
+
+@pytest.mark.parametrize("piece", [b"<div ", b"<div><!--", b"<noscript ", b"<div>" + b" " * 300, b"<body <!-- "])
+def test_whether_to_render_is_decided_in_one_pass(piece: bytes) -> None:
+    body = b"<script></script>" + piece * (300_000 // len(piece))
+    assert not needs_rendering(snapshot(body=body, content_type="text/html"), None)

@@ -29,11 +29,13 @@ class Format(StrEnum):
 
 _HEAD_BYTES = 2_048
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# Comments are taken whole: a run of them could be cut up in too many ways otherwise.
 _XHTML_START = re.compile(
-    rb"^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*>\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL
+    rb"^(?:\xef\xbb\xbf)?\s*<\?xml[^<>]*>\s*(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html)[\s>]",
+    re.IGNORECASE | re.DOTALL,
 )
 _HTML_START = re.compile(
-    rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*"
+    rb"^(?:\xef\xbb\xbf)?\s*(?>(?:<!--.*?-->\s*)*)"
     rb"<(?:!doctype\s+html|html|head|body|script|style|title|meta|link|iframe|h1|h2|div|font|table|a|b|br|p|article|"
     rb"section|main|header|nav|ul|ol|span|form|center|frameset)[\s>/]",
     re.IGNORECASE | re.DOTALL,

@@ -352,6 +352,21 @@ def test_cells_that_reach_down_keep_the_columns_apart() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"<!---->" * 280,
+        b"<!--" * 500,
+        b"<?xml " * 300,
+        b"<!-- a -->\n" * 150,
+        b"<?xml version='1.0'?>" + b"<!---->" * 280,
+    ],
+)
+def test_the_kind_of_a_body_is_found_in_one_pass(start: bytes) -> None:
+    with contextlib.suppress(PinciteError):
+        extract(start + b"plain words to end with", URL, "text/html")
+
+
 def with_member(body: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
     source = zipfile.ZipFile(io.BytesIO(body))
     return archive({n: change(source.read(n)) if n == name else source.read(n) for n in source.namelist()})
