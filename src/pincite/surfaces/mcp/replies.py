@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Final, TypeVar
 
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
-from mcp.types import CallToolResult, TextContent
-from pydantic import BaseModel
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
+from mcp.types import CallToolResult, InputRequiredResult, TextContent
+from pydantic import BaseModel, ValidationError
 
 from pincite.domain.errors import NotFound, PinciteError, RunNotFound
 
@@ -36,7 +38,44 @@ def found_or_told() -> Iterator[None]:
         raise ResourceError(_words(error)) from error
 
 
+Lifespan = TypeVar("Lifespan")
+
+HINTS: Final = {
+    "RUN_NOT_FOUND": "Give the whole run_id that research returned.",
+    "INSUFFICIENT_EVIDENCE": "Call research_result with the run_id to see where it stands.",
+    "SEARCH_PROVIDER_UNAVAILABLE": "Wait a minute, or go on with web_fetch on addresses that you know.",
+    "BUDGET_EXHAUSTED": "Answer from what you have; more money is the user's to give.",
+    "LIBRARY_NOT_FOUND": "Only the user can change where is searched.",
+}
+"""What a model can do, where the error's own hint is for somebody at a command line."""
+_FOR_PEOPLE: Final = ("pincite ", "--", "Run: ", "Set ", "Install")
+
+
+class ToolServer(MCPServer[Lifespan]):
+    """A server whose tools tell what is wrong with a call in one line, the code of the error first."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Lifespan, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """What the tool answers. Errors: ToolError, in words for a model."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(_mistaken(error.__cause__)) from error.__cause__
+            raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error.__cause__
+
+
+def _mistaken(error: ValidationError) -> str:
+    """What is wrong with the arguments of a call, without what was sent."""
+    found = [f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in error.errors()]
+    return f"INVALID_INPUT: {'; '.join(found)}. Nothing was done; call again with this put right."
+
+
 def _words(error: PinciteError) -> str:
-    hint = f" {error.hint}" if error.hint else ""
-    again = " The same call may work later." if error.retryable else ""
-    return f"{error.code}: {error.message}.{hint}{again}"
+    hint = HINTS.get(error.code, "" if error.hint.startswith(_FOR_PEOPLE) else error.hint)
+    again = "The same call may work later." if error.retryable else ""
+    message = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+    return " ".join(part for part in (f"{error.code}: {message}", hint, again) if part)

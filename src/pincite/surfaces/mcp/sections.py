@@ -3,9 +3,11 @@
 from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
 from pincite.audit.judge import reference_name
 from pincite.domain.codec import short_utc_text
+from pincite.domain.errors import InvalidInput
+from pincite.domain.events import RunStatus
 from pincite.domain.report import Report
 from pincite.engine import Engine
-from pincite.surfaces.mcp.shapes import Audited, Finding, Progress
+from pincite.surfaces.mcp.shapes import NOTHING_CLAIMED, PASSAGES, Audited, Finding, Progress
 
 WINDOW_CHARS = 20_000
 MAX_FINDINGS = 40
@@ -14,7 +16,10 @@ _PLAIN = (AuditVerdict.SUPPORTED, AuditVerdict.NOT_A_CLAIM)
 
 
 async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Progress:
-    """Where a run stands, with a window of a part of its report once there is one. Errors: RunNotFound."""
+    """Where a run stands, with a window of a part of its report once there is one.
+
+    Errors: RunNotFound, InvalidInput (an offset after the end).
+    """
     view = await engine.view(run_id)
     status = str(view.record.status)
     if view.report is None:
@@ -23,6 +28,8 @@ async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Pr
         after = f"Call research_result with run_id {run_id}." if going else f"The run is {status}{why}."
         return Progress(run_id=run_id, status=status, next=after)
     text = section_text(view.report, section)
+    if offset > len(text):
+        raise InvalidInput(f"offset must be between 0 and {len(text)}")
     end = min(offset + WINDOW_CHARS, len(text))
     more = end < len(text)
     return Progress(
@@ -33,6 +40,19 @@ async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Pr
         next_offset=end if more else None,
         next=f"Call research_result with offset {end} for the rest." if more else "",
     )
+
+
+async def stopped(engine: Engine, run_id: str) -> Progress:
+    """Where a run stands that was to be stopped, and how to read what it has. Errors: RunNotFound."""
+    view = await engine.view(run_id)
+    status = view.record.status
+    if view.report is not None:
+        after = f"It had ended already; its report is at hand: call research_result with run_id {run_id}."
+    elif status in (RunStatus.QUEUED, RunStatus.RUNNING):
+        after = f"It was told to stop and will in a moment: call research_result with run_id {run_id} to see."
+    else:
+        after = "It has stopped without a report."
+    return Progress(run_id=run_id, status=str(status), next=after)
 
 
 def section_text(report: Report, section: str) -> str:
@@ -75,4 +95,5 @@ def audited(audit: Audit, offset: int) -> Audited:
         ],
         truncated=end < len(doubtful),
         next_offset=end if end < len(doubtful) else None,
+        notice=PASSAGES if audit.claims else NOTHING_CLAIMED + PASSAGES,
     )

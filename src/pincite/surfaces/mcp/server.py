@@ -22,8 +22,19 @@ from pincite.engine import Engine
 from pincite.runtime.caller import Caller, called_by, caller
 from pincite.surfaces.desk import Desk
 from pincite.surfaces.mcp import sections
-from pincite.surfaces.mcp.replies import compact, found_or_told, told
-from pincite.surfaces.mcp.shapes import Audited, Fetched, Found, FoundId, Hit, Hits, Page, Progress, page_text
+from pincite.surfaces.mcp.replies import ToolServer, compact, found_or_told, told
+from pincite.surfaces.mcp.shapes import (
+    NOTHING_FOUND,
+    Audited,
+    Fetched,
+    Found,
+    FoundId,
+    Hit,
+    Hits,
+    Page,
+    Progress,
+    page_text,
+)
 from pincite.wiring import DailyPurse
 
 Wait = Annotated[float, Field(ge=0, le=50, description="Seconds to wait for the end, at most 50.")]
@@ -96,7 +107,7 @@ class Office:
 OpenOffice = Callable[[], AbstractAsyncContextManager[Office]]
 
 
-def make_server(open_office: OpenOffice, profile: Profile = "default") -> MCPServer[Office]:
+def make_server(open_office: OpenOffice, profile: Profile = "default") -> ToolServer[Office]:
     """The server over an office that is open while it runs; `chatgpt` has the two tools its connectors ask for."""
 
     @asynccontextmanager
@@ -104,7 +115,7 @@ def make_server(open_office: OpenOffice, profile: Profile = "default") -> MCPSer
         async with open_office() as office:
             yield office
 
-    server: MCPServer[Office] = MCPServer(
+    server: ToolServer[Office] = ToolServer(
         "pincite", title="Pincite", instructions=INSTRUCTIONS, version=VERSION, lifespan=lifespan, log_level="WARNING"
     )
     if profile == "chatgpt":
@@ -141,7 +152,7 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
             )
             for result in found.results
         ]
-        return compact(Hits(results=hits))
+        return compact(Hits(results=hits) if hits else Hits(results=[], notice=NOTHING_FOUND))
 
     @server.tool(title="Read a page", annotations=READS_WEB)
     async def web_fetch(
@@ -209,7 +220,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         with _entered(context) as office:
             engine = await office.engine(context)
             await office.desk.cancel(engine, run_id)
-            return compact(await sections.progress(engine, run_id, "report", 0))
+            return compact(await sections.stopped(engine, run_id))
 
     @server.tool(title="Audit a report", annotations=READS_WEB)
     async def audit_report(

@@ -23,6 +23,8 @@ assert.match(hits.results[0].rawContent, /41 metres/);
 const read = await t.extract([hits.results[0].url, "http://127.0.0.1/secret"]);
 assert.match(read.results[0].rawContent, /41 metres/);
 assert.equal(read.failedResults[0].url, "http://127.0.0.1/secret");
+for (const method of ["crawl", "map"])
+  await assert.rejects(t[method]("https://a.example/"), /not served here/);
 
 const f = new Firecrawl({ apiKey: "fc-anything", apiUrl: server });
 const found = await f.search("Halden lighthouse tall", { limit: 2 });
@@ -30,6 +32,8 @@ const page = await f.scrape(found.web[0].url, { formats: ["markdown", "links"] }
 assert.match(page.markdown, /41 metres/);
 assert.equal(page.metadata.sourceURL, found.web[0].url);
 await assert.rejects(f.scrape(found.web[0].url, { formats: ["screenshot"] }), /screenshot/);
+await assert.rejects(f.startCrawl("https://a.example/"), /not served here/);
+await assert.rejects(f.startBatchScrape(["https://a.example/"]), /not served here/);
 
 const o = new OpenAI({ baseURL: `${server}/v1`, apiKey: "anything", maxRetries: 0 });
 const names = [];
@@ -48,6 +52,10 @@ for await (const chunk of await o.chat.completions.create({ model: "pincite-quic
 assert.equal(text, message.content);
 const response = await o.responses.create({ model: "pincite-quick", input: question });
 assert.equal(response.output_text, message.content);
+assert.equal(response.output[0].type, "web_search_call");
+assert.equal((await o.responses.retrieve(response.id)).output_text, message.content);
+await o.responses.delete(response.id);
+await assert.rejects(o.responses.retrieve(response.id), { status: 404 });
 const stream = o.responses.stream({ model: "pincite-quick", input: question });
 assert.equal((await stream.finalResponse()).output_text, message.content);
 await assert.rejects(o.chat.completions.create({ model: "gpt-9", messages }), { status: 404 });

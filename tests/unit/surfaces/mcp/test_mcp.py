@@ -85,10 +85,30 @@ async def test_errors_say_what_to_do(tmp_path: Path, library: Path) -> None:
             ("web_fetch", {"url": "file:///etc/passwd"}, "INVALID_URL: "),
             ("research", {"question": "  "}, "INVALID_TOPIC: "),
             ("research_result", {"run_id": "run_none"}, "RUN_NOT_FOUND: "),
+            ("research_result", {"run_id": "run_none", "section": "gaps"}, "INVALID_INPUT: section: "),
+            ("web_search", {"query": ""}, "INVALID_INPUT: query: "),
+            ("web_search", {}, "INVALID_INPUT: query: "),
         ):
             result = await client.call_tool(tool, arguments)
             assert result.is_error
-            assert expected in "".join(getattr(item, "text", "") for item in result.content), tool
+            words = "".join(getattr(item, "text", "") for item in result.content)
+            assert words.startswith(expected), words
+            assert "pincite " not in words  # a model has no command line
+            assert "https://errors" not in words
+
+
+async def test_answers_say_what_to_do_next_and_stay_short(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        none = await call(client, "web_search", query="zebra quagga okapi")
+        assert (none["results"], none["notice"][:18]) == ([], "Nothing was found.")
+        run_id = (await call(client, "research", question=QUESTION))["run_id"]
+        stopped = await call(client, "research_cancel", run_id=run_id)
+        assert stopped["content"] == ""
+        assert f"call research_result with run_id {run_id}" in stopped["next"]
+        beyond = await client.call_tool("research_result", {"run_id": run_id, "offset": 10**6})
+        assert "offset must be between 0 and" in str(beyond.content)
+        nothing = await call(client, "audit_report", report="hello")
+        assert nothing["notice"].startswith("No sentence of it states a fact")
 
 
 async def test_tools_are_annotated_and_typed(tmp_path: Path, library: Path) -> None:
