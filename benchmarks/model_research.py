@@ -5,7 +5,9 @@
     python benchmarks/model_research.py speed QUESTIONS.jsonl --library PATH --work DIR [--runs 5] [--firsts 100]
 
 `lies` runs LyingModel with every kind of defect and FaithfulModel over the questions; searches and pages of a question
-are asked once. `speed` runs an engine with a database; a model takes 1 s, a page 0.3 s, every twentieth page 8 s.
+are asked once. Counts of each question are kept in DIR/lies.jsonl: the same command goes on after them, `--at-most 2`
+does two more questions, and the table is of all that is there. `--about A,B` takes the questions about each in turn.
+`speed` runs an engine with a database; a model takes 1 s, a page 0.3 s, every twentieth page 8 s.
 The injection cases are in benchmarks/model_injection.py.
 """
 
@@ -117,47 +119,78 @@ def told(text: str, report: Report) -> bool:
 
 async def lies(arguments: argparse.Namespace, questions: list[str]) -> None:
     settings = settings_of(arguments)
+    kinds = arguments.defects.split(",") if arguments.defects else list(DEFECTS)
+    kept = arguments.work / "lies.jsonl"
+    rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    left = [text for text in questions if text not in {row["question"] for row in rows}]
+    async with open_parts(settings) as parts:
+        for text in left[: arguments.at_most]:
+            rows.append(await lied_to(Question(text, settings, parts), kinds))
+            with kept.open("a") as file:
+                file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+            print(f"{text[:90]}", file=sys.stderr)
+    tell_lies([row for row in rows if row["question"] in questions], kinds)
+
+
+async def lied_to(question: Question, kinds: list[str]) -> dict[str, Any]:
+    """Counts of one question: a faithful run, then one with each kind of lie."""
+    honest = Notebook()
+    report = await question.ask(honest)
+    lost = {rejected.text for rejected in report.rejected_claims}
+    proposed = set(honest.claims)
+    counts = {
+        "sentences": len(honest.sentences),
+        "sentences told": sum(told(sentence, report) for sentence in honest.sentences),
+        "claims": len(proposed),
+        "claims lost": sum(claim in lost or f"{claim}." in lost for claim in proposed),
+        "verified": report.metrics.claims_total,
+        "tokens": report.metrics.tokens_in + report.metrics.tokens_out,
+        "calls": len(honest.seen),
+        "twice": twice(honest.seen),
+    }
+    planted: dict[str, int] = {}
+    leaked: dict[str, list[str]] = {}
+    for kind in kinds:
+        liar = LyingModel(kind)
+        lied = await question.ask(liar)
+        planted[kind] = len({item.text for item in liar.planted})
+        leaked[kind] = [item.text for item in leaks(lied, liar.planted)]
+        for text in leaked[kind][:2]:
+            print(f"  leak {kind}: {text[:200]}", file=sys.stderr)
+    untold = [sentence for sentence in honest.sentences if not told(sentence, report)]
+    false_alarms = [claim for claim in proposed if claim in lost or f"{claim}." in lost]
+    return {
+        "question": question.text,
+        "counts": counts,
+        "planted": planted,
+        "leaked": leaked,
+        "untold": untold,
+        "false_alarms": false_alarms,
+    }
+
+
+def tell_lies(rows: list[dict[str, Any]], kinds: list[str]) -> None:
     counts: Counter[str] = Counter()
     planted: Counter[str] = Counter()
     leaked: Counter[str] = Counter()
-    kinds = arguments.defects.split(",") if arguments.defects else list(DEFECTS)
-    async with open_parts(settings) as parts:
-        for text in questions:
-            question = Question(text, settings, parts)
-            honest = Notebook()
-            report = await question.ask(honest)
-            lost = {rejected.text for rejected in report.rejected_claims}
-            proposed = set(honest.claims)
-            counts["sentences"] += len(honest.sentences)
-            counts["sentences told"] += sum(told(sentence, report) for sentence in honest.sentences)
-            counts["claims"] += len(proposed)
-            counts["claims lost"] += sum(claim in lost or f"{claim}." in lost for claim in proposed)
-            counts["verified"] += report.metrics.claims_total
-            counts["tokens"] += report.metrics.tokens_in + report.metrics.tokens_out
-            counts["calls"] += len(honest.seen)
-            counts["twice"] += twice(honest.seen)
-            for kind in kinds:
-                liar = LyingModel(kind)
-                lied = await question.ask(liar)
-                planted[kind] += len({item.text for item in liar.planted})
-                got = leaks(lied, liar.planted)
-                leaked[kind] += len(got)
-                for item in got[:2]:
-                    print(f"  leak {kind}: {item.text[:160]}", file=sys.stderr)
-            print(f"{text[:90]}", file=sys.stderr)
+    for row in rows:
+        counts.update(row["counts"])
+        planted.update(row["planted"])
+        leaked.update({kind: len(texts) for kind, texts in row["leaked"].items()})
     decidable = [kind for kind in kinds if DEFECTS[kind].decidable]
-    print(f"questions {len(questions)}, kinds of defects {len(kinds)}, of which code decides {len(decidable)}")
+    print(f"questions {len(rows)}, kinds of defects {len(kinds)}, of which code decides {len(decidable)}")
     for kind in kinds:
         hard = "" if DEFECTS[kind].decidable else "  (not decidable for sure)"
         print(f"  {kind:<26} planted {planted[kind]:>4}, printed {leaked[kind]:>3}{hard}")
-    print(f"decidable kinds printed: {sum(leaked[kind] for kind in decidable)} (aim 0)")
+    lies_told = sum(planted[kind] for kind in decidable)
+    print(f"decidable kinds printed: {sum(leaked[kind] for kind in decidable)} of {lies_told} (aim 0)")
     rest = [kind for kind in kinds if kind not in decidable]
-    share = sum(leaked[k] for k in rest) / max(sum(planted[k] for k in rest), 1)
-    print(f"swaps, hedges, quantifiers printed: {share:.3f} of those planted")
+    hard_told = sum(planted[kind] for kind in rest)
+    print(f"swaps, hedges, quantifiers printed: {sum(leaked[kind] for kind in rest)} of {hard_told}")
     print(f"true claims lost: {ratio(counts, 'claims lost', 'claims')} (aim 0.05)")
     print(f"true sentences told: {ratio(counts, 'sentences told', 'sentences')} (aim 0.95)")
     print(f"model tokens per verified claim: {ratio(counts, 'tokens', 'verified')}")
-    print(f"calls per report {counts['calls'] / len(questions):.1f}")
+    print(f"calls per report {counts['calls'] / max(len(rows), 1):.1f}")
     print(f"pages sent twice to the analyst: {counts['twice']} (aim 0)")
 
 
@@ -289,6 +322,13 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     return load_settings(given, environ={}, files=())
 
 
+def spread(groups: list[list[str]], wanted: int) -> list[str]:
+    """So many questions, the same number of each group as far as it goes, spread over the group."""
+    each = -(-wanted // len(groups))
+    picked = [group[:: max(len(group) // each, 1)][:each] for group in groups]
+    return [group[turn] for turn in range(each) for group in picked if turn < len(group)][:wanted]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["lies", "speed"])
@@ -298,7 +338,10 @@ def main() -> None:
     parser.add_argument("--config", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=10)
-    parser.add_argument("--about", default="", help="only questions whose facts are on pages with this in their path")
+    parser.add_argument(
+        "--about", default="", help="only questions whose facts are on pages with one of these in the path"
+    )
+    parser.add_argument("--at-most", type=int, default=1_000, help="lies: questions to do now")
     parser.add_argument("--defects", default="")
     parser.add_argument("--profile", default="standard")
     parser.add_argument("--runs", type=int, default=5)
@@ -306,13 +349,11 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in arguments.file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    texts = [
-        row["question"]
-        for row in rows
-        if row["facts"] and all(arguments.about in fact["page"] for fact in row["facts"])
+    groups = [
+        [row["question"] for row in rows if row["facts"] and all(about in fact["page"] for fact in row["facts"])]
+        for about in arguments.about.split(",")
     ]
-    step = max(len(texts) // arguments.questions, 1)
-    chosen = texts[::step][: arguments.questions]
+    chosen = spread(groups, arguments.questions)
     anyio.run({"lies": lies, "speed": speed}[arguments.what], arguments, chosen)
 
 

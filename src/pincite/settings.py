@@ -113,6 +113,11 @@ class Settings(BaseModel):
         3, ge=0, le=10, description="Further queries per round for a sub-question that is open."
     )
     keep_undated: bool = Field(True, description="Keep pages without a date when `since` or `until` is set.")
+    revalidate_after_h: float | None = Field(
+        24.0,
+        ge=0,
+        description="Hours after which a cited page is confirmed with its site before the report is written.",
+    )
     domain_quality: dict[str, float] = Field(
         {}, description="Which domain stands for a cluster of near-copies, higher first; 0 for those not named."
     )

@@ -23,6 +23,7 @@ class EventType(StrEnum):
     PAGE_REFUSED = "page.refused"  # a rule forbids the page (address, robots, domains, period); `url`, `code`, `reason`
     PAGE_FAILED = "page.failed"  # a page could not be read; `url`, `code`, `reason`
     PAGE_DUPLICATE = "page.duplicate"  # a page is the same as, or a near-copy of another; `url`, `of`, `reason`
+    PAGE_REVALIDATED = "page.revalidated"  # an old cited page was asked for again; `url`, `outcome`, `reason`
     CHUNK_MADE = "chunk.made"  # a page was cut into passages; `url`, `chunks` (how many)
     CLAIM_PROPOSED = "claim.proposed"  # a statement with quotes was made; `claim_id`, `text`, `sub_question`
     CLAIM_VERIFIED = "claim.verified"  # a claim passed its checks; `claim_id`, `verdict`, `reasons`
@@ -35,7 +36,7 @@ class EventType(StrEnum):
     MODEL_ANSWERED = "model.answered"  # a model answered; `role`, `model`, `tokens_in`, `tokens_out`, `cost_usd`
     MODEL_FAILED = "model.failed"  # a model failed once; `role`, `model`, `code`, `reason`
     ROLE_REPLACED = "role.replaced"  # a role went on without a model; `role`, `code`, `reason`
-    SECTION_READY = "report.section_ready"  # a section of the report is written; `heading`, `sentences` (how many)
+    SECTION_READY = "report.section_ready"  # a section is written; `heading`, `text`, `sentences` (how many), `early`
     REPORT_COMPLETED = "report.completed"  # report stored; `report_id`, `status`, `claims`, `references`
     RUN_COMPLETED = "run.completed"  # the run ended with a report; `status`
     RUN_FAILED = "run.failed"  # the run ended with an error; `code`, `reason`

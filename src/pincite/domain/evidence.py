@@ -143,6 +143,10 @@ class Claim:
     evidence: tuple[Evidence, ...] = ()
 
 
+UNRESOLVED = "unresolved"
+"""Name of the check that a claim carries none of whose pages could be confirmed before writing."""
+
+
 @dataclass(frozen=True, slots=True)
 class VerifiedClaim:
     """A claim and the verdict on it; `independent_sources` counts mirrors and syndicated copies once."""
@@ -156,6 +160,11 @@ class VerifiedClaim:
     def printable(self) -> bool:
         """Whether a report may state it (invariant 2)."""
         return self.verdict.status in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
+
+    @property
+    def unresolved(self) -> bool:
+        """Whether its pages are old and their sites could not be asked whether they still say it."""
+        return any(check.name == UNRESOLVED for check in self.checks)
 
 
 def page_texts(quotes: Iterable[tuple[str, str]]) -> tuple[str, ...]:

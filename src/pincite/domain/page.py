@@ -340,7 +340,8 @@ class FetchRequest:
     """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
 
     `deadline_s` is that of the front door when None. `validators` are conditional headers (`If-None-Match`, ...) of a
-    stored capture; the service sets them. `user_triggered` says that a person typed this URL.
+    stored capture; the service sets them. `user_triggered` says that a person typed this URL. `confirms` is the id of a
+    stored capture that the site is to confirm: one request, no older copy stands in, nothing is tried again.
     """
 
     url: str
@@ -362,6 +363,7 @@ class FetchRequest:
     deadline_s: float | None = None
     user_triggered: bool = False
     validators: tuple[tuple[str, str], ...] = ()
+    confirms: str = ""
 
 
 @dataclass(frozen=True, slots=True)

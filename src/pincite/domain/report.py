@@ -18,6 +18,7 @@ SCHEMA_VERSION = 1
 PARTIAL_MARK = "(partly supported)"
 LOW_CONFIDENCE_LABEL = "Less certain: "
 ONE_SOURCE_MARK = "(one source)"
+UNRESOLVED_MARK = "(not confirmed again)"
 EXCERPT_CHARS = 280
 
 
@@ -42,6 +43,7 @@ class ClaimMark(StrEnum):
 
     LOW_CONFIDENCE = "low_confidence"
     ONE_SOURCE = "one_source"
+    UNRESOLVED = "unresolved"
 
 
 class ConflictKind(StrEnum):

@@ -58,7 +58,11 @@ BADGES = {
 }
 """Shape and word, so that nothing rests on colour."""
 
-MARKS = {ClaimMark.LOW_CONFIDENCE: "low confidence", ClaimMark.ONE_SOURCE: "fewer sources than wanted"}
+MARKS = {
+    ClaimMark.LOW_CONFIDENCE: "low confidence",
+    ClaimMark.ONE_SOURCE: "fewer sources than wanted",
+    ClaimMark.UNRESOLVED: "its site could not be asked again",
+}
 """What the marks of a claim mean to a reader."""
 
 _ASSETS = resources.files("pincite.exports") / "assets"

@@ -1,6 +1,7 @@
 """The page cache: which stored capture answers a URL, and for how long. Bodies stay in the snapshot store."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -96,7 +97,7 @@ class PageCache:
             document,
             is_fresh=now < entry.fresh_until,
             is_usable_while_checking=now < entry.fresh_until + lived,
-            validators=_conditional(entry),
+            validators=conditional(entry.validators),
         )
 
     async def keep(self, key: str, snapshot: Snapshot, document: Document) -> None:
@@ -148,7 +149,10 @@ def _identity(url: str) -> str:
         return url
 
 
-def _conditional(entry: Entry) -> tuple[tuple[str, str], ...]:
-    """Source: RFC 9110 §13.1.2 and §13.1.3."""
+def conditional(validators: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The headers that ask whether a capture with these validators is still the page.
+
+    Source: RFC 9110 §13.1.2 and §13.1.3.
+    """
     names = (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
-    return tuple((header, entry.validators[name]) for name, header in names if name in entry.validators)
+    return tuple((header, validators[name]) for name, header in names if validators.get(name))

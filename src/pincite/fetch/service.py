@@ -20,11 +20,11 @@ from pincite.domain.errors import (
     PinciteError,
 )
 from pincite.domain.fetch_rules import check_request
-from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Link, Render, Snapshot
+from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Kept, Link, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.document_gate import DocumentGate
-from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache
+from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.source_text import source_text
@@ -135,6 +135,8 @@ class FetchService:
         return await to_thread.run_sync(_result, request, page)
 
     async def _page(self, request: FetchRequest) -> _Page:
+        if request.confirms:
+            return await self._confirmed(request)
         pages = self._pages if request.persist else None
         if pages is None:
             return await self._fresh(request)
@@ -156,6 +158,19 @@ class FetchService:
         if found is None and request.hosted is not Hosted.ONLY and (failure := await pages.failure(key)) is not None:
             raise failure
         return await self._in_turn(pages, key, request, found)
+
+    async def _confirmed(self, request: FetchRequest) -> _Page:
+        """The stored capture where its site confirms it, else a new one. An older copy never stands in."""
+        snapshot = await self._snapshots.get(request.confirms)
+        document = await self._documents.newest_for_snapshot(request.confirms)
+        if snapshot is None or document is None or snapshot.kept is not Kept.FULL:
+            page = await self._fresh(request)
+        else:
+            known = CachedPage(snapshot, document, False, False, conditional(dict(snapshot.headers)))
+            page = await self._fresh(replace(request, validators=known.validators), known)
+        if self._pages is not None and request.persist:
+            await self._pages.keep(self._pages.key(request), page.snapshot, page.document)
+        return page
 
     async def _in_turn(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
         """A new capture by one process at a time; the others take what it got, or its turn when it got nothing."""

@@ -11,6 +11,7 @@ from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
     ONE_SOURCE_MARK,
     PARTIAL_MARK,
+    UNRESOLVED_MARK,
     ClaimMark,
     Coverage,
     Metrics,
@@ -178,7 +179,8 @@ class _Wording:
 
     def marks(self, item: VerifiedClaim) -> tuple[ClaimMark, ...]:
         low = (ClaimMark.LOW_CONFIDENCE,) if item.claim.confidence < LOW_CONFIDENCE else ()
-        return (*low, ClaimMark.ONE_SOURCE) if item.claim.claim_id in self.below else low
+        one = (ClaimMark.ONE_SOURCE,) if item.claim.claim_id in self.below else ()
+        return (*low, *one, ClaimMark.UNRESOLVED) if item.unresolved else (*low, *one)
 
     def sentence(self, line: Line) -> Sentence:
         marks = [self.marks(item) for item in line.items]
@@ -187,6 +189,8 @@ class _Wording:
             text = LOW_CONFIDENCE_LABEL + text
         if any(ClaimMark.ONE_SOURCE in found for found in marks):
             text = f"{text} {ONE_SOURCE_MARK}"
+        if any(ClaimMark.UNRESOLVED in found for found in marks):
+            text = f"{text} {UNRESOLVED_MARK}"
         if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
             text = f"{text} {PARTIAL_MARK}"
         kind = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE

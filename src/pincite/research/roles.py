@@ -1,4 +1,7 @@
-"""The six roles of a run: one method each. `service` calls them in this order; they never call each other."""
+"""The six roles of a run: one method each. `service` calls them in this order; they never call each other.
+
+A writer may be a drafter as well.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -53,4 +56,12 @@ class Writer(Protocol):
 
     async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
         """A report that states verified claims only; `insufficient_evidence` when there are none."""
+        ...
+
+
+class Drafter(Protocol):
+    """Writes what can be written while the rounds still go on."""
+
+    async def draft(self, task: Task, progress: Progress) -> None:
+        """Write and tell the parts of `progress`, which are closed; the writer takes them up. Never fails a run."""
         ...

@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import anyio
+from anyio.abc import TaskGroup
 
 from pincite.domain.errors import InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.ports import Clock, EventSink, Ledger
-from pincite.research.roles import Analyst, Planner, Reader, Searcher, Verifier, Writer
+from pincite.research.revalidation import Revalidator
+from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Verifier, Writer
 from pincite.research.state import (
     Limits,
+    closed_parts,
     query_key,
     sendable,
     weighed,
@@ -25,6 +28,7 @@ from pincite.research.state import (
     with_verification,
     within_quotable,
 )
+from pincite.research.telling import tell_claims, tell_plan, tell_report, tell_round
 from pincite.runtime.failures import first_failure
 from pincite.runtime.metering import RequestMeter, metered
 
@@ -37,7 +41,8 @@ _DISCARDED = frozenset({"", "EMPTY_CONTENT"})
 class Roles:
     """One implementation of each role.
 
-    `mode` says who works; with `tells_sections` the writer itself tells each section as it is ready.
+    `mode` says who works; with `tells_sections` the writer itself tells each section as it is ready. A `drafter` writes
+    closed parts while rounds go on; a `revalidator` asks for old pages again before anything is written from them.
     """
 
     planner: Planner
@@ -48,6 +53,8 @@ class Roles:
     writer: Writer
     mode: Mode = Mode.EXTRACTIVE
     tells_sections: bool = False
+    drafter: Drafter | None = None
+    revalidator: Revalidator | None = None
 
 
 class ResearchService:
@@ -101,14 +108,32 @@ class ResearchService:
         return report
 
     async def _report(self, task: Task, started_s: float) -> Report:
-        progress = await self._gather(task, started_s)
+        async with anyio.create_task_group() as beside:
+            progress = await self._gather(task, started_s, beside)
+        progress = await self._confirmed(task, replace(progress, seconds_left=self._seconds_left(started_s)))
         metrics = await self._metrics(progress, started_s)
         imprint = Imprint(self._run_id, self._created_at, metrics, self._limits.independent_share)
         report = await self._roles.writer.write(task, progress, imprint)
-        await self._tell_report(report)
+        await tell_report(self._events, report, sections=not self._roles.tells_sections)
         return report
 
-    async def _gather(self, task: Task, started_s: float) -> Progress:
+    async def _confirmed(self, task: Task, progress: Progress) -> Progress:
+        """The progress after old pages were asked for again; claims that fell are told."""
+        if self._roles.revalidator is None:
+            return progress
+        confirmed = await self._roles.revalidator.revalidate(task, progress, self._created_at)
+        await tell_claims(self._events, progress, confirmed)
+        return confirmed
+
+    async def _draft(self, task: Task, progress: Progress) -> None:
+        """Have the parts that are closed written while the next round goes on."""
+        drafter, closed = self._roles.drafter, closed_parts(progress)
+        if drafter is not None and closed.claims:
+            if self._roles.revalidator is not None:
+                closed = await self._roles.revalidator.revalidate(task, closed, self._created_at)
+            await drafter.draft(task, closed)
+
+    async def _gather(self, task: Task, started_s: float, beside: TaskGroup) -> Progress:
         """Rounds of planning, searching, reading and checking until nothing new is to be had or a cap is met."""
         progress = self._start
         for number in range(1, self._limits.rounds + 1):
@@ -117,12 +142,14 @@ class ResearchService:
                 return await self._capped(progress, "deadline")
             plan = await self._roles.planner.plan(task, progress)
             progress = replace(progress, plan=plan)
-            await self._tell_plan(progress)
+            await tell_plan(self._events, progress)
             if number > 1 and not any(sub_question.queries for sub_question in plan.sub_questions):
                 break
             cap = self._cap_met(progress)
             if number > 1 and cap:
                 return await self._capped(progress, cap)
+            if number > 1:
+                beside.start_soon(self._draft, task, progress)
             before = len(progress.pages)
             progress = await self._round(task, progress, started_s)
             if number > 1 and len(progress.pages) == before:
@@ -152,7 +179,7 @@ class ResearchService:
         checked = replace(checked, claims=tuple(trimmed))
         before = progress
         progress = with_verification(progress, analyses, checked)
-        await self._tell_round(before, progress)
+        await tell_round(self._events, before, progress)
         return progress
 
     def _seconds_left(self, started_s: float) -> float | None:
@@ -191,49 +218,6 @@ class ResearchService:
             cache_hits=hits,
             cache_misses=misses,
         )
-
-    async def _tell_plan(self, progress: Progress) -> None:
-        parts: list[Json] = [
-            {"id": part.sub_question_id, "text": part.text, "queries": [query_key(query) for query in part.queries]}
-            for part in progress.plan.sub_questions
-        ]
-        await self._emit(EventType.PLAN_CREATED, round=progress.round_number, sub_questions=parts)
-        await self._emit(EventType.ROUND_STARTED, round=progress.round_number)
-
-    async def _tell_round(self, before: Progress, after: Progress) -> None:
-        known = {item.claim.claim_id: item.verdict.status for item in before.claims}
-        for item in after.claims:
-            claim, status = item.claim, item.verdict.status
-            if known.get(claim.claim_id) == status:
-                continue
-            if claim.claim_id not in known:
-                await self._emit(
-                    EventType.CLAIM_PROPOSED, claim_id=claim.claim_id, text=claim.text, sub_question=claim.sub_question
-                )
-            kind = EventType.CLAIM_VERIFIED if item.printable else EventType.CLAIM_REJECTED
-            await self._emit(
-                kind,
-                claim_id=claim.claim_id,
-                text=claim.text,
-                verdict=str(status),
-                reasons=list(item.verdict.reasons),
-            )
-        for gap in after.gaps:
-            await self._emit(EventType.GAP_FOUND, sub_question=gap.sub_question, reason=gap.reason)
-        for conflict in after.conflicts:
-            await self._emit(EventType.CONFLICT_FOUND, sides=[side.statement for side in conflict.sides])
-
-    async def _tell_report(self, report: Report) -> None:
-        for section in () if self._roles.tells_sections else report.sections:
-            await self._emit(EventType.SECTION_READY, heading=section.heading, sentences=len(section.sentences))
-        await self._emit(
-            EventType.REPORT_COMPLETED,
-            report_id=report.report_id,
-            status=str(report.status),
-            claims=len(report.claims),
-            references=len(report.references),
-        )
-        await self._emit(EventType.RUN_COMPLETED, status=str(report.status))
 
     async def _emit(self, type_: EventType, **data: Json) -> None:
         await self._events.emit(type_, data)

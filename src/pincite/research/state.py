@@ -91,6 +91,15 @@ def open_sub_questions(progress: Progress) -> frozenset[str]:
     return frozenset(weak | {gap.sub_question for gap in progress.gaps})
 
 
+def closed_parts(progress: Progress) -> Progress:
+    """Progress narrowed to the sub-questions that nothing is missing of any more, and their claims."""
+    left = open_sub_questions(progress)
+    answered = {item.claim.sub_question for item in progress.claims if item.printable} - left
+    parts = tuple(part for part in progress.plan.sub_questions if part.text in answered)
+    claims = tuple(item for item in progress.claims if item.claim.sub_question in answered)
+    return replace(progress, plan=replace(progress.plan, sub_questions=parts), claims=claims)
+
+
 def with_results(progress: Progress, results: Sequence[SearchResult], asked: Iterable[str]) -> Progress:
     """Progress after a search: what was asked is remembered, new results wait to be read."""
     return replace(

@@ -1,6 +1,7 @@
 """Chooses who does each role of a run: a model where one is set for it, rules everywhere else."""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from pincite.ports import (
     Search,
     SnapshotStore,
 )
+from pincite.research.revalidation import Revalidation, Revalidator
 from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
@@ -57,6 +59,7 @@ class Run:
 def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel | None) -> Roles:
     """The roles of one run."""
     from pincite.research.extractive.analyst import ExtractiveAnalyst
+    from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.extractive.planner import ExtractivePlanner
     from pincite.research.extractive.shelf import Shelf
     from pincite.research.extractive.verifier import ExtractiveVerifier
@@ -86,11 +89,31 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
         analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share, reranker=_reranker(settings)),
         verifier=ExtractiveVerifier(checker_with(doors.judge)),
         writer=ExtractiveWriter(),
+        drafter=ExtractiveDrafter(run.events),
+        revalidator=_revalidator(settings, doors, run),
     )
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
     return _with_models(settings, rules, run, model, modelled)
+
+
+def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | None:
+    """Asks for old pages again before writing, where the settings name an age."""
+    if settings.revalidate_after_h is None:
+        return None
+    return Revalidation(
+        doors.fetch,
+        doors.snapshots,
+        doors.documents,
+        run.ledger,
+        run.events,
+        run.clock,
+        checker_with(doors.judge),
+        after=timedelta(hours=settings.revalidate_after_h),
+        deadline_s=run.limits.fetch_deadline_s,
+        concurrency=run.limits.concurrency,
+    )
 
 
 def _reranker(settings: Settings) -> "Reranker | None":
@@ -120,6 +143,7 @@ def _with_models(
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
     from pincite.llm.calls import RecordedCalls
+    from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.model.analyst import ModelAnalyst
     from pincite.research.model.fallback import (
         AnalystWithFallback,
@@ -163,7 +187,12 @@ def _with_models(
         roles = replace(roles, verifier=ModelVerifier(roles.verifier, calls, concurrency=width))
     writer = ModelWriter(calls, MechanicalChecker(), run.events, concurrency=width)
     whole = WriterWithFallback(
-        writer if ModelRole.WRITER in modelled else None, rules.writer, replacements, run.events, modelled=modelled
+        writer if ModelRole.WRITER in modelled else None,
+        rules.writer,
+        replacements,
+        run.events,
+        ExtractiveDrafter(run.events),
+        modelled=modelled,
     )
     mode = Mode.MODEL if modelled >= set(RESEARCH_ROLES) else Mode.MIXED
-    return replace(roles, writer=whole, mode=mode, tells_sections=True)
+    return replace(roles, writer=whole, drafter=whole, mode=mode, tells_sections=True)

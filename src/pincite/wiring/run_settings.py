@@ -23,6 +23,7 @@ FROZEN: Final = (
     "queries_per_round",
     "follow_ups_per_sub_question",
     "keep_undated",
+    "revalidate_after_h",
     "domain_quality",
     "independent_share",
     "max_domain_share",

@@ -20,7 +20,7 @@ TABLE = json.loads((ROOT / "tests" / "conformance" / "data" / "limits.json").rea
 
 
 def test_every_member_of_a_request_has_a_rule() -> None:
-    assert set(RULES) == {field.name for field in fields(FetchRequest)} - {"url", "validators"}
+    assert set(RULES) == {field.name for field in fields(FetchRequest)} - {"url", "validators", "confirms"}
     assert "<!-- generated: fetch_request -->" in PAGE
     assert shown_defaults()["max_chars"] == "6000"
 

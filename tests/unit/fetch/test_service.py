@@ -213,6 +213,21 @@ async def test_a_stale_page_is_confirmed_by_its_validators(clock: Any) -> None:
     assert len(door.direct.asked) == 2
 
 
+async def test_a_capture_is_confirmed_however_fresh_it_is(clock: Any) -> None:
+    changed = PAGE.replace("Locks", "Latches")
+    door = Door(clock, (PAGE, 200, {"etag": '"v1"'}), ("", 304, {}), changed, NetworkError("x"), DeadLink("x"))
+    first = await door.get()
+    same = await door.get(confirms=first.snapshot_id)
+    assert (same.snapshot_id, same.info.cache) == (first.snapshot_id, "revalidated")
+    assert dict(door.direct.asked[-1].validators) == {"If-None-Match": '"v1"'}
+    new = await door.get(confirms=first.snapshot_id)
+    assert (new.title, new.snapshot_id == first.snapshot_id) == ("Latches", False)
+    assert (await door.get()).title == "Latches", "the new copy is the one in the cache"
+    for failure in (NetworkError, DeadLink):  # no older copy stands in
+        with pytest.raises(failure):
+            await door.get(confirms=first.snapshot_id)
+
+
 async def test_a_stale_page_is_shown_while_it_is_checked(clock: Any) -> None:
     door = Door(clock, PAGE, PAGE.replace("Locks", "Latches"))
     async with door.service() as service:

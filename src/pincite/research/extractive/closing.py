@@ -56,14 +56,20 @@ def split_off(
     kept = [(heading, [item for item in items if not is_uncertain(item)]) for heading, items in findings]
     if sum(len(items) for _, items in kept) < _LEAST_FINDINGS:
         return kept, Closing(uncertain=uncertain)
-    risks = _taken(kept, lambda item: bool(_RISK.search(item.claim.evidence[-1].quote.text)))
+    risks = _taken(kept, is_risk)
     numbers = _taken(kept, is_key_number)
     return kept, Closing(numbers, risks, uncertain)
 
 
 def is_uncertain(item: VerifiedClaim) -> bool:
-    """Whether a reader should not lean on the claim: low confidence, or only partly supported."""
-    return item.claim.confidence < LOW_CONFIDENCE or item.verdict.status is VerdictStatus.PARTIAL
+    """Whether a reader should not lean on the claim: low confidence, only partly supported, or not confirmed."""
+    unsure = item.claim.confidence < LOW_CONFIDENCE or item.unresolved
+    return unsure or item.verdict.status is VerdictStatus.PARTIAL
+
+
+def is_risk(item: VerifiedClaim) -> bool:
+    """Whether the claim's passage warns of something or says what can't be done."""
+    return bool(_RISK.search(item.claim.evidence[-1].quote.text))
 
 
 def is_key_number(item: VerifiedClaim) -> bool:

@@ -1,16 +1,18 @@
 """A role with a model, and its extractive twin for when no model can do it. What was replaced is said in the report."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteError, ProviderError, RemoteError
-from pincite.domain.events import EventType, Json
+from pincite.domain.events import EventType
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.plan import Analysis, Gap, Imprint, Plan, Progress, SubQuestion, Task
 from pincite.domain.report import Mode, Report
 from pincite.ports import EventSink
-from pincite.research.roles import Analyst, Planner, Writer
+from pincite.research.roles import Analyst, Drafter, Planner, Writer
+from pincite.research.telling import tell_section
 
 T = TypeVar("T")
 _FAILURES = (ProviderError, RemoteError, BudgetExhausted, ExtraNotInstalled)
@@ -115,28 +117,43 @@ class AnalystWithFallback:
         return replace(found, gaps=(*found.gaps, gap))
 
 
+class DraftingWriter(Writer, Drafter, Protocol):
+    """A writer that takes up what it drafted."""
+
+
 class WriterWithFallback:
-    """Implements `roles.Writer`: it knows which roles a model had, says which were replaced, and tells the sections.
+    """Implements `roles.Writer` and `roles.Drafter`: says which roles were replaced, and tells the sections.
 
     Args:
         model: the model's writer; None when rules write.
         rules: the rules' writer.
         replacements: what was replaced in this run.
         events: where the sections that rules wrote are told; the model's writer tells its own.
+        drafter: tells closed parts early where rules write.
         modelled: the roles that were given to models.
     """
 
     def __init__(
         self,
-        model: Writer | None,
+        model: DraftingWriter | None,
         rules: Writer,
         replacements: Replacements,
         events: EventSink,
+        drafter: Drafter,
         *,
         modelled: Collection[ModelRole],
     ) -> None:
         self._model, self._rules, self._replacements, self._events = model, rules, replacements, events
+        self._drafter = drafter
         self._modelled = frozenset(modelled)
+
+    async def draft(self, task: Task, progress: Progress) -> None:
+        """Write or tell the closed parts. A model that fails here is asked again when the report is written."""
+        if self._model is None or self._replacements.replaced(ModelRole.WRITER):
+            await self._drafter.draft(task, progress)
+            return
+        with suppress(*_FAILURES):
+            await self._model.draft(task, progress)
 
     async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
         """The model's report, or the rules'; its mode says who worked."""
@@ -145,8 +162,7 @@ class WriterWithFallback:
         async def by_rules() -> Report:
             report = await self._rules.write(task, self._told(progress), imprint)
             for section in report.sections:
-                data: dict[str, Json] = {"heading": section.heading, "sentences": len(section.sentences)}
-                await self._events.emit(EventType.SECTION_READY, data)
+                await tell_section(self._events, section.heading, [sentence.text for sentence in section.sentences])
             return report
 
         if model is None:

@@ -1,10 +1,11 @@
 """The model's outline made sound: offered ids only, each once, no part forgotten, headings that state nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Progress, SubQuestion, Task
+from pincite.research.extractive.closing import is_key_number, is_risk, is_uncertain
 from pincite.research.model.outputs import Outline
 from pincite.research.model.wording import heading_of
 from pincite.text.tokens import words
@@ -24,12 +25,16 @@ class Part:
 
 
 def outlined(
-    outline: Outline, offered: Mapping[str, VerifiedClaim], task: Task, progress: Progress
+    outline: Outline,
+    offered: Mapping[str, VerifiedClaim],
+    task: Task,
+    progress: Progress,
+    early: Collection[str] = (),
 ) -> tuple[Part, ...]:
-    """The direct answer, then the sections."""
+    """The direct answer, then the sections; `early` are claims that have their place already."""
     known = " ".join([task.question, *(item.claim.text for item in offered.values())])
     answer = _fresh(outline.answer, offered, set())[:_ANSWER_CLAIMS] or list(offered)[:1]
-    told = set(answer)
+    told = {*answer, *early}
     sections: list[Part] = []
     for section in outline.sections[:MAX_SECTIONS]:
         names = _fresh(section.claims, offered, told)[:CLAIMS_PER_SECTION]
@@ -39,6 +44,21 @@ def outlined(
     for part in progress.plan.sub_questions:
         sections += _forgotten(part, offered, told)
     return (Part("", tuple(answer)), *sections)
+
+
+def early_parts(progress: Progress, offered: Mapping[str, VerifiedClaim], begun: Collection[str]) -> dict[str, Part]:
+    """The parts to write while rounds go on, by sub-question, without what closes a report."""
+    found: dict[str, Part] = {}
+    for part in progress.plan.sub_questions:
+        mine = {name: item for name, item in offered.items() if item.claim.sub_question == part.text}
+        names = [
+            name
+            for place, (name, item) in enumerate(mine.items())
+            if not is_uncertain(item) and (place == 0 or not (is_key_number(item) or is_risk(item)))
+        ][:CLAIMS_PER_SECTION]
+        if names and part.sub_question_id not in begun:
+            found[part.sub_question_id] = Part(part.heading or heading_of("", part.text), tuple(names))
+    return found
 
 
 def _forgotten(part: SubQuestion, offered: Mapping[str, VerifiedClaim], told: set[str]) -> list[Part]:

@@ -4,43 +4,40 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import anyio
-import anyio.to_thread
 
-from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
-from pincite.domain.events import EventType
-from pincite.domain.evidence import Relation, VerifiedClaim
+from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Gap, Imprint, Progress, Task
 from pincite.domain.report import Mode, Report, SectionKind
 from pincite.ports import ClaimChecker, EventSink, ModelCalls
 from pincite.research.assembly import Content, Line, assemble
 from pincite.research.extractive.closing import split_off
-from pincite.research.model.outline import Part, outlined
-from pincite.research.model.outputs import Outline, Repairs, Written
+from pincite.research.model.outline import Part, early_parts, outlined
+from pincite.research.model.outputs import Outline
+from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.sentences import Checked, check_sentence
 from pincite.research.model.wording import plain_line
+from pincite.research.telling import tell_section
 from pincite.runtime.failures import first_failure
 from pincite.text.tokens import terms
 
 MAX_CLAIMS = 60
 MAX_WORDS = 1_200
-ANSWER_SENTENCES = 3
-_QUOTE_CHARS = 400
 _SAME = 0.9
-_PASSING = (ProviderError, RemoteError, BudgetExhausted)
 
 
 @dataclass(frozen=True, slots=True)
-class _PartText:
-    """A written part: the sentences that hold, and what had to be dropped."""
+class _Draft:
+    """A part written while rounds went on."""
 
-    lines: tuple[Line, ...]
-    dropped: tuple[Checked, ...] = ()
+    heading: str
+    text: PartText
 
 
 class ModelWriter:
     """Has a model outline and write; a sentence that its claims' quotes do not carry is rewritten once, then dropped.
+
+    Parts that are closed while other parts still need a round are written then (`draft`) and not again.
 
     Args:
         calls: the models.
@@ -51,10 +48,28 @@ class ModelWriter:
 
     def __init__(self, calls: ModelCalls, checker: ClaimChecker, events: EventSink, *, concurrency: int = 8) -> None:
         self._calls = calls
-        self._checker = checker
+        self._parts = PartWriter(calls, checker)
         self._events = events
         self._concurrency = concurrency
-        self._checking = anyio.Lock()
+        self._begun: set[str] = set()
+        self._drafts: dict[str, _Draft] = {}
+
+    async def draft(self, task: Task, progress: Progress) -> None:
+        """Write the parts of `progress` that are not begun yet, and tell each one when it is ready."""
+        offered = _offered(_best(progress.claims))
+        wanted = early_parts(progress, offered, self._begun)
+        self._begun |= set(wanted)
+
+        async def write(name: str, part: Part) -> None:
+            text = await self._parts.write(task, part, offered, progress)
+            if text.by_model and text.lines:
+                self._drafts[name] = _Draft(part.heading, text)
+                await tell_section(self._events, part.heading, [line.text for line in text.lines], early=True)
+
+        with first_failure():
+            async with anyio.create_task_group() as group:
+                for name, part in wanted.items():
+                    group.start_soon(write, name, part)
 
     async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
         """The report that states verified claims only; `insufficient_evidence` when there are none.
@@ -64,21 +79,33 @@ class ModelWriter:
         items = _best(progress.claims)
         if not items:
             return assemble(task, progress, imprint, Content(gaps=_unproven(progress)), mode=Mode.MODEL)
-        offered = {f"c{number}": item for number, item in enumerate(items, start=1)}
+        offered = _offered(items)
         answer = await self._calls.ask(
             ModelRole.WRITER, _outline_prompt(task, progress, offered), Outline, deadline_s=progress.seconds_left
         )
-        parts, closing = _closed(outlined(answer, offered, task, progress), offered)
+        drafts = await self._standing(offered)
+        told = {item.claim.claim_id for _, text in drafts for line in text.lines for item in line.items}
+        early = {name for name, item in offered.items() if item.claim.claim_id in told}
+        parts, closing = _closed(outlined(answer, offered, task, progress, early), offered)
         texts = await self._write_all(task, parts, offered, progress)
-        written = _content(parts, texts)
+        written = _content(*_with_drafts(parts, texts, drafts, offered))
         content = replace(written, closing=closing, gaps=(*_unproven(progress), *written.gaps))
         return assemble(task, progress, imprint, content, mode=Mode.MODEL)
 
+    async def _standing(self, offered: dict[str, VerifiedClaim]) -> list[tuple[Part, PartText]]:
+        """The drafts with the sentences that hold for the claims as they are now."""
+        found: list[tuple[Part, PartText]] = []
+        for _, draft in sorted(self._drafts.items()):
+            lines = await self._parts.still(draft.text.lines, offered)
+            if lines:
+                found.append((Part(draft.heading, ()), replace(draft.text, lines=lines)))
+        return found
+
     async def _write_all(
         self, task: Task, parts: Sequence[Part], offered: dict[str, VerifiedClaim], progress: Progress
-    ) -> list[_PartText]:
+    ) -> list[PartText]:
         """All parts side by side; each is told once those before it are ready."""
-        texts: list[_PartText | None] = [None] * len(parts)
+        texts: list[PartText | None] = [None] * len(parts)
         told = 0
         limiter = anyio.CapacityLimiter(self._concurrency)
         telling = anyio.Lock()
@@ -86,11 +113,11 @@ class ModelWriter:
         async def write(index: int) -> None:
             nonlocal told
             async with limiter:
-                texts[index] = await self._write_part(task, parts[index], offered, progress)
+                texts[index] = await self._parts.write(task, parts[index], offered, progress)
             async with telling:
                 while told < len(parts) and (ready := texts[told]) is not None:
                     if parts[told].heading and ready.lines:
-                        await self._tell(parts[told].heading, ready.lines)
+                        await tell_section(self._events, parts[told].heading, [line.text for line in ready.lines])
                     told += 1
 
         with first_failure():
@@ -99,59 +126,25 @@ class ModelWriter:
                     group.start_soon(write, index)
         return [text for text in texts if text is not None]
 
-    async def _write_part(
-        self, task: Task, part: Part, offered: dict[str, VerifiedClaim], progress: Progress
-    ) -> _PartText:
-        mine = {name: offered[name] for name in part.claims}
-        try:
-            written = await self._calls.ask(
-                ModelRole.WRITER, _part_prompt(task, part, mine), Written, deadline_s=progress.seconds_left
-            )
-        except _PASSING as error:
-            return _own_words(mine, error)
-        checked = await self._check([(s.text, s.claims) for s in written.sentences], mine)
-        failed = [item for item in checked if item.why]
-        if failed:
-            repaired = await self._repair(failed, mine, progress)
-            fixed = iter(repaired)
-            checked = [next(fixed) if item.why else item for item in checked]
-        dropped = tuple(item for item in checked if item.why)
-        told = {claim.claim.claim_id for item in checked if not item.why for claim in item.items}
-        lines: list[Line] = []
-        for item in checked:
-            lines += [item.line] if not item.why else _in_own_words(item.items, told)
-        return _PartText(tuple(lines or _in_own_words(tuple(mine.values()), told)), dropped)
 
-    async def _repair(
-        self, failed: Sequence[Checked], mine: dict[str, VerifiedClaim], progress: Progress
-    ) -> list[Checked]:
-        """The failed sentences written anew, once; those that fail again keep their reason."""
-        try:
-            answer = await self._calls.ask(
-                ModelRole.WRITER, _rewrite_prompt(failed, mine), Repairs, deadline_s=progress.seconds_left
-            )
-        except _PASSING:
-            return list(failed)
-        repairs = {repair.id: repair for repair in answer.repairs}
-        found: list[Checked] = []
-        for number, old in enumerate(failed, start=1):
-            repair = repairs.get(f"r{number}")
-            new = (await self._check([(repair.text, repair.claims)], mine))[0] if repair else old
-            found.append(new if repair and not new.why else old)
-        return found
+def _offered(items: Sequence[VerifiedClaim]) -> dict[str, VerifiedClaim]:
+    return {f"c{number}": item for number, item in enumerate(items, start=1)}
 
-    async def _check(
-        self, sentences: Sequence[tuple[str, Sequence[str]]], mine: dict[str, VerifiedClaim]
-    ) -> list[Checked]:
-        def check() -> list[Checked]:
-            return [check_sentence(text, ids, mine, self._checker) for text, ids in sentences]
 
-        async with self._checking:  # a checker serves one thread at a time
-            return await anyio.to_thread.run_sync(check)
-
-    async def _tell(self, heading: str, lines: Sequence[Line]) -> None:
-        text = " ".join(line.text for line in lines)
-        await self._events.emit(EventType.SECTION_READY, {"heading": heading, "sentences": len(lines), "text": text})
+def _with_drafts(
+    parts: Sequence[Part],
+    texts: Sequence[PartText],
+    drafts: Sequence[tuple[Part, PartText]],
+    offered: dict[str, VerifiedClaim],
+) -> tuple[list[Part], list[PartText]]:
+    """The direct answer, the drafts without what it tells, then the sections."""
+    said = {offered[name].claim.claim_id for name in parts[0].claims}
+    kept = [
+        (part, replace(text, lines=tuple(line for line in text.lines if {i.claim.claim_id for i in line.items} - said)))
+        for part, text in drafts
+    ]
+    rows = [(parts[0], texts[0]), *kept, *zip(parts[1:], texts[1:], strict=True)]
+    return [part for part, _ in rows], [text for _, text in rows]
 
 
 def _best(claims: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
@@ -188,7 +181,7 @@ def _closed(
     return (answer, *written), lines
 
 
-def _content(parts: Sequence[Part], texts: Sequence[_PartText]) -> Content:
+def _content(parts: Sequence[Part], texts: Sequence[PartText]) -> Content:
     """The report's lines: no sentence twice, 1,200 words at most, empty sections left out, what was dropped as gaps."""
     answer: tuple[Line, ...] = ()
     sections: list[tuple[str, tuple[Line, ...]]] = []
@@ -218,7 +211,7 @@ def _content(parts: Sequence[Part], texts: Sequence[_PartText]) -> Content:
     return Content(answer, tuple(sections), gaps=tuple(dict.fromkeys(gaps)))
 
 
-def _dropped(part: Part, text: _PartText) -> list[Gap]:
+def _dropped(part: Part, text: PartText) -> list[Gap]:
     """What had to be left out of a part. The words of a false sentence are not repeated here."""
     failed = [Gap(part.heading, item.why) for item in text.dropped if not item.text]
     count = sum(bool(item.text) for item in text.dropped)
@@ -226,19 +219,6 @@ def _dropped(part: Part, text: _PartText) -> list[Gap]:
         return failed
     told = "1 sentence was" if count == 1 else f"{count} sentences were"
     return [*failed, Gap(part.heading, f"{told} dropped after the check: the passages do not say it")]
-
-
-def _in_own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
-    """The claims that no sentence tells, in the words in which they were verified; `told` grows."""
-    lines = [Line(item.claim.text, (item,)) for item in items if item.claim.claim_id not in told]
-    told.update(item.claim.claim_id for item in items)
-    return lines
-
-
-def _own_words(mine: dict[str, VerifiedClaim], error: PinciteError) -> _PartText:
-    """The claims in the words in which they were verified, for a part that the model could not write."""
-    lines = tuple(Line(item.claim.text, (item,)) for item in mine.values())
-    return _PartText(lines, (Checked("", (), f"the model failed ({error.reason}); the statements stand as verified"),))
 
 
 def _outline_prompt(task: Task, progress: Progress, offered: dict[str, VerifiedClaim]) -> Prompt:
@@ -251,46 +231,3 @@ def _outline_prompt(task: Task, progress: Progress, offered: dict[str, VerifiedC
         material=(Material("Statements", tuple((name, item.claim.text) for name, item in offered.items())),),
         max_tokens_out=1_000,
     )
-
-
-def _part_prompt(task: Task, part: Part, mine: dict[str, VerifiedClaim]) -> Prompt:
-    wanted = (
-        f"Write the section “{part.heading}”: about one sentence for each statement, in an order that reads well."
-        if part.heading
-        else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences."
-    )
-    return Prompt(
-        "writer",
-        VERSIONS["writer"],
-        instructions("writer"),
-        context=(f"Question: {plain_line(task.question)}", wanted),
-        material=(Material("Statements", _told(mine)),),
-        max_tokens_out=300 + 120 * len(mine),
-    )
-
-
-def _rewrite_prompt(failed: Sequence[Checked], mine: dict[str, VerifiedClaim]) -> Prompt:
-    lines: list[tuple[str, str]] = []
-    for number, item in enumerate(failed, start=1):
-        names = [name for name, claim in mine.items() if claim in item.items] or list(mine)[:3]
-        lines += [
-            (f"r{number} sentence", item.text),
-            (f"r{number} wrong", item.why),
-            (f"r{number} may tell", ", ".join(names)),
-        ]
-    return Prompt(
-        "rewrite",
-        VERSIONS["rewrite"],
-        instructions("rewrite"),
-        material=(Material("Sentences", tuple(lines)), Material("Statements", _told(mine))),
-        max_tokens_out=100 + 120 * len(failed),
-    )
-
-
-def _told(mine: dict[str, VerifiedClaim]) -> tuple[tuple[str, str], ...]:
-    """Each statement, and beside it the words it rests on."""
-    lines: list[tuple[str, str]] = []
-    for name, item in mine.items():
-        quotes = " … ".join(e.quote.text for e in item.claim.evidence if e.relation is Relation.SUPPORTS)
-        lines += [(name, item.claim.text), (f"{name} quote", quotes[:_QUOTE_CHARS])]
-    return tuple(lines)

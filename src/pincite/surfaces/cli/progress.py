@@ -22,6 +22,14 @@ QUIET = frozenset(
 )
 """Bookkeeping, and what the next event says again."""
 LIVE_LINES = 8
+_SAID_BY = {
+    EventType.CLAIM_VERIFIED: "verdict",
+    EventType.CLAIM_REJECTED: "verdict",
+    EventType.MODEL_FAILED: "model",
+    EventType.PAGE_REVALIDATED: "outcome",
+    EventType.RUN_COMPLETED: "status",
+}
+"""Which member of an event says the most in a word."""
 
 
 @contextmanager
@@ -49,7 +57,14 @@ def describe(event: Event) -> str:
     )
     details = [word for word in (_detail(event.type, data), _reason(data)) if word]
     line = f"{event.type.value:<20} {_short(subject)}"
-    return (f"{line}  ({'; '.join(details)})" if details else line).rstrip()
+    told = (f"{line}  ({'; '.join(details)})" if details else line).rstrip()
+    return f"{told}: {section}" if (section := section_text(event)) else told
+
+
+def section_text(event: Event) -> str:
+    """The sentences of a section that is ready; nothing for other events."""
+    text = event.data.get("text") if event.type is EventType.SECTION_READY else ""
+    return " ".join(str(text or "").split())
 
 
 def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
@@ -67,20 +82,16 @@ def _detail(type_: EventType, data: Mapping[str, Json]) -> str:
             return _count(data, "results", "result")
         case EventType.PAGE_DUPLICATE:
             return f"same as {_short(str(data.get('of', '')))}"
-        case EventType.CLAIM_VERIFIED | EventType.CLAIM_REJECTED:
-            return str(data.get("verdict", ""))
         case EventType.ROUND_STARTED:
             return f"round {data.get('round', '')}"
         case EventType.REPORT_COMPLETED:
             return _count(data, "claims", "claim") + ", " + _count(data, "references", "source")
+        case EventType.SECTION_READY:
+            return _count(data, "sentences", "sentence") + (", more is looked for" if data.get("early") else "")
         case EventType.MODEL_ANSWERED:
             return f"{data.get('model', '')}, {data.get('tokens_in')} tokens in, {data.get('tokens_out')} out"
-        case EventType.MODEL_FAILED:
-            return str(data.get("model", ""))
-        case EventType.RUN_COMPLETED:
-            return str(data.get("status", ""))
         case _:
-            return ""
+            return str(data.get(_SAID_BY.get(type_, ""), ""))
 
 
 def _count(data: Mapping[str, Json], key: str, one: str) -> str:
@@ -123,7 +134,10 @@ def _live() -> Iterator[Show]:
         def show(event: Event) -> None:
             counts[event.type] += 1
             line = describe(event)
-            if line:
+            if section := section_text(event):
+                console.print(Text(printable(str(event.data.get("heading", ""))), style="bold"))
+                console.print(Text(printable(section)))
+            elif line:
                 latest.append(printable(line))
                 del latest[:-LIVE_LINES]
             live.refresh()

@@ -7,7 +7,7 @@ from typing import Any
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
-from pincite.ports import LanguageModel
+from pincite.ports import Fetch, LanguageModel
 from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.settings import load_settings
@@ -53,13 +53,14 @@ class Small:
     events: ListEvents = field(default_factory=ListEvents)
     ledger: ListLedger = field(default_factory=ListLedger)
     stores: MemoryStores = field(default_factory=MemoryStores)
+    fetch: Fetch | None = None
 
     async def run(self, model: LanguageModel | None, question: str = QUESTION, **given: Any) -> Report:
         settings = load_settings({"max_rounds": 1, **given}, environ={}, files=())
         limits = Limits(budget=settings.budget)
         self.ledger.budget = settings.budget
         web, clock = SmallWeb(self.pages), FrozenClock()
-        doors = Doors(web, _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents)
+        doors = Doors(web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents)
         roles = build_roles(settings, doors, Run(self.ledger, self.events, clock, limits), model)
         service = ResearchService(
             roles, ledger=self.ledger, events=self.events, clock=clock, limits=limits, run_id="run_small"

@@ -55,6 +55,7 @@ BADGES: Mapping[str, tuple[str, str]] = {
 MARKS: Mapping[str, str] = {
     ClaimMark.LOW_CONFIDENCE: "low confidence",
     ClaimMark.ONE_SOURCE: "fewer sources than wanted",
+    ClaimMark.UNRESOLVED: "its site could not be asked again",
 }
 """What the marks of a claim mean to a reader."""
 
