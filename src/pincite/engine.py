@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
     from pincite.domain.evidence import Verdict
+    from pincite.ports import ClaimChecker, ModelCalls
     from pincite.research.model.estimate import Estimate
     from pincite.research.summary import Summarised
     from pincite.search.gate import RetrievalContext
@@ -247,46 +248,69 @@ class Engine(Archive):
         """
         return await self._parts.index(path)
 
-    async def summarize(self, target: str, *, sentences: int = 8) -> "Summarised":
+    async def summarize(self, target: str, *, sentences: int = 8, from_record: bool = False) -> "Summarised":
         """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.
 
-        With a model in the settings it writes and every sentence is checked; without one, sentences are chosen.
+        With a model in the settings it writes and every sentence is checked; without one, sentences are chosen. What
+        a model does for a run is on that run's record and within its caps; `from_record` makes it again from there.
 
         Errors:
-            RunNotFound, InsufficientEvidence (the run has no report), and those of `fetch`.
+            RunNotFound, InsufficientEvidence (the run has no report), Locked, and those of `fetch`.
         """
-        from pincite.domain.plan import ReadPage
         from pincite.research.continuing import verified_claims
-        from pincite.research.summary import page_material, summarise
+        from pincite.research.summary import summarise
         from pincite.verification.checker import MechanicalChecker
 
-        if target == "last" or target.startswith("run_"):
-            report = await self.report(target)
-            title, material = report.title, verified_claims(report, await self._documents_of(report))
-        else:
-            page = await self.fetch(target)
-            title = page.title or page.final_url
+        checker = MechanicalChecker()
+        if target != "last" and not target.startswith("run_"):
+            return await self._summary_of_page(target, checker, sentences)
+        report = await self.report(target)
+        material = verified_claims(report, await self._documents_of(report))
+
+        async def work(calls: "ModelCalls | None") -> "Summarised":
+            return await summarise(report.title, material, checker, calls=calls, sentences=sentences)
+
+        if not from_record and await self._parts.models(self.settings) is None:
+            return await work(None)
+        return await self._execution.calling(report.run_id, work, from_record=from_record)
+
+    async def _summary_of_page(self, url: str, checker: "ClaimChecker", sentences: int) -> "Summarised":
+        from pincite.domain.plan import ReadPage
+        from pincite.research.summary import page_material, summarise
+        from pincite.runtime.passing_ledger import PassingLedger
+
+        with self._parts.log.noted("summarize", {"url": url}) as note:
+            page = await self.fetch(url)
             read = ReadPage(page.canonical_url or page.final_url, page.snapshot, page.document)
             material = await anyio.to_thread.run_sync(page_material, read)
-        calls = await self._parts.calls()
-        return await summarise(title, material, MechanicalChecker(), calls=calls, sentences=sentences)
+            ledger = PassingLedger(self.settings.budget)
+            calls = await self._parts.calls(ledger)
+            made = await summarise(page.title or page.final_url, material, checker, calls=calls, sentences=sentences)
+            used = await ledger.spent()
+            note.tokens_in, note.tokens_out, note.cost_usd = used.tokens_in, used.tokens_out, used.cost_usd
+        return made
 
-    async def structure(self, report: Report, schema: Json) -> dict[str, Json]:
-        """The report as values for a JSON Schema: `{answer, evidence, missing}`, each value with its passages.
+    async def structure(self, report: Report, schema: Json, *, from_record: bool = False) -> dict[str, Json]:
+        """The report as values for a JSON Schema, each with its passages: `{answer, evidence, missing, ...}`.
+
+        The model's calls are on the record of the report's run and within its caps; `from_record` makes the answer
+        again from there alone.
 
         Errors:
-            InvalidInput: no model is set, or the schema can't be filled; and those of the model.
+            InvalidInput: no model is set, or the schema can't be filled. Locked, and those of the model.
         """
         from pincite.research.continuing import verified_claims
-        from pincite.research.structured import fields_of, fill
+        from pincite.research.schema_fields import fields_of
+        from pincite.research.structured import fill
+        from pincite.verification.checker import MechanicalChecker
 
         fields_of(schema)
-        calls = await self._parts.calls()
-        if calls is None:
-            raise InvalidInput(
-                "a structured answer needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
-            )
-        return await fill(report.question, schema, verified_claims(report, await self._documents_of(report)), calls)
+        claims = verified_claims(report, await self._documents_of(report))
+
+        async def work(calls: "ModelCalls") -> dict[str, Json]:
+            return await fill(report.question, schema, claims, calls, MechanicalChecker())
+
+        return await self._execution.calling(report.run_id, work, from_record=from_record)
 
     async def estimate(self) -> "Estimate | None":
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.

@@ -8,18 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 
 from pincite.domain.codec import from_json
-from pincite.domain.errors import PinciteError, RunCancelled, RunFenced, StateError
+from pincite.domain.errors import Locked, PinciteError, RunCancelled, RunFenced, StateError
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.ids import report_id, topic_hash
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportStatus
-from pincite.ports import EventSink, RunStore
+from pincite.ports import EventSink, ModelCalls, RunStore
 from pincite.runtime.failures import first_failure
 from pincite.runtime.lease import LEASE_S, Lease, with_lease
 from pincite.runtime.telemetry import genai, meter
@@ -35,6 +35,7 @@ OnEvent = Callable[[Event], None]
 Tell = Callable[[Event], Awaitable[None]]
 HandsOn = Callable[[], bool]
 """Asked when a run is broken off here: whether workers shall go on with it, so that it has not ended."""
+T = TypeVar("T")
 
 MAX_DEATHS: Final = 3
 """A run over which more owners than this died in a row is given up: it may be what kills them."""
@@ -91,6 +92,32 @@ class Execution:
         with anyio.CancelScope(shield=True):
             record = await runs.take(run_id, this_worker(), LEASE_S)
         return await self._execute(runs, record, lease, tell, hands_on or _keeps)
+
+    async def calling(self, run_id: str, work: Callable[[ModelCalls], Awaitable[T]], *, from_record: bool) -> T:
+        """What `work` gives with models whose calls are on the record of a run that has ended, within its caps.
+
+        The run is owned meanwhile, and is then as it was before. `from_record` answers from the record alone.
+
+        Errors: Locked (somebody works on the run), InvalidInput (no model is set), Conflict (`replay_miss`), and those
+            of `work`.
+        """
+        runs, lease = await self._parts.runs(), Lease(self._parts.clock)
+        before = await runs.get(run_id)
+        if from_record:
+            return await work(await self._parts.recorded_calls(before, None))
+        if before.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+            raise Locked(f"run {run_id} is {before.status}", reason="run_owned", hint="Wait for its end.")
+        with anyio.CancelScope(shield=True):
+            record = await runs.take(run_id, this_worker(), LEASE_S)
+        try:
+
+            async def called() -> T:
+                return await work(await self._parts.recorded_calls(record, lease))
+
+            return await with_lease(runs, record, self._parts.clock, called, lease=lease)
+        finally:
+            with anyio.CancelScope(shield=True), suppress(RunFenced):
+                await runs.finish(record.run_id, record.epoch, before.status, before.reason)
 
     async def _execute(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, hands_on: HandsOn) -> Report:
         with self._parts.log.noted("research", {"question": record.question}, run_id=record.run_id) as note:

@@ -22,6 +22,7 @@ from pincite.ports import (
     Exporter,
     Fetch,
     LanguageModel,
+    Ledger,
     ModelCalls,
     Search,
 )
@@ -227,19 +228,41 @@ class Parts(OpenStores):
                 self._models[key] = await open_models(settings, self.clock, self._kept)
             return self._models[key]
 
-    async def calls(self) -> "ModelCalls | None":
-        """Models for what belongs to no run, within the caps of the settings; None in extractive mode."""
+    async def calls(self, ledger: Ledger | None = None) -> "ModelCalls | None":
+        """Models for what belongs to no run, within the caps of the settings; None in extractive mode.
+
+        `ledger` says what was used, where that is asked for.
+        """
         model = await self.models(self.settings)
         if model is None:
             return None
-        from pincite.llm.calls import RecordedCalls
         from pincite.runtime.passing_ledger import PassingLedger
-        from pincite.wiring.roles import secrets_of
 
         budget = self.settings.budget
+        return self._called(model, ledger or PassingLedger(budget), budget)
+
+    async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> "ModelCalls":
+        """Models whose calls are on the record of a run: owned under this lease, or answered from it alone.
+
+        Errors: InvalidInput (no model is set).
+        """
+        storage = await self._storage()
+        if lease is None:
+            model = recorded_models(record.inputs.get("models")) or await self.models(self.settings)
+            ledger = await storage.replay(record.run_id)
+        else:
+            model, ledger = await self.models(self.settings), await storage.ledger(record, lease)
+        if model is None:
+            raise InvalidInput("this needs a language model", reason="model_not_set", hint="Set one with --llm MODEL.")
+        return self._called(model, ledger, record.budget)
+
+    def _called(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> "ModelCalls":
+        from pincite.llm.calls import RecordedCalls
+        from pincite.wiring.roles import secrets_of
+
         return RecordedCalls(
             model,
-            PassingLedger(budget),
+            ledger,
             Silence(),
             self.clock,
             retries=self.settings.llm_retries,

@@ -7,9 +7,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pincite.domain.errors import InvalidInput
+from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput
 from pincite.engine import Engine
-from pincite.research.structured import fields_of
+from pincite.research.schema_fields import Field, fields_of
+from pincite.research.schema_values import keeps_rules, standing, value_of
 from pincite.settings import load_settings
 from pincite.testing.models import ScriptedModel, Seen
 
@@ -50,10 +51,10 @@ def listed(seen: Seen) -> list[str]:
     return [line for line in seen.ours.splitlines() if line.startswith("f") and ": " in line]
 
 
-def engine_over(folder: Path, model: Any) -> Engine:
+def engine_over(folder: Path, model: Any, text: str = TOWER) -> Engine:
     pages = folder / "pages"
     pages.mkdir()
-    (pages / "tower.md").write_text(TOWER, encoding="utf-8")
+    (pages / "tower.md").write_text(text, encoding="utf-8")
     return Engine(
         load_settings({"home": folder / "home", "source": (f"local:{pages}",)}, environ={}, files=()), model=model
     )
@@ -83,12 +84,206 @@ async def test_without_a_model_it_is_refused(tmp_path: Path) -> None:
         [],
         {"type": "array"},
         {"type": "object"},
-        {"type": "object", "properties": {"x": {"type": "boolean"}}},
         {"type": "object", "properties": {"x": {"type": "array", "items": {"type": "object"}}}},
+        {"type": "object", "properties": {"x": {"type": "array"}}},
+        {"type": "object", "properties": {"x": {"type": ["string", "integer"]}}},
+        {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}},
+        {"type": "object", "properties": {"x": {"$ref": "https://elsewhere.test/schema.json"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/nowhere"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#"}}},
+        {"type": "object", "properties": {"x": {"$ref": "#/properties/x"}}},
+        {"type": "object", "properties": {"x": {"type": "string", "format": "email"}}},
+        {"type": "object", "properties": {"x": {"type": "string", "pattern": "("}}},
+        {"type": "object", "properties": {"x": {"type": "string", "not": {"const": "y"}}}},
+        {"type": "object", "properties": {"x": {"type": "string"}}, "patternProperties": {"y": {"type": "string"}}},
+        {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+        {"type": "object", "properties": {"x": {"type": "array", "prefixItems": [{"type": "string"}]}}},
         {"type": "object", "properties": {"x": True}},
         {"type": "object", "properties": {f"x{n}": {"type": "string"} for n in range(61)}},
     ],
 )
 def test_schemas_that_can_not_be_filled(schema: Any) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput) as failure:
         fields_of(schema)
+    assert failure.value.reason in ("schema_unsupported", "schema_size")
+
+
+def test_an_unsupported_keyword_is_named_with_its_place() -> None:
+    inner: Any = {"type": "object", "properties": {"height": {"type": "number", "contains": {}}}}
+    with pytest.raises(InvalidInput, match=r"tower\.height.*'contains'"):
+        fields_of({"type": "object", "properties": {"tower": inner}})
+
+
+def test_references_types_and_duties_are_read() -> None:
+    schema: Any = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Towers",
+        "$defs": {
+            "height": {"type": "integer", "minimum": 1, "description": "in metres"},
+            "tower": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {
+                    "name": {"type": "string", "maxLength": 40},
+                    "height": {"$ref": "#/$defs/height", "description": "Height of the tower"},
+                    "lit": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
+                },
+            },
+        },
+        "required": ["towers", "open"],
+        "properties": {
+            "towers": {"type": "array", "items": {"$ref": "#/$defs/tower"}},
+            "open": {"type": ["boolean", "null"]},
+            "colour": {"enum": ["red", "white", None]},
+            "keepers": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+        },
+    }
+    found = {place.shown: place for place in fields_of(schema)}
+    assert list(found) == ["towers[].name", "towers[].height", "towers[].lit", "open", "colour", "keepers"]
+    assert [name for name, place in found.items() if place.required] == ["towers[].name", "open"]
+    assert found["towers[].height"].description == "Height of the tower"
+    assert found["towers[].height"].rules == (("minimum", 1),)
+    assert found["towers[].lit"].kind == "date"
+    assert found["towers[].name"].rows == ("towers[]",)
+    assert (found["colour"].kind, found["colour"].choices) == ("string", ("red", "white"))
+    assert (found["keepers"].several, found["keepers"].most, found["open"].kind) == (True, 3, "boolean")
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "value", "passage", "stands"),
+    [
+        (Field(("x",), "integer"), "1200", 1200, "It has 1,200 steps.", True),
+        (Field(("x",), "integer"), "1200", 1200, "It has 11,200 steps.", False),
+        (Field(("x",), "number"), "4.5", 4.5, "It weighs 4.5 tons.", True),
+        (Field(("x",), "number"), "4.5", 4.5, "Version 4.5.1 came then.", False),
+        (Field(("x",), "number"), "-3", -3.0, "It was −3 degrees.", True),
+        (Field(("x",), "integer"), "4.5", None, "", False),
+        (Field(("x",), "date"), "1897-03-02", "1897-03-02", "It was lit on 2 March 1897.", True),
+        (Field(("x",), "date"), "2 March 1897", "1897-03-02", "It was lit on March 2, 1897.", True),
+        (Field(("x",), "date"), "1897-03-02", "1897-03-02", "It was lit in March 1897.", False),
+        (Field(("x",), "date"), "March 1897", None, "", False),
+        (Field(("x",), "boolean"), "yes", True, "", False),
+        (Field(("x",), "string", choices=("dark_red", "white")), "Dark red", "dark_red", "A dark red tower.", True),
+        (Field(("x",), "string", choices=("dark_red",)), "blue", None, "", False),
+        (Field(("x",), "integer", choices=(1, 2)), "3", None, "", False),
+    ],
+)
+def test_a_value_has_its_type_and_stands_in_the_passage(
+    place: Field, text: str, value: Any, passage: str, stands: bool
+) -> None:
+    made = value_of(place, text)
+    assert made == value
+    assert made is None or standing(place, made, passage) is stands
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "kept"),
+    [
+        ((("minimum", 5), ("maximum", 9)), 7, True),
+        ((("minimum", 5),), 4, False),
+        ((("exclusiveMaximum", 9),), 9, False),
+        ((("multipleOf", 0.5),), 1.5, True),
+        ((("multipleOf", 0.5),), 1.6, False),
+        ((("maxLength", 3),), "abcd", False),
+        ((("pattern", "^[A-Z]"),), "Anna", True),
+        ((("pattern", "^[A-Z]"),), "anna", False),
+    ],
+)
+def test_bounds_are_kept(rules: Any, value: Any, kept: bool) -> None:
+    assert keeps_rules(Field(("x",), "string" if isinstance(value, str) else "number", rules=rules), value) is kept
+
+
+ROWS: Any = {
+    "type": "object",
+    "required": ["open_to_visitors", "owner"],
+    "properties": {
+        "towers": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["height"],
+                "properties": {"name": {"type": "string"}, "height": {"type": "integer"}},
+            },
+        },
+        "open_to_visitors": {"type": "boolean", "description": "Whether visitors may climb the tower"},
+        "painted": {"type": "boolean", "description": "Whether the tower is painted"},
+        "owner": {"type": "string"},
+    },
+}
+TWO = (
+    "# Lighthouses\n\nThe Varden lighthouse is 41 metres tall. The Holm lighthouse is 18 metres tall. "
+    "Visitors may not climb the tower of the Varden lighthouse. The Varden lighthouse is painted white.\n"
+)
+
+
+async def test_rows_and_yes_or_no_carry_evidence_too(tmp_path: Path) -> None:
+    def rows(seen: Seen) -> Any:
+        told = {text: name for name, text in seen.lines.items() if not name.endswith(" quote")}
+        named = {word: next(name for text, name in told.items() if word in text) for word in ("41", "18", "climb")}
+        ids = {line.split(": ", 1)[1].split(" ")[0]: line.split(":")[0] for line in listed(seen)}
+        name, height = ids["towers[].name"], ids["towers[].height"]
+        climb = "Visitors may not climb the tower of the Varden lighthouse."
+        painted = next(name for text, name in told.items() if "painted" in text)
+        return {
+            "fields": [
+                {"id": height, "value": "18", "claims": [named["18"]], "row": 7},
+                {"id": name, "value": "Holm lighthouse", "claims": [named["18"]], "row": 7},
+                {"id": name, "value": "Varden lighthouse", "claims": [named["41"]], "row": 2},
+                {"id": height, "value": "42", "claims": [named["41"]], "row": 2},
+                {"id": ids["open_to_visitors"], "value": "true", "claims": [named["climb"]], "statement": climb},
+                {"id": ids["open_to_visitors"], "value": "false", "claims": [named["climb"]], "statement": climb},
+                {"id": ids["painted"], "value": "true", "claims": [painted], "statement": "The keeper is asleep."},
+            ]
+        }
+
+    async with engine_over(tmp_path, ScriptedModel({"structure": rows}), TWO) as engine:
+        report = await engine.research("How tall is the lighthouse, is it painted, and may visitors climb the tower?")
+        made: Any = await engine.structure(report, ROWS)
+    assert made["answer"] == {
+        "towers": [{"name": "Holm lighthouse", "height": 18}, {"name": "Varden lighthouse"}],
+        "open_to_visitors": False,
+    }
+    assert made["missing"] == ["towers[1].height", "painted", "owner"]
+    assert made["missing_required"] == ["towers[1].height", "owner"]
+    assert set(made["evidence"]) == {"towers[0].name", "towers[0].height", "towers[1].name", "open_to_visitors"}
+    assert all(entry["passages"] for found in made["evidence"].values() for entry in found)
+
+
+async def test_the_call_is_on_the_run_and_made_again_from_it(tmp_path: Path) -> None:
+    model = ScriptedModel({"structure": answers})
+    async with engine_over(tmp_path, model) as engine:
+        report = await engine.research("How tall is the Varden lighthouse and who built the Varden lighthouse?")
+        before = await engine.run(report.run_id)
+        first = await engine.structure(report, SCHEMA)
+        summary = await engine.summarize(report.run_id)
+        after = await engine.run(report.run_id)
+        asked = len(model.seen)
+        assert await engine.structure(report, SCHEMA) == first
+        assert len(model.seen) == asked, "an answer that is on record is not paid for twice"
+        calls: list[Any] = [call.request for call in await engine.calls(report.run_id) if call.kind == "model"]
+    assert (after.status, after.reason) == (before.status, before.reason)
+    assert after.usage.tokens_in > before.usage.tokens_in
+    assert after.usage.cost_usd > before.usage.cost_usd
+    assert {"structure/2", "summary/1"} <= {prompt for call in calls for prompt in [str(call["prompt"])]}
+    async with Engine(engine.settings) as replaying:
+        again = await replaying.structure(report, SCHEMA, from_record=True)
+        assert again == first
+        assert await replaying.summarize(report.run_id, from_record=True) == summary
+        with pytest.raises(Conflict, match="replay"):
+            await replaying.structure(report, ROWS, from_record=True)
+
+
+async def test_a_cap_that_is_spent_refuses_the_call(tmp_path: Path) -> None:
+    async with engine_over(tmp_path, ScriptedModel({"structure": {"fields": []}})) as engine:
+        question = "How tall is the Varden lighthouse and who built the Varden lighthouse?"
+        run_id = await engine.start(question, caps={"max_tokens": 14_000})
+        report = await engine.resume(run_id)
+
+        async def ask_until_refused() -> None:
+            for number in range(40):
+                schema: Any = {"type": "object", "properties": {f"x{number}": {"type": "string"}}}
+                await engine.structure(report, schema)
+
+        with pytest.raises(BudgetExhausted):
+            await ask_until_refused()
+        assert (await engine.run(run_id)).status in ("completed", "partial")

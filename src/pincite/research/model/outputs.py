@@ -133,11 +133,16 @@ class Repairs:
 
 @dataclass(frozen=True, slots=True)
 class FilledField:
-    """A value for the field with this id and the ids of the statements that say it."""
+    """A value for the field with this id and the ids of the statements that say it.
+
+    `row` tells the rows of a list apart; `statement` is a sentence that says yes or no.
+    """
 
     id: str
     value: str
     claims: tuple[str, ...]
+    row: int = 0
+    statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)

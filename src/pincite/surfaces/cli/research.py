@@ -22,6 +22,7 @@ from pincite.surfaces.cli.run import (
     run_async,
     write_file,
 )
+from pincite.surfaces.cli.schemas import read_schema
 from pincite.surfaces.outcomes import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -167,18 +168,6 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
             filled: dict[str, Json] = {"run_id": report.run_id, **await engine.structure(report, wish.schema)}
             return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n"
         return report, await engine.export(report, wish.printed)
-
-
-def read_schema(path: Path) -> "Json":
-    """The JSON Schema of a file. Errors: InvalidInput (not there, not JSON, or not one that can be filled)."""
-    from pincite.research.structured import fields_of
-
-    try:
-        schema: Json = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path} is no JSON Schema: {error}", reason="schema_unreadable") from None
-    fields_of(schema)
-    return schema
 
 
 def tell_queued(run_id: str, *, as_json: bool) -> None:

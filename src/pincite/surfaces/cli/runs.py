@@ -9,12 +9,14 @@ from pincite.domain.events import RunStatus
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.bundle import Evidence, vetted
 from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text, run_async, write_file
+from pincite.surfaces.cli.schemas import read_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pincite.archive import RunView
     from pincite.domain.calls import CallRecord
+    from pincite.domain.events import Json
     from pincite.domain.records import RunRecord
 
 app = typer.Typer(help="List, show, stop, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
@@ -112,10 +114,18 @@ def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
 
 
 @app.command()
-def replay(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+def replay(
+    run_id: RunId,
+    output_schema: Annotated[
+        Path | None, typer.Option(help="Print the answer that was given for this JSON Schema, from the record.")
+    ] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
     """Make a run's report again from its record alone, and compare; exit code 1 when they differ."""
+    schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
-    async def job() -> tuple[str, bool]:
+    async def job() -> "tuple[str, bool, Json]":
         from dataclasses import replace
 
         from pincite.engine import Engine
@@ -124,10 +134,13 @@ def replay(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
             stored = await engine.report(run_id)
             again = await engine.replay(stored.run_id)
             same = replace(again, metrics=stored.metrics, version=stored.version, report_id=stored.report_id) == stored
-            return stored.run_id, same
+            filled = None if schema is None else await engine.structure(again, schema, from_record=True)
+            return stored.run_id, same, filled
 
-    replayed, same = run_async(job, as_json=as_json)
-    if as_json:
+    replayed, same, filled = run_async(job, as_json=as_json)
+    if schema is not None:
+        print_json({"run_id": replayed, "same": same, **(filled if isinstance(filled, dict) else {})})
+    elif as_json:
         print_json({"run_id": replayed, "same": same})
     else:
         print_text(f"{replayed}: {'the same report' if same else 'another report'} from the record, without a call.")
