@@ -157,6 +157,10 @@ class Engine(Archive):
             page = await self._parts.paid_for(asked, fetch, spending)
             await self._parts.settle_page(page.snapshot)
             note.outcome = "ok" if page.info.cache in ASKED else "cached"
+            if asked.markdown == "model":
+                page = await self._parts.written_by_model(asked, page, spending)
+                note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
+                note.cost_usd = page.info.cost_usd
         return page
 
     async def audit(

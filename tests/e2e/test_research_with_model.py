@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.commands import QUESTION, Pincite
 
-from pincite.testing.models import FaithfulModel, LyingModel, ModelServer, Trouble
+from pincite.testing.models import FaithfulModel, LyingModel, ModelServer, ScriptedModel, Trouble
 
 KEY = "sk-test-1234567890"
 TOWER = (
@@ -85,3 +86,23 @@ def test_settings_that_can_not_work_are_told_before_a_run(pincite: Pincite, tmp_
     assert "PINCITE_LLM_BASE_URL" in no_provider.err
     assert no_price.json["error"]["reason"] == "model_price_unknown"
     assert pincite("runs", "list", "--json").json == []
+
+
+def test_a_page_is_shown_in_markdown_that_a_model_wrote(pincite: Pincite, tmp_path: Path) -> None:
+    pages(tmp_path)
+    library = tmp_path / "pages"
+    (library / "tower.html").write_text(f"<html><body><h1>Varden</h1><p>{TOWER[21:].strip()}</p></body></html>")
+    (library / "pincite-library.toml").write_text(
+        'name = "sea"\n[[folders]]\npath = "."\nbase_url = "https://sea.test/"\n'
+    )
+    text = "The Varden lighthouse is 41 metres tall. The Varden lighthouse was built by Anna Holm."
+    written: Any = {"markdown": {"markdown": f"# Varden\n\n**{text}**"}}
+    with ModelServer(ScriptedModel(written), api_key=KEY) as server:
+        shown = pincite(
+            *("fetch", "https://sea.test/tower.html", "--source", f"local:{library}", "--markdown", "model"),
+            *("--llm", "small:1b"),
+            environ=with_server(server),
+        )
+    assert shown.code == 0, shown.err
+    assert f"**{text}**" in shown.out
+    assert "markdown by: server:small:1b (prompt 1)" in shown.out

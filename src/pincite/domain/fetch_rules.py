@@ -29,8 +29,14 @@ RULES: Final[dict[str, Rule]] = {
         "`auto` and `reader` give what was read, `raw` the page's own source", choices=("auto", "reader", "raw")
     ),
     "output_format": Rule("how what was read is written", choices=("markdown", "text")),
+    "markdown": Rule(
+        "who writes the Markdown: `rules`, or a `model` (docs/models.md); quotes never come from it",
+        choices=("rules", "model"),
+    ),
     "max_chars": Rule("characters of one window; the rest by `offset`", 1, 12_000),
-    "max_html_chars": Rule("characters of one window in mode `raw`, for a model that converts it", 1, 120_000),
+    "max_html_chars": Rule(
+        "characters of one window in mode `raw`, and of the cleaned HTML that a model converts", 1, 120_000
+    ),
     "offset": Rule("where the window begins: the `next_offset` of the page before", 0),
     "include_links": Rule("list the links of the page"),
     "max_links": Rule("how many links at most", 0, 500),

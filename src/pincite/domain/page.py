@@ -364,11 +364,16 @@ class FetchRequest:
     user_triggered: bool = False
     validators: tuple[tuple[str, str], ...] = ()
     confirms: str = ""
+    markdown: str = "rules"
 
 
 @dataclass(frozen=True, slots=True)
 class FetchInfo:
-    """How the page was come by. Times in milliseconds, sizes in bytes or characters as named."""
+    """How the page was come by. Times in milliseconds, sizes in bytes or characters as named.
+
+    `markdown_by` is `rules`, the name of the model that wrote the content, or `text`; `markdown_note` says why a model
+    that was asked for did not, and the tokens are what it used.
+    """
 
     via: str
     fetched_at: datetime
@@ -380,6 +385,10 @@ class FetchInfo:
     cache: str = "off"
     stale: bool = False
     cost_usd: Decimal = Decimal(0)
+    markdown_by: str = "rules"
+    markdown_note: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

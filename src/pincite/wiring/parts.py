@@ -301,6 +301,22 @@ class Parts(OpenStores):
             await purse.settle(held, used)
         return page
 
+    async def written_by_model(
+        self, request: FetchRequest, page: FetchResult, spending: "Spending | None" = None
+    ) -> FetchResult:
+        """The page with Markdown that a model wrote, paid from the caller's purse or the engine's; by rules else."""
+        from pincite.domain.model import ModelRole
+        from pincite.fetch.model_markdown import ModelMarkdown
+        from pincite.runtime.passing_ledger import PassingLedger
+
+        model = await self.models(self.settings)
+        names = [info.name for info in model.info(ModelRole.READER)] if model is not None else []
+        ledger = PassingLedger(self.settings.budget, spending or self.purse)
+        calls = await self.calls(ledger) if names else None
+        return await ModelMarkdown(calls, ledger, await self._cache(), self.clock, model="+".join(names)).of(
+            request, page
+        )
+
     def exporter(self, format_: str) -> Exporter:
         """The exporter of that format. Errors: InvalidInput, ExtraNotInstalled."""
         made: Exporter = load(EXPORTERS, format_, "format")()

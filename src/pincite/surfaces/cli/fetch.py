@@ -31,6 +31,10 @@ def fetch(
     output_format: Annotated[str, typer.Option("--format", help="markdown or text.")] = DEFAULTS.output_format,
     mode: Annotated[str, typer.Option(help="auto, reader, or raw: the page's own source.")] = DEFAULTS.mode,
     max_html_chars: Annotated[int, _range("max_html_chars")] = DEFAULTS.max_html_chars,
+    markdown: Annotated[str, typer.Option(help="Who writes the Markdown: rules, or a model (--llm).")] = (
+        DEFAULTS.markdown
+    ),
+    llm: options.Llm = None,
     render: Annotated[str, typer.Option(help="Use a browser: auto, never or always.")] = DEFAULTS.render.value,
     include_links: Annotated[bool, typer.Option("--links", help="List the page's links.")] = DEFAULTS.include_links,
     max_links: Annotated[int, _range("max_links")] = DEFAULTS.max_links,
@@ -58,6 +62,7 @@ def fetch(
             output_format=output_format,
             max_chars=max_chars,
             max_html_chars=max_html_chars,
+            markdown=markdown,
             offset=offset,
             include_links=include_links,
             max_links=max_links,
@@ -76,6 +81,7 @@ def fetch(
             "resolve": options.joined(resolve),
             "allow_networks": options.joined(allow_network),
             "home": home,
+            "llm": llm,
         }
         async with Engine.from_settings(**overrides) as engine:
             return await engine.fetch(request)
@@ -108,6 +114,15 @@ def _older(result: "FetchResult") -> str:
     return " (an older copy)" if result.info.stale else ""
 
 
+def _written_by(result: "FetchResult") -> str:
+    """Who wrote the content, where a model was asked for it."""
+    info = result.info
+    if info.markdown_note:
+        return f"{info.markdown_by} ({info.markdown_note.replace('_', ' ')})"
+    used = f", {info.tokens_in} tokens in, {info.tokens_out} out" if info.tokens_in else ""
+    return "" if info.markdown_by == "rules" else info.markdown_by + used
+
+
 def _header(result: "FetchResult") -> str:
     lines = [
         ("title", result.title),
@@ -119,5 +134,6 @@ def _header(result: "FetchResult") -> str:
         ("leads to", result.location),
         ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}{_older(result)}"),
         ("snapshot", result.snapshot_id),
+        ("markdown by", _written_by(result)),
     ]
     return "---\n" + "".join(f"{name}: {' '.join(value.split())}\n" for name, value in lines if value) + "---\n"

@@ -66,6 +66,7 @@ class FetchBody(Strict):
     format: Literal["markdown", "text"] = DEFAULTS.output_format  # type: ignore[assignment]
     mode: Literal["auto", "reader", "raw"] = DEFAULTS.mode  # type: ignore[assignment]
     render: Render = DEFAULTS.render
+    markdown: Literal["rules", "model"] = Field("rules", description=RULES["markdown"].note)
     max_chars: int = _option("max_chars")
     max_html_chars: int = _option("max_html_chars")
     offset: int = _option("offset")

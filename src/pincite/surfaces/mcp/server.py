@@ -160,11 +160,14 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         context: Context,
         max_chars: Annotated[int, Field(ge=1, le=12_000)] = 12_000,
         offset: Offset = 0,
+        markdown: Annotated[
+            Literal["rules", "model"], Field(description="Who turns the page into Markdown; a model costs tokens.")
+        ] = "rules",
     ) -> Annotated[CallToolResult, Page]:
         """Read one page as Markdown, a window at a time. Internal addresses are refused, robots.txt is obeyed."""
         with _entered(context) as office:
             engine = await office.engine(context)
-            wanted = FetchRequest(url, max_chars=max_chars, offset=offset)
+            wanted = FetchRequest(url, max_chars=max_chars, offset=offset, markdown=markdown)
             page = await engine.fetch(wanted, spending=await office.purse(context, engine))
         return compact(
             Page(

@@ -115,7 +115,7 @@ DIGESTS = {
     "writer": "852d5244f2af",
     "rewrite": "52c8a5a77817",
     "summary": "579db885e474",
-    "structure": "7a8fcf238cb1",
+    "structure": "28b24f2fb576",
 }
 
 

@@ -12,6 +12,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from pincite.surfaces.mcp.server import make_server
 from pincite.surfaces.mcp.serving import own_office
+from pincite.testing.models import ModelServer, ScriptedModel
 
 QUESTION = "How tall is the Halden lighthouse?"
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -183,3 +184,20 @@ async def test_over_stdio(tmp_path: Path, library: Path) -> None:
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         found = await call(client, "web_search", query="Halden lighthouse tall")
         assert found["results"]
+
+
+async def test_a_page_comes_in_markdown_that_a_model_wrote(tmp_path: Path, library: Path) -> None:
+    (library / "page.html").write_text("<html><body><h1>Holm</h1><p>The Holm lighthouse is small.</p></body></html>")
+    (library / "pincite-library.toml").write_text(
+        'name = "sea"\n[[folders]]\npath = "."\nbase_url = "https://sea.test/"\n', encoding="utf-8"
+    )
+    written = ScriptedModel({"markdown": {"markdown": "## Holm\n\nThe *Holm lighthouse* is small."}})
+    with ModelServer(written) as server:
+        office = own_office(
+            home=tmp_path / "home", source=f"local:{library}", profile="quick", llm="m", llm_base_url=server.base_url
+        )
+        async with Client(make_server(office)) as client:
+            page = await call(client, "web_fetch", url="https://sea.test/page.html", markdown="model")
+            by_rules = await call(client, "web_fetch", url="https://sea.test/page.html")
+    assert "The *Holm lighthouse* is small." in page["content"]
+    assert "*Holm lighthouse*" not in by_rules["content"]

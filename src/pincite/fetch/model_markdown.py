@@ -1,0 +1,135 @@
+"""The Markdown of a page written by a model, for who wants to read it. Quotes are never sliced from it.
+
+What it is made from is cleaned HTML; what comes back is held to the page. Whatever goes wrong, the Markdown that rules
+make of the page stands, or its text.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteError, ProviderError, RemoteError
+from pincite.domain.ids import sha256_hex
+from pincite.domain.model import Material, ModelRole, Prompt
+from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.records import Entry
+from pincite.fetch.extractors.cleaned import cleaned_lines
+from pincite.fetch.markdown_check import sound
+from pincite.fetch.prompts import VERSION, instructions
+from pincite.fetch.source_text import source_text
+from pincite.fetch.window import window
+from pincite.ports import Cache, Clock, Ledger, ModelCalls
+from pincite.text.tokens import token_estimate
+
+DEADLINE_S: Final = 25.0
+KEPT: Final = timedelta(days=30)
+_NAMESPACE: Final = "page_markdown"
+_MOST_TOKENS: Final = 32_000
+_LINE_CHARS: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class PageMarkdown:
+    """The shape in which a model answers."""
+
+    markdown: str
+
+
+class ModelMarkdown:
+    """Writes the Markdown of pages. Made once per request, like its ledger.
+
+    Args:
+        calls: the models; None where none is set.
+        ledger: what the calls used.
+        cache: where what was written stays, so that the next window of a page costs nothing.
+        clock: the time.
+        model: name of the model, for the cache.
+    """
+
+    def __init__(self, calls: ModelCalls | None, ledger: Ledger, cache: Cache, clock: Clock, *, model: str) -> None:
+        self._calls = calls
+        self._ledger = ledger
+        self._cache = cache
+        self._clock = clock
+        self._model = model
+
+    async def of(self, request: FetchRequest, page: FetchResult) -> FetchResult:
+        """The page with the window of its content that was asked for, written by the model where it could."""
+        markdown, reason = await self._written(request, page)
+        spent = await self._ledger.spent()
+        info = replace(
+            page.info,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            cost_usd=page.info.cost_usd + spent.cost_usd,
+        )
+        if markdown:
+            shown, more = window(markdown, min(request.offset, len(markdown)), request.max_chars)
+            by = f"{self._model} (prompt {VERSION})"
+            info = replace(info, markdown_by=by, markdown_chars=len(markdown))
+            return replace(page, content=shown, truncated=more is not None, next_offset=more, info=info)
+        info = replace(info, markdown_note=reason)
+        if page.content.strip() or request.offset:
+            return replace(page, info=info)
+        shown, more = window(page.document.text, 0, request.max_chars)
+        info = replace(info, markdown_by="text")
+        return replace(page, content=shown, truncated=more is not None, next_offset=more, info=info)
+
+    async def _written(self, request: FetchRequest, page: FetchResult) -> tuple[str, str]:
+        """The whole Markdown, or nothing and why."""
+        if request.mode == "raw" or request.output_format != "markdown" or "html" not in page.content_type:
+            return "", "not_html" if request.mode != "raw" and request.output_format == "markdown" else "not_markdown"
+        if self._calls is None:
+            return "", "model_not_set"
+        source = source_text(page.snapshot)
+        try:
+            lines = await anyio.to_thread.run_sync(cleaned_lines, source or "", page.final_url)
+        except PinciteError as error:
+            return "", error.reason
+        if sum(map(len, lines)) > request.max_html_chars:
+            return "", "html_too_long"
+        key = sha256_hex("\x1f".join((VERSION, self._model, page.final_url, page.snapshot.body_sha256)).encode())
+        kept = await self._cache.get(_NAMESPACE, key)
+        if kept is not None and self._clock.now() < kept.fresh_until:
+            found: str = json.loads(kept.value)
+            return found, ""
+        return await self._asked(page, lines, key)
+
+    async def _asked(self, page: FetchResult, lines: tuple[str, ...], key: str) -> tuple[str, str]:
+        assert self._calls is not None
+        try:
+            with anyio.fail_after(DEADLINE_S):
+                answer = await self._calls.ask(
+                    ModelRole.READER, _prompt(page, lines), PageMarkdown, deadline_s=DEADLINE_S
+                )
+        except TimeoutError:
+            return "", "model_timeout"
+        except (ProviderError, RemoteError, BudgetExhausted, ExtraNotInstalled) as error:
+            return "", error.reason
+        links = {link.url for link in page.document.links} | {
+            mark.href for b in page.document.blocks for mark in b.marks
+        }
+        made, reason = await anyio.to_thread.run_sync(
+            sound, answer.markdown, "\n".join(lines), page.document.text, links
+        )
+        if made:
+            now = self._clock.now()
+            await self._cache.put(_NAMESPACE, key, Entry(json.dumps(made).encode(), now + KEPT, now + KEPT, now, {}))
+        return made, reason
+
+
+def _prompt(page: FetchResult, lines: tuple[str, ...]) -> Prompt:
+    shown = tuple((f"h{number}", line[:_LINE_CHARS]) for number, line in enumerate(lines, start=1))
+    room = 500 + round(1.5 * token_estimate("\n".join(lines)))
+    return Prompt(
+        "markdown",
+        VERSION,
+        instructions(),
+        material=(Material(page.title or "Page", shown),),
+        closing="Now give the Markdown of this page.",
+        max_tokens_out=min(room, _MOST_TOKENS),
+    )
