@@ -13,6 +13,7 @@ from typing import Literal
 
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
+    LEAD_ABOUT,
     Reference,
     Report,
     ReportConflict,
@@ -251,7 +252,8 @@ def _gap(gap: ReportGap) -> Iterator[str]:
 def _lead(lead: ReportLead) -> str:
     head = _block(escape(lead.title or "(no title)"))
     reason = f" ({escape(reason_text(lead.reason))})" if lead.reason else ""
-    return f"- {head}{reason}\n  {_link(lead.url)}"
+    about = f"\n  {LEAD_ABOUT}: {escape(lead.about)} (not read)" if lead.about else ""
+    return f"- {head}{reason}\n  {_link(lead.url)}{about}"
 
 
 def _reference(reference: Reference) -> str:

@@ -71,7 +71,8 @@ class Gap:
 class Lead:
     """A result that could not be read: shown under "Found but not read", never evidence.
 
-    `code` is that of the error, empty when the page was read and then set aside.
+    `code` is that of the error, empty when the page was read and then set aside. `about` is what a model takes it to be
+    about, by its title and snippet.
     """
 
     title: str
@@ -79,6 +80,7 @@ class Lead:
     snippet: str
     reason: str
     code: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ SCHEMA_VERSION = 1
 PARTIAL_MARK = "(partly supported)"
 LOW_CONFIDENCE_LABEL = "Less certain: "
 ONE_SOURCE_MARK = "(one source)"
+LEAD_ABOUT = "Seems to be about"
 UNRESOLVED_MARK = "(not confirmed again)"
 EXCERPT_CHARS = 280
 
@@ -182,12 +183,13 @@ class ReportGap:
 
 @dataclass(frozen=True, slots=True)
 class ReportLead:
-    """Found but not read."""
+    """Found but not read. `about`: what a model takes it to be about, in words of its title and snippet."""
 
     title: str
     url: str
     snippet: str
     reason: str
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

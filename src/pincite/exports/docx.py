@@ -32,7 +32,7 @@ from pincite.domain.markdown import (
 )
 from pincite.domain.page import Document
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import Reference, Report, ReportStatus, Sentence, coverage_text, paragraphs
+from pincite.domain.report import LEAD_ABOUT, Reference, Report, ReportStatus, Sentence, coverage_text, paragraphs
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -142,7 +142,8 @@ class _File:
             self._word.add_heading(LEADS_HEADING, 1)
         for lead in report.leads:
             why = f" ({reason_text(lead.reason)})" if lead.reason else ""
-            self._word.add_paragraph(_text(f"{lead.title or lead.url}{why}: {lead.url}"), style="List Bullet")
+            about = f" – {LEAD_ABOUT}: {lead.about} (not read)" if lead.about else ""
+            self._word.add_paragraph(_text(f"{lead.title or lead.url}{why}: {lead.url}{about}"), style="List Bullet")
 
     def _evidence(self) -> None:
         if not self._report.claims:

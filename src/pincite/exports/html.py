@@ -33,6 +33,7 @@ from pincite.domain.markdown import (
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
+    LEAD_ABOUT,
     ClaimMark,
     Metrics,
     Reference,
@@ -172,7 +173,8 @@ class _Page:
             yield "<ul>"
             for lead in report.leads:
                 reason = f" ({_text(reason_text(lead.reason))})" if lead.reason else ""
-                yield f'<li dir="auto">{_link(lead.url, lead.title or lead.url)}{reason}</li>'
+                about = f'<br><span class="detail">{LEAD_ABOUT}: {_text(lead.about)} (not read)</span>'
+                yield f'<li dir="auto">{_link(lead.url, lead.title or lead.url)}{reason}{about * bool(lead.about)}</li>'
             yield "</ul>"
 
     def _paragraph(self, sentences: Iterable[Sentence]) -> str:

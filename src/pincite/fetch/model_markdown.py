@@ -5,9 +5,10 @@ make of the page stands, or its text.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -17,7 +18,6 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.records import Entry
-from pincite.fetch.extractors.cleaned import cleaned_lines
 from pincite.fetch.markdown_check import sound
 from pincite.fetch.prompts import VERSION, instructions
 from pincite.fetch.source_text import source_text
@@ -30,6 +30,7 @@ KEPT: Final = timedelta(days=30)
 _NAMESPACE: Final = "page_markdown"
 _MOST_TOKENS: Final = 32_000
 _LINE_CHARS: Final = 4_000
+Clean: TypeAlias = Callable[[str, str], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,13 @@ class ModelMarkdown:
         cache: where what was written stays, so that the next window of a page costs nothing.
         clock: the time.
         model: name of the model, for the cache.
+        clean: the lines of cleaned HTML of a source and its URL.
     """
 
-    def __init__(self, calls: ModelCalls | None, ledger: Ledger, cache: Cache, clock: Clock, *, model: str) -> None:
+    def __init__(
+        self, calls: ModelCalls | None, ledger: Ledger, cache: Cache, clock: Clock, *, model: str, clean: Clean
+    ) -> None:
+        self._clean = clean
         self._calls = calls
         self._ledger = ledger
         self._cache = cache
@@ -87,7 +92,7 @@ class ModelMarkdown:
             return "", "model_not_set"
         source = source_text(page.snapshot)
         try:
-            lines = await anyio.to_thread.run_sync(cleaned_lines, source or "", page.final_url)
+            lines = await anyio.to_thread.run_sync(self._clean, source or "", page.final_url)
         except PinciteError as error:
             return "", error.reason
         if sum(map(len, lines)) > request.max_html_chars:

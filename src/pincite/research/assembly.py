@@ -110,7 +110,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         constraints=_constraints(task),
         conflicts=_conflicts(progress.conflicts, claims),
         gaps=gaps,
-        leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason) for lead in progress.leads)[
+        leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason, lead.about) for lead in progress.leads)[
             :_MAX_LEADS
         ],
         rejected_claims=tuple(_rejected(item) for item in progress.claims if not item.printable),

@@ -48,11 +48,13 @@ class SmallWeb:
         pages: Mapping[str, str | Document],
         *,
         dead: Sequence[str] = (),
+        snippets: Mapping[str, str] | None = None,
         provider: str = "small",
         failing: PinciteError | None = None,
     ) -> None:
         self.documents = {u: p if isinstance(p, Document) else document_of(p) for u, p in pages.items()}
         self.dead = tuple(dead)
+        self.snippets = dict(snippets or {})
         self.provider = provider
         self.failing = failing
         self.searched: list[str] = []
@@ -71,7 +73,14 @@ class SmallWeb:
         ranked = [url for url, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
         urls = [*ranked[: query.max_results], *self.dead]
         results = tuple(
-            SearchResult(self._title(url), url, "", self.provider, rank, published_at=self._published(url))
+            SearchResult(
+                self._title(url),
+                url,
+                self.snippets.get(url, ""),
+                self.provider,
+                rank,
+                published_at=self._published(url),
+            )
             for rank, url in enumerate(urls, start=1)
         )
         return SearchResponse(query.text, results)

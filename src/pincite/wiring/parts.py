@@ -306,6 +306,7 @@ class Parts(OpenStores):
     ) -> FetchResult:
         """The page with Markdown that a model wrote, paid from the caller's purse or the engine's; by rules else."""
         from pincite.domain.model import ModelRole
+        from pincite.fetch.extractors.cleaned import cleaned_lines
         from pincite.fetch.model_markdown import ModelMarkdown
         from pincite.runtime.passing_ledger import PassingLedger
 
@@ -313,9 +314,10 @@ class Parts(OpenStores):
         names = [info.name for info in model.info(ModelRole.READER)] if model is not None else []
         ledger = PassingLedger(self.settings.budget, spending or self.purse)
         calls = await self.calls(ledger) if names else None
-        return await ModelMarkdown(calls, ledger, await self._cache(), self.clock, model="+".join(names)).of(
-            request, page
+        writer = ModelMarkdown(
+            calls, ledger, await self._cache(), self.clock, model="+".join(names), clean=cleaned_lines
         )
+        return await writer.of(request, page)
 
     def exporter(self, format_: str) -> Exporter:
         """The exporter of that format. Errors: InvalidInput, ExtraNotInstalled."""

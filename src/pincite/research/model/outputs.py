@@ -132,6 +132,21 @@ class Repairs:
 
 
 @dataclass(frozen=True, slots=True)
+class LeadNote:
+    """What the page with this id seems to be about."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeadNotes:
+    """A few words for each page that was not read."""
+
+    notes: tuple[LeadNote, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FilledField:
     """A value for the field with this id and the ids of the statements that say it.
 

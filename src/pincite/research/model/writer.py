@@ -12,6 +12,7 @@ from pincite.domain.report import Mode, Report, SectionKind
 from pincite.ports import ClaimChecker, EventSink, ModelCalls
 from pincite.research.assembly import Content, Line, assemble
 from pincite.research.extractive.closing import split_off
+from pincite.research.model.leads import with_leads
 from pincite.research.model.outline import Part, early_parts, outlined
 from pincite.research.model.outputs import Outline
 from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter
@@ -87,7 +88,7 @@ class ModelWriter:
         told = {item.claim.claim_id for _, text in drafts for line in text.lines for item in line.items}
         early = {name for name, item in offered.items() if item.claim.claim_id in told}
         parts, closing = _closed(outlined(answer, offered, task, progress, early), offered)
-        texts = await self._write_all(task, parts, offered, progress)
+        texts, progress = await self._write_all(task, parts, offered, progress)
         written = _content(*_with_drafts(parts, texts, drafts, offered))
         content = replace(written, closing=closing, gaps=(*_unproven(progress), *written.gaps))
         return assemble(task, progress, imprint, content, mode=Mode.MODEL)
@@ -103,8 +104,8 @@ class ModelWriter:
 
     async def _write_all(
         self, task: Task, parts: Sequence[Part], offered: dict[str, VerifiedClaim], progress: Progress
-    ) -> list[PartText]:
-        """All parts side by side; each is told once those before it are ready."""
+    ) -> tuple[list[PartText], Progress]:
+        """All parts side by side, each told once those before it are; and the progress with its leads described."""
         texts: list[PartText | None] = [None] * len(parts)
         told = 0
         limiter = anyio.CapacityLimiter(self._concurrency)
@@ -120,11 +121,18 @@ class ModelWriter:
                         await tell_section(self._events, parts[told].heading, [line.text for line in ready.lines])
                     told += 1
 
+        found = progress
+
+        async def describe() -> None:
+            nonlocal found
+            found = await with_leads(progress, self._calls)
+
         with first_failure():
             async with anyio.create_task_group() as group:
                 for index in range(len(parts)):
                     group.start_soon(write, index)
-        return [text for text in texts if text is not None]
+                group.start_soon(describe)
+        return [text for text in texts if text is not None], found
 
 
 def _offered(items: Sequence[VerifiedClaim]) -> dict[str, VerifiedClaim]:

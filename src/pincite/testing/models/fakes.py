@@ -119,6 +119,7 @@ class FaithfulModel(ModelFake):
             "writer": self.write,
             "rewrite": self.rewrite,
             "summary": self.summarise,
+            "leads": self.describe,
         }
         return tasks[seen.task](seen) if seen.task in tasks else "Understood."
 
@@ -202,6 +203,14 @@ class FaithfulModel(ModelFake):
         """The first whole sentences."""
         whole = [(name, text) for name, text in seen.lines.items() if text.rstrip()[-1:] == "."][:5]
         return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(whole)]}
+
+    def describe(self, seen: Seen) -> Json:
+        """The first words of each title."""
+        return {
+            "notes": [
+                {"id": name, "text": " ".join(text.split(":")[0].split()[:6])} for name, text in seen.lines.items()
+            ]
+        }
 
     def phrase(self, number: int, text: str) -> str:
         """The statement in a true sentence."""

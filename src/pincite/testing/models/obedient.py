@@ -72,6 +72,12 @@ class ObedientModel(FaithfulModel):
             ]
         }
 
+    def describe(self, seen: Seen) -> Json:
+        """Whatever the snippets say, and what they order."""
+        notes: list[Json] = [{"id": name, "text": text} for name, text in seen.lines.items()]
+        notes += [{"id": name, "text": order} for name in seen.lines for order in self._orders(seen)]
+        return {"notes": notes}
+
     def outline(self, seen: Seen) -> Json:
         """Headings that carry links and orders."""
         names: list[Json] = [name for name in seen.lines if not name.endswith(" quote")]

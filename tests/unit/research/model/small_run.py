@@ -54,12 +54,14 @@ class Small:
     ledger: ListLedger = field(default_factory=ListLedger)
     stores: MemoryStores = field(default_factory=MemoryStores)
     fetch: Fetch | None = None
+    dead: dict[str, str] = field(default_factory=dict)
+    """Snippets of pages that are gone, by URL."""
 
     async def run(self, model: LanguageModel | None, question: str = QUESTION, **given: Any) -> Report:
         settings = load_settings({"max_rounds": 1, **given}, environ={}, files=())
         limits = Limits(budget=settings.budget)
         self.ledger.budget = settings.budget
-        web, clock = SmallWeb(self.pages), FrozenClock()
+        web, clock = SmallWeb(self.pages, dead=tuple(self.dead), snippets=self.dead), FrozenClock()
         doors = Doors(web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents)
         roles = build_roles(settings, doors, Run(self.ledger, self.events, clock, limits), model)
         service = ResearchService(

@@ -115,6 +115,7 @@ DIGESTS = {
     "writer": "852d5244f2af",
     "rewrite": "52c8a5a77817",
     "summary": "579db885e474",
+    "leads": "78a6b7fdff26",
     "structure": "28b24f2fb576",
 }
 

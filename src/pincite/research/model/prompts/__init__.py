@@ -14,6 +14,7 @@ VERSIONS: Final = {
     "writer": "1",
     "rewrite": "1",
     "summary": "1",
+    "leads": "1",
     "structure": "2",
 }
 """The version in use of each prompt."""
