@@ -184,7 +184,7 @@ def _with_models(
             verifier=GuardedVerifier(rules.verifier),
         )
     if ModelRole.VERIFIER in modelled:
-        roles = replace(roles, verifier=ModelVerifier(roles.verifier, calls, concurrency=width))
+        roles = replace(roles, verifier=ModelVerifier(roles.verifier, calls, replacements, concurrency=width))
     writer = ModelWriter(calls, MechanicalChecker(), run.events, concurrency=width)
     whole = WriterWithFallback(
         writer if ModelRole.WRITER in modelled else None,

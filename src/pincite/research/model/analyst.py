@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import anyio
 import anyio.to_thread
 
-from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
+from pincite.domain.errors import BudgetExhausted, ModelBadOutput, PinciteError, ProviderError, RemoteError
 from pincite.domain.evidence import Claim, ClaimType, Evidence
 from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
@@ -29,6 +29,7 @@ _CLAIMS_PER_PAGE = 16
 _CLAIMS_PER_PART = 24
 _LINES_PER_CLAIM = 6
 _SAME = 0.9
+_OWN_TONGUE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,13 @@ class ModelAnalyst:
             if claim is None or not part:
                 continue
             made.append(_Found(claim, part))
+        tried = [found for found in answer.claims if not is_flagged(found.text)]
+        if tried and not any(_in_its_words(found.claim) for found in made):
+            raise ModelBadOutput(
+                f"none of the model's {len(tried)} claims of {page.url} names its lines and keeps to their words",
+                reason="no_usable_claim",
+                retryable=False,
+            )
         return tuple(made)
 
 
@@ -168,6 +176,13 @@ def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line
             for span in spans
         ),
     )
+
+
+def _in_its_words(claim: Claim) -> bool:
+    """Whether the claim shares words with its quotes: one in another language can't be held to them."""
+    mine = set(terms(claim.text))
+    quoted = {term for item in claim.evidence for term in terms(item.quote.text)}
+    return len(mine & quoted) >= _OWN_TONGUE * len(mine)
 
 
 def _spans(found: FoundClaim, page: ReadPage, offered: dict[str, Line]) -> list[Span]:

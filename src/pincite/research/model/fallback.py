@@ -30,6 +30,7 @@ class Replacements:
         self._events = events
         self.allowed = allowed
         self._reasons: dict[ModelRole, str] = {}
+        self._answered: set[ModelRole] = set()
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -43,6 +44,14 @@ class Replacements:
         """Whether this role goes on without a model."""
         return role in self._reasons
 
+    def answered(self, role: ModelRole) -> None:
+        """Note that a model did some of this role's work."""
+        self._answered.add(role)
+
+    def worked(self, role: ModelRole) -> bool:
+        """Whether a model did some of this role's work, and was not replaced."""
+        return role in self._answered and role not in self._reasons
+
     async def either(self, role: ModelRole, model: Callable[[], Awaitable[T]], rules: Callable[[], Awaitable[T]]) -> T:
         """What the model's way gives, or the rules' way once the model failed; later calls go to the rules at once.
 
@@ -51,15 +60,19 @@ class Replacements:
         if role in self._reasons:
             return await rules()
         try:
-            return await model()
+            made = await model()
         except _FAILURES as error:
             await self.note(role, error)
-        return await rules()
+            return await rules()
+        self.answered(role)
+        return made
 
     async def note(self, role: ModelRole, error: PinciteError) -> None:
         """Remember and tell that rules take over. Errors: `error` itself, when they may not."""
         if not self.allowed:
             raise error
+        if role in self._reasons:
+            return
         self._reasons[role] = error.reason
         await self._events.emit(
             EventType.ROLE_REPLACED, {"role": str(role), "code": error.code, "reason": error.reason}
@@ -178,6 +191,6 @@ class WriterWithFallback:
 
     def _mode(self) -> Mode:
         used = {role for role in self._modelled if not self._replacements.replaced(role)}
-        if not used:
+        if not any(self._replacements.worked(role) for role in used):
             return Mode.EXTRACTIVE
         return Mode.MODEL if used >= set(RESEARCH_ROLES) else Mode.MIXED

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import anyio
 
@@ -17,6 +18,7 @@ from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
 from pincite.ports import ModelCalls
 from pincite.research.model.alterations import alteration
+from pincite.research.model.fallback import Replacements
 from pincite.research.model.outputs import Judgements, Pairs
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.refusing import refused, without_flagged
@@ -33,6 +35,7 @@ _AROUND_CHARS = 300
 _MAX_CONFLICTS = 6
 _STATEMENTS = 60
 _PASSING = (ProviderError, RemoteError, BudgetExhausted)
+T = TypeVar("T")
 
 
 class GuardedVerifier:
@@ -58,12 +61,16 @@ class ModelVerifier:
     Args:
         mechanical: the verifier whose verdicts come first; a claim it refused is never lifted.
         calls: the models.
+        replacements: where it is noted that no model judges; the report says so.
         concurrency: calls at the same time.
     """
 
-    def __init__(self, mechanical: Verifier, calls: ModelCalls, *, concurrency: int = 8) -> None:
+    def __init__(
+        self, mechanical: Verifier, calls: ModelCalls, replacements: Replacements, *, concurrency: int = 8
+    ) -> None:
         self._mechanical = mechanical
         self._calls = calls
+        self._replacements = replacements
         self._concurrency = concurrency
         self._judged: dict[tuple[str, str], float] = {}
         self._compared: frozenset[str] = frozenset()
@@ -77,6 +84,18 @@ class ModelVerifier:
         checked = tuple([capped(await self._refined(item)) for item in first.claims])
         conflicts = await self._conflicts(checked, first.conflicts, progress)
         return replace(first, claims=checked, conflicts=conflicts)
+
+    async def _asked(self, prompt: Prompt, output_type: type[T], progress: Progress) -> T | None:
+        """The model's answer; None, noted once, when it can't give one."""
+        if self._replacements.replaced(ModelRole.VERIFIER):
+            return None
+        try:
+            answer = await self._calls.ask(ModelRole.VERIFIER, prompt, output_type, deadline_s=progress.seconds_left)
+        except _PASSING as error:
+            await self._replacements.note(ModelRole.VERIFIER, error)
+            return None
+        self._replacements.answered(ModelRole.VERIFIER)
+        return answer
 
     async def _refined(self, item: VerifiedClaim) -> VerifiedClaim:
         """The claim with the model's judgement, if one was given."""
@@ -100,12 +119,9 @@ class ModelVerifier:
 
         async def ask(batch: Sequence[VerifiedClaim]) -> None:
             async with limiter:
-                try:
-                    answer = await self._calls.ask(
-                        ModelRole.VERIFIER, _judge_prompt(batch, pages), Judgements, deadline_s=progress.seconds_left
-                    )
-                except _PASSING:
-                    return
+                answer = await self._asked(_judge_prompt(batch, pages), Judgements, progress)
+            if answer is None:
+                return
             for judgement in answer.cases:
                 number = judgement.id.removeprefix("c")
                 if number.isdecimal() and 1 <= int(number) <= len(batch):
@@ -146,9 +162,8 @@ class ModelVerifier:
             ),
             max_tokens_out=400,
         )
-        try:
-            answer = await self._calls.ask(ModelRole.VERIFIER, prompt, Pairs, deadline_s=progress.seconds_left)
-        except _PASSING:
+        answer = await self._asked(prompt, Pairs, progress)
+        if answer is None:
             return
         offered = {f"c{number}": item for number, item in enumerate(printable, start=1)}
         self._pairs = tuple(

@@ -156,7 +156,7 @@ async def test_no_failure_of_a_model_loses_the_run(ask: Ask, task: str, name: st
     assert report.status is not ReportStatus.INSUFFICIENT_EVIDENCE
     assert "41 metres" in text_of(report)
     replaced = [event.data["role"] for event in events if event.type is EventType.ROLE_REPLACED]
-    role = {"planner": "planner", "analyst": "analyst", "outline": "writer"}.get(task)
+    role = {"planner": "planner", "analyst": "analyst", "conflicts": "verifier", "outline": "writer"}.get(task)
     assert replaced == ([role] if role else [])
     if role:
         assert report.mode is Mode.MIXED
@@ -179,17 +179,23 @@ async def test_without_leave_for_rules_the_run_fails_typed(ask: Ask) -> None:
 @pytest.mark.parametrize(
     "claims",
     [
-        [],
         [{"text": "Yes", "part": "1", "lines": ["s1"]}] * 100,
         [{"text": "Der Leuchtturm von Varden ist 99 Meter hoch.", "part": "1", "lines": ["s2"]}],
         [{"text": "", "part": "1", "lines": ["s1"]}],
         [{"text": "The Varden lighthouse is 41 metres tall.", "part": "77", "lines": ["s999", "'; DROP TABLE"]}],
         [{"text": "word " * 5000, "part": "1", "lines": ["s1"]}],
     ],
-    ids=["none", "100 one-word claims", "another language", "empty strings", "wrong ids", "endless"],
+    ids=["100 one-word claims", "another language", "empty strings", "wrong ids", "endless"],
 )
-async def test_useless_claims_are_no_claims(ask: Ask, claims: list[Any]) -> None:
+async def test_pages_of_useless_claims_are_read_by_rules(ask: Ask, claims: list[Any]) -> None:
     report = await ask(ScriptedModel({"analyst": {"claims": claims}}))
+    assert "41 metres" in text_of(report)
+    assert "99 Meter" not in report.markdown
+    assert "the analyst worked by rules, without the model: no usable claim" in str(report.gaps)
+
+
+async def test_a_model_that_finds_nothing_is_believed(ask: Ask) -> None:
+    report = await ask(ScriptedModel({"analyst": {"claims": []}}))
     assert report.claims == ()
     assert report.status is ReportStatus.INSUFFICIENT_EVIDENCE
     assert report.gaps
