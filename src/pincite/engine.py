@@ -30,6 +30,7 @@ from pincite.settings import Settings, load_settings
 from pincite.wiring import (
     FrontDesk,
     Outlook,
+    asked_model,
     frozen_settings,
     model_names,
     narrowed,
@@ -340,16 +341,18 @@ class Engine(Archive):
         filing: Filing = UNFILED,
         caps: Mapping[str, object] | None = None,
         continues: str = "",
+        llm: str | None = None,
     ) -> str:
         """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker).
 
         `caps` are settings of `CAPS` for this run alone; one above the cap in force changes nothing. `continues` names
-        an earlier run (or `last`): its pages are at hand and its claims are candidates.
+        an earlier run (or `last`): its pages are at hand and its claims are candidates. `llm` is the model of this run,
+        one of `llm` and `llm_allowed` of the settings, or `none`.
 
         Errors:
             RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting (a cap that is none).
         """
-        settings = narrowed(self.settings, caps or {})
+        settings = asked_model(narrowed(self.settings, caps or {}), llm)
         task = Task(
             question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=settings.profile
         )

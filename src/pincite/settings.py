@@ -135,6 +135,7 @@ class Settings(BaseModel):
     llm_roles: Pairs = Field(
         {}, description="Models of single roles (planner, analyst, verifier, writer); `none`: without a model."
     )
+    llm_allowed: Names = Field((), description="Further models that a request over HTTP may ask for by name.")
     llm_fallbacks: Names = Field((), description="Models to ask when the first one fails, in order.")
     llm_base_url: str | None = Field(
         None, description="Base URL of a server that speaks the OpenAI protocol, for models without a provider."

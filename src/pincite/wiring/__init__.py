@@ -9,7 +9,7 @@ from pincite.wiring.front_desk import DailyPurse, FrontDesk
 from pincite.wiring.model_door import model_names
 from pincite.wiring.outlook import Outlook, outlook
 from pincite.wiring.parts import Parts, open_parts
-from pincite.wiring.run_settings import CAPS, frozen_settings, narrowed, thawed_settings
+from pincite.wiring.run_settings import CAPS, asked_model, frozen_settings, narrowed, thawed_settings
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.stores import CacheCleared, CacheStats
 
@@ -23,6 +23,7 @@ __all__ = [
     "Outlook",
     "Parts",
     "Shared",
+    "asked_model",
     "bundle_of_run",
     "check_stored_report",
     "frozen_settings",

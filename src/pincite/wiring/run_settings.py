@@ -67,6 +67,22 @@ def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
     return load_settings({**own, **lower}) if lower else settings
 
 
+def asked_model(settings: Settings, llm: str | None) -> Settings:
+    """The settings with the model that one run asks for, for all its roles; keys and servers are the operator's.
+
+    Errors:
+        InvalidInput: `model_not_allowed`, not one of the settings.
+    """
+    if llm is None or llm == settings.llm:
+        return settings
+    if llm != "none" and llm not in settings.llm_allowed:
+        allowed = ", ".join(dict.fromkeys(("none", settings.llm, *settings.llm_allowed)))
+        raise InvalidInput(
+            f"the model {llm[:80]!r} may not be asked for", reason="model_not_allowed", hint=f"Allowed here: {allowed}."
+        )
+    return load_settings({**settings.model_dump(exclude_unset=True), "llm": llm, "llm_roles": {}})
+
+
 def _lower(asked: Any, in_force: Any) -> bool:  # numbers of one kind: ints, floats or Decimals
     return in_force is None or asked < in_force
 

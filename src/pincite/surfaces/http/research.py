@@ -65,6 +65,9 @@ class ResearchBody(Limits):
     max_tokens: int | None = Field(None, ge=0)
     max_cost_usd: float | None = Field(None, ge=0, le=1_000_000)
     deadline_s: float | None = Field(None, gt=0, le=86_400)
+    llm: str | None = Field(
+        None, max_length=200, description="Model of this run: one that the operator allows, or none. Never a key."
+    )
     webhook_url: str | None = Field(None, max_length=2048, description="Told when the run has ended; signed.")
 
     def wish(self) -> starting.Wish:
@@ -73,7 +76,7 @@ class ResearchBody(Limits):
         given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.max_cost_usd is not None:
             given["max_cost_usd"] = Decimal(str(self.max_cost_usd))
-        return starting.Wish(self.question, self.urls, self.constraints(), given)
+        return starting.Wish(self.question, self.urls, self.constraints(), given, llm=self.llm)
 
 
 @router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))

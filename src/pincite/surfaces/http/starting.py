@@ -22,7 +22,7 @@ from pincite.wiring import DailyPurse
 class Wish:
     """What is to be found out, and under which caps (settings that only lower what is in force).
 
-    `continues` is the run whose pages and claims are at hand.
+    `continues` is the run whose pages and claims are at hand, `llm` the model that the caller wants.
     """
 
     question: str
@@ -30,6 +30,7 @@ class Wish:
     constraints: Constraints = ANYWHERE
     caps: Mapping[str, Any] = field(default_factory=dict)
     continues: str = ""
+    llm: str | None = None
 
 
 async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
@@ -64,6 +65,7 @@ async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str |
             filing=filing,
             caps=caps,
             continues=wish.continues,
+            llm=wish.llm,
         )
     except PinciteError:
         await _give_back(request, engine)
