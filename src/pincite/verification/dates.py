@@ -8,7 +8,17 @@ _MONTHS = (
     "january february march april may june july august september october november december".split(),
     "jan feb mar apr may jun jul aug sep oct nov dec".split(),
 )
-_MONTH_NUMBER = {name: index + 1 for names in _MONTHS for index, name in enumerate(names)} | {"sept": 9}
+_OTHER_MONTHS = (
+    "januar februar märz april mai juni juli august september oktober november dezember".split(),
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split(),
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split(),
+)
+"""German, French and Spanish: read only between a day and a year, or before a year ("mars 2020" may be a planet's)."""
+_MONTH_NUMBER = (
+    {name: index + 1 for names in _OTHER_MONTHS for index, name in enumerate(names)}
+    | {name: index + 1 for names in _MONTHS for index, name in enumerate(names)}
+    | {"sept": 9}
+)
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _SEASONS = "spring summer autumn winter".split()
 _CENTURIES = {
@@ -23,13 +33,17 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|"
     r"aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
+_OTHER_MONTH = "|".join(
+    sorted({name for names in _OTHER_MONTHS for name in names} - {*_MONTHS[0]}, key=len, reverse=True)
+)
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?:1\d{3}|20\d{2}|2100)"
 _NTH = r"(?:st|nd|rd|th)?"
 _PATTERNS = re.compile(
     rf"(?P<iso>\b(?P<iy>{_YEAR})[-/.](?P<im>0?[1-9]|1[0-2])[-/.](?P<id>{_DAY})\b)"
     rf"|(?P<slash>\b(?P<s1>{_DAY})(?P<sep>[/.])(?P<s2>{_DAY})(?P=sep)(?P<sy>{_YEAR}|\d{{2}})\b)"
-    rf"|(?P<dmy>\b(?P<d1>{_DAY}){_NTH}(?: day)?(?: of)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>{_YEAR})\b)?)"
+    rf"|(?P<dmy>\b(?P<d1>{_DAY})(?:{_NTH}|\.)(?: day)?(?: of| de)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>{_YEAR})\b)?)"
+    rf"|(?P<other>\b(?P<d6>{_DAY})(?:\.|er)?(?: de)? (?P<m6>{_OTHER_MONTH})\b(?:,?(?: del?)? (?P<y6>{_YEAR})\b)?)"
     rf"|(?P<mdy>\b(?P<m2>{_MONTH})\b\.? (?:the )?(?P<d2>{_DAY}){_NTH}\b(?!\s*(?:%|percent|million))"
     rf"(?:(?:,| ,)? (?:in )?(?P<y2>{_YEAR})\b)?)"
     rf"|(?P<my>\b(?P<m3>{_MONTH})\b\.?,?(?: of)? (?P<y3>{_YEAR})\b)"
@@ -43,6 +57,18 @@ _PATTERNS = re.compile(
     rf"|(?P<weekday>\b(?:{'|'.join(_WEEKDAYS)})s?\b)"
     rf"|(?P<season>\b(?:{'|'.join(_SEASONS)})\b)",
     re.IGNORECASE,
+)
+
+_COUNTS = {word: value + 1 for value, word in enumerate("one two three four five six seven eight nine ten".split())}
+_RELATIVE = re.compile(
+    rf"\b(?:(?P<count>a|{'|'.join(_COUNTS)}) years? (?:(?P<back>earlier|before|previously)|later|afterwards)|"
+    r"the (?P<previous>previous|prior|preceding) year|the (?:following|next) year)\b"
+    r"(?! (?:the|he|she|it|they|his|her|its)\b)",
+    re.IGNORECASE,
+)
+_WORDS_TOO = frozenset({"mar", "may", "march"})
+_ABOUT_TIME = re.compile(
+    r"\b(?:in|since|until|till|by|from|to|of|last|next|early|late|mid|between|and|during) $", re.IGNORECASE
 )
 
 DATE_WORDS = frozenset({*_MONTH_NUMBER, *_WEEKDAYS, *(f"{day}s" for day in _WEEKDAYS), *_SEASONS, "century"})
@@ -92,11 +118,19 @@ class Moment:
 
 
 def moments(text: str) -> Iterator[Moment]:
-    """Every date in the sentence, in order."""
+    """Every date in the sentence, in order; those counted from a year of the sentence ("a year earlier") last."""
+    found: list[Moment] = []
     for match in _PATTERNS.finditer(text):
         moment = _moment(match)
         if moment is not None:
+            found.append(moment)
             yield moment
+    years = [moment for moment in found if moment.kind == "date" and moment.year]
+    for match in _RELATIVE.finditer(text) if years else ():
+        from_year = next((m for m in reversed(years) if m.end <= match.start()), years[0]).year or 0
+        count = _COUNTS.get((match["count"] or "").lower(), 1)
+        back = match["back"] is not None or match["previous"] is not None
+        yield Moment(match.group(), match.start(), match.end(), "date", from_year + (-count if back else count))
 
 
 def _moment(match: re.Match[str]) -> Moment | None:
@@ -104,8 +138,10 @@ def _moment(match: re.Match[str]) -> Moment | None:
     found = match.groupdict()
     form = next(name for name in _FORMS if found[name] is not None)
     kind, year, month, day, swapped = _FORMS[form](found, text)
-    if form == "month" and not (text[0].isupper() and text.lower() not in {"mar", "may", "march"}):
-        # A bare "May" opens sentences and "march" is a walk: too weak to be a date on its own.
+    if form == "month" and not (text[0].isupper() and (text.lower() not in _WORDS_TOO or _ABOUT_TIME.search(
+        match.string[: match.start()]
+    ))):  # fmt: skip
+        # A bare "May" opens sentences and "march" is a walk: a date only behind a word of time.
         return None
     return Moment(text, match.start(), match.end(), kind, year, month, day, swapped)
 
@@ -147,6 +183,7 @@ _FORMS: dict[str, Callable[[dict[str, str | None], str], _Parts]] = {
     "iso": lambda f, _: ("date", _number(f["iy"]), _number(f["im"]), _number(f["id"]), False),
     "slash": lambda f, _: _slash(f),
     "dmy": lambda f, _: ("date", _number(f["y1"]), _month(f["m1"]), _number(f["d1"]), False),
+    "other": lambda f, _: ("date", _number(f["y6"]), _month(f["m6"]), _number(f["d6"]), False),
     "mdy": lambda f, _: ("date", _number(f["y2"]), _month(f["m2"]), _number(f["d2"]), False),
     "my": lambda f, _: ("date", _number(f["y3"]), _month(f["m3"]), None, False),
     "decade": lambda f, _: _decade(f),

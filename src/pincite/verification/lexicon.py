@@ -78,6 +78,11 @@ _FORMS = {
     "wife": "wives",
     "country": "nation",
     "large": "big huge",
+    "long": "length",
+    "deep": "depth",
+    "high": "height",
+    "wide": "width",
+    "weigh": "weight",
     "first": "1st",
     "second": "2nd",
     "third": "3rd",
@@ -121,8 +126,34 @@ _OPPOSITES = (
     ("enter join arrive", "leave depart exit quit"),
     ("hire appoint recruit", "fire dismiss sack"),
     ("create build establish found", "destroy abolish demolish dissolve"),
-    ("include contain", "exclude omit"),
-    ("alive live survive", "dead die kill"),
+    ("include contain cover", "exclude omit"),
+    ("alive live survive", "dead die kill destroy"),
+    ("add introduce", "remove drop delete"),
+    ("uphold upheld confirm", "overturn overturned overrule quash annul"),
+    ("accelerate speed", "slow decelerate"),
+    ("enable activate", "disable deactivate"),
+    ("strengthen tighten", "weaken loosen"),
+    ("lengthen prolong extend", "shorten curtail"),
+    ("widen", "narrow"),
+    ("retain keep preserve", "lose lost"),
+    ("expect believe", "doubt"),
+    ("likely probable", "unlikely improbable"),
+    ("admit acknowledge concede", "deny denied dispute"),
+    ("quieter quiet", "louder loud noisy noisier"),
+    ("cheaper cheap", "expensive dearer costlier"),
+    ("surplus", "deficit shortfall"),
+    ("profit gain", "loss deficit"),
+    ("eastward eastbound eastern", "westward westbound western"),
+    ("northward northbound northern", "southward southbound southern"),
+    ("mild", "severe"),
+    ("score", "miss"),
+    ("temporary", "permanent"),
+    ("compulsory mandatory required", "optional voluntary"),
+    ("discount", "surcharge"),
+    ("encrypt", "decrypt"),
+    ("recovery recover", "relapse"),
+    ("ratify pass", "repeal"),
+    ("withdraw withdrawn withdrew", "reaffirm"),
     ("success succeed", "failure fail"),
     ("public", "private"),
     ("left", "right"),
@@ -155,14 +186,29 @@ def _opposites() -> dict[str, tuple[tuple[int, int], ...]]:
 OPPOSITES = _opposites()
 """Stem → (group, side): two stems of one group on different sides point in opposite directions."""
 
+OTHER_GRAMMAR = frozenset(
+    "der den dem des und ist sind ein eine einer einen nicht mit von für auf sich auch wird wurde bei zu zum zur im um "
+    "le les du une est et dans pour par sur qui que pas ne aux avec sont été ont cette ce "
+    "el los las del una por con para su es y en lo se fue más al de la".split()
+)
+"""Grammar words of German, French and Spanish that are none of English."""
+
 NEGATIONS = frozenset(
     "not no never none nobody nothing neither nor cannot without n't dont doesnt didnt isnt wasnt wont cant arent "
-    "werent hasnt havent hadnt couldnt wouldnt shouldnt nowhere hardly barely scarcely rarely seldom".split()
+    "werent hasnt havent hadnt couldnt wouldnt shouldnt nowhere hardly barely scarcely rarely seldom "
+    "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne pas jamais aucun aucune "
+    "nunca ningún ninguna ninguno nadie jamás tampoco".split()
 )
 """Words that turn a statement round, lower case; every `...n't` counts too."""
 
 NEGATIVE_VERBS = _stems("fail refuse lack deny decline avoid prevent stop cease forbid prohibit ban reject unable miss")
 """Verbs that say something does not happen: as good as a negation on the side that lacks one."""
+
+ENDING_VERBS = frozenset(
+    "ended ends ending removed removes removal dropped drops abolished cancelled canceled discontinued withdrawn "
+    "withdrew withdrawal lifted terminated scrapped excluded excludes excluding".split()
+)
+"""Verbs after which a thing is no more: as good as a negation on the side that lacks one."""
 
 HEDGES = frozenset(
     "may might could possibly perhaps probably likely potentially allegedly reportedly supposedly apparently seemingly "
@@ -197,6 +243,14 @@ NOT_SUPERLATIVE = frozenset(
     "request manifest honest priest modest northwest southwest northeast southeast midwest nest chest quest vest "
     "digest tempest jest pest zest behest bequest infest ingest attest detest fest crest".split()
 )
+
+IRREGULAR_PAST = frozenset(
+    "rose fell grew won lost made built began led held found left went came ran wrote became took gave sold bought "
+    "met paid said told got kept saw drew drove flew broke chose spoke sank sang shot struck cut put set hit beat "
+    "fought sent spent taught thought brought threw wore stole knew swore forgave forgot overtook "
+    "withdrew overthrew".split()
+)
+"""Past forms of verbs without "-ed"."""
 
 PRONOUNS = frozenset(
     "he she it they him her them his hers its their theirs who which this that these those himself herself".split()

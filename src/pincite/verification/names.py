@@ -127,10 +127,10 @@ def check_names(claim: Sentence, window: Window) -> Finding:
         (sentence, name)
         for sentence in window.sentences
         for name in names(sentence, source)
-        if not claimed.intersection(name.stems)
+        if not claimed.issuperset(name.stems)
     ]
     for name in wanted:
-        problem = _problem(claim, name, window, rivals)
+        problem = _problem(claim, name, window, rivals, claimed)
         if problem is not None:
             problems.append(problem[0])
             contradicts = contradicts or problem[1]
@@ -148,7 +148,7 @@ def identifiers(sentence: Sentence) -> tuple[str, ...]:
 
 
 def _problem(
-    claim: Sentence, name: Name, window: Window, rivals: list[tuple[Sentence, Name]]
+    claim: Sentence, name: Name, window: Window, rivals: list[tuple[Sentence, Name]], claimed: set[str]
 ) -> tuple[str, bool] | None:
     """(what is wrong, whether the passage names another in its place), or None."""
     source = window.source
@@ -157,7 +157,7 @@ def _problem(
         (
             (fit(around, sentence, other.first, other.last, source.idf), other.text)
             for sentence, other in rivals
-            if not _stands_for(name, other)
+            if not _stands_for(name, other) and not _same_bearer(name, other, claimed)
         ),
         default=(0.0, ""),
     )
@@ -229,6 +229,14 @@ def _stands_for(first: Name, second: Name) -> bool:
         len(long.stems) > 1 and short.text.replace(".", "").lower() == initials(long)
         for long, short in ((first, second), (second, first))
     )
+
+
+def _same_bearer(name: Name, other: Name, claimed: set[str]) -> bool:
+    """Whether the other name may be this one, or another of the claim: "Court" in common is too little."""
+    shared = claimed.intersection(other.stems)
+    if not shared:
+        return False
+    return not (len(name.stems) > 1 and len(other.stems) > 1 and shared == {name.stems[-1]} == {other.stems[0]})
 
 
 def _referred(name: Name, window: Window) -> bool:

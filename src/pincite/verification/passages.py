@@ -7,7 +7,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import CJK, is_stop, stem
 from pincite.verification.dates import DATE_WORDS, Moment, moments
-from pincite.verification.lexicon import SYNONYMS
+from pincite.verification.lexicon import OTHER_GRAMMAR, SYNONYMS
 from pincite.verification.quantities import QUANTITY_WORDS, Quantity, quantities
 from pincite.verification.statements import chat_opening
 
@@ -32,10 +32,13 @@ _TELLING = frozenset({"off"})
 """Grammar words that decide what a sentence says: "turned off"."""
 _UNSEEN_SENTENCES = 10
 """Sentences imagined beside those of the source, so that rarity means something in a text of one sentence."""
+_LANGUAGE_CHARS = 3_000
 NUMBER_WORDS = DATE_WORDS | QUANTITY_WORDS
 LONGEST_HEADING = 72
 """Characters above which a line of its own is no heading."""
 _END_MARKS = tuple(".!?;,")
+_BARS = 4
+_LINE = re.compile(r"[^\s](?:[^\n]*[^\s])?")
 _BLANK_AFTER = re.compile(r"[ \t]*\n[ \t]*\n")
 LONGEST_SENTENCE = 60
 """Words after which a run of text without full stops (tables, menus) is cut, so that a window stays small."""
@@ -240,6 +243,12 @@ class Source:
         return frozenset(root for root, _ in map(rooted, set(_LOWER_CASE.findall(self.folded))))
 
     @cached_property
+    def english(self) -> bool:
+        """Whether it has more grammar words of English than of other languages; the checks of word order need it."""
+        found = [word.lower() for word in _WORD.findall(self.folded[:_LANGUAGE_CHARS])]
+        return sum(map(is_stop, found)) >= sum(word in OTHER_GRAMMAR for word in found)
+
+    @cached_property
     def lower(self) -> str:
         """The folded text in lower case, single spaces, for looking up whole names."""
         return " ".join(self.folded.lower().split())
@@ -250,7 +259,7 @@ def cut(folded: str) -> Sequence[Sentence]:
     result: list[Sentence] = []
     # Patterns look for a space where a line may break; the length stays, so offsets do.
     flat = folded.replace("\n", " ")
-    for span in sentences(folded):
+    for span in _rows(folded):
         start = span.start
         while span.end - start > LONGEST_SENTENCE * 8:
             limit = start + LONGEST_SENTENCE * 6
@@ -262,6 +271,16 @@ def cut(folded: str) -> Sequence[Sentence]:
             start = end + (folded[end].isspace())
         result.append(Sentence(flat[start : span.end], start, span.end))
     return result
+
+
+def _rows(folded: str) -> Iterator[Span]:
+    """The sentences; the rows of a table with bars are one each."""
+    for span in sentences(folded):
+        if folded.count("|", span.start, span.end) < _BARS or "\n" not in folded[span.start : span.end]:
+            yield span
+            continue
+        for match in _LINE.finditer(folded, span.start, span.end):
+            yield Span(match.start(), match.end())
 
 
 def headings(folded: str, found: Sequence[Sentence]) -> tuple[int | None, ...]:

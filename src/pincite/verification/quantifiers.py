@@ -4,12 +4,26 @@ import re
 
 from pincite.text.tokens import stem
 from pincite.verification.findings import Finding, failed, passed, skipped
+from pincite.verification.fits import fit, neighbours
 from pincite.verification.lexicon import NOT_SUPERLATIVE, QUANTIFIERS, SUPERLATIVE_EXTRA
+from pincite.verification.negation import denied
 from pincite.verification.passages import Sentence, Window
 
 NAME = "quantifiers"
 _REACH = 4
 _STRONG = 4
+_ONLY = "only"
+_WHOLE = 5
+_MARGIN = 0.05
+_ALONE = frozenset("only sole solely exclusively unique uniquely".split())
+_NOTHING = frozenset("none never no".split())
+_RANKS = frozenset(
+    "second third fourth fifth sixth seventh eighth ninth tenth 2nd 3rd 4th 5th 6th 7th 8th 9th 10th".split()
+)
+_EVER = re.compile(r"\b(?:ever|of all time|in (?:its|the|their|recorded) (?:\w+ )?history)\b", re.IGNORECASE)
+_SINCE = re.compile(
+    r"\b(?:since|for \d+ years|in \w+ years|in decades|this (?:year|season|century)|so far)\b", re.IGNORECASE
+)
 _SEVERAL = frozenset("several many multiple numerous various two three".split())
 _ONE_ALONE = re.compile(
     r"\b(?:only|just|no more than|not more than|never more than|at most) (?:one|a single) (?P<noun>\w+)", re.IGNORECASE
@@ -33,12 +47,38 @@ def check_quantifiers(claim: Sentence, window: Window) -> Finding:
             problem = _no_superlative(claim, index, window)
             if problem:
                 problems.append(problem)
+    problems += _only_that(claim, window)
     lone = _only_one(claim, window)
     if lone is not None:
         return failed(NAME, [lone, *problems], contradicts=True)
-    if not seen:
+    if not seen and not problems:
         return skipped(NAME)
     return failed(NAME, problems) if problems else passed(NAME)
+
+
+def _only_that(claim: Sentence, window: Window) -> list[str]:
+    """What is wrong with "writes A" for "writes only B", and with "reads only B" for "reads B"."""
+    problems: list[str] = []
+    turned = denied(claim)
+    for index, word in enumerate(claim.words[:-1]):
+        if not word.content or index in turned:
+            continue
+        alone = claim.words[index + 1].text.lower() == _ONLY
+        after = {w.stem for w in claim.words[index + 1 : index + 6] if w.content}
+        found = [(s, p) for s in window.sentences for p in s.positions.get(word.stem, ()) if p + 1 < len(s.words)]
+        only = [(s, p) for s, p in found if s.words[p + 1].text.lower() == _ONLY]
+        if alone and found and not any(_ONLY in _near(s, p) for s, p in found):
+            problems.append(f'"{word.text} only" in the claim, not in the passage')
+        elif not alone and only and len(only) == len(found):
+            sentence, place = only[0]
+            named = {w.stem for w in sentence.words[place + 2 : place + 5] if w.content}
+            if after and named and not named & claim.stems and after & window.stems:
+                problems.append(f'"{word.text} only" in the passage, of something else')
+    return problems
+
+
+def _near(sentence: Sentence, place: int) -> set[str]:
+    return {word.text.lower() for word in sentence.words[max(0, place - 2) : place + 4]}
 
 
 def _only_one(claim: Sentence, window: Window) -> str | None:
@@ -83,6 +123,8 @@ def _too_strong(claim: Sentence, index: int, strength: int, window: Window) -> s
     for sentence in window.sentences:
         for place, word in enumerate(sentence.words):
             value = QUANTIFIERS.get(word.text.lower(), 0)
+            if value == strength == _WHOLE and _kind(word.text) != _kind(own):
+                continue  # "only on one plan" is not "on all plans"
             if value and near & _after(sentence, place):
                 found.append((value, word.text))
             elsewhere = elsewhere or (word.text.lower() == own and not near)
@@ -97,13 +139,31 @@ def _too_strong(claim: Sentence, index: int, strength: int, window: Window) -> s
 def _no_superlative(claim: Sentence, index: int, window: Window) -> str | None:
     word = claim.words[index]
     wanted = {word.text.lower(), word.stem, stem(word.text)}
+    around = neighbours(claim.words, index, index)
+    found: list[tuple[float, str | None]] = []
     for sentence in window.sentences:
         for place, other in enumerate(sentence.words):
             if other.text.lower() in wanted or other.stem in wanted or _same_extreme(word.text, other.text):
-                if _one_of(sentence, place) and not _one_of(claim, index):
-                    return f'"{word.text}" in the claim, "one of the {other.text}" in the passage'
-                return None
-    return f'"{word.text}" is not in the passage'
+                value = fit(around, sentence, place, place, window.source.idf)
+                found.append((value, _weaker(claim, index, sentence, place)))
+    if not found:
+        return f'"{word.text}" is not in the passage'
+    best = max(value for value, _ in found)
+    problems = [problem for value, problem in found if value >= best - _MARGIN]
+    return None if None in problems else problems[0]
+
+
+def _weaker(claim: Sentence, index: int, sentence: Sentence, place: int) -> str | None:
+    """What keeps the passage's superlative from saying as much as the claim's."""
+    word, other = claim.words[index], sentence.words[place]
+    if _one_of(sentence, place) and not _one_of(claim, index):
+        return f'"{word.text}" in the claim, "one of the {other.text}" in the passage'
+    mine, theirs = _rank(claim, index), _rank(sentence, place)
+    if mine != theirs and word.text.lower() not in _RANKS:
+        return f'"{mine} {word.text}" in the claim, "{theirs} {other.text}" in the passage'.replace('" ', '"')
+    if _EVER.search(claim.text) and not _EVER.search(sentence.text) and _SINCE.search(sentence.text):
+        return f'"{word.text} ever" in the claim, "{_said_since(sentence)}" in the passage'
+    return None
 
 
 _EXTREMES = (
@@ -117,6 +177,23 @@ _EXTREMES = (
 
 def _same_extreme(first: str, second: str) -> bool:
     return any(first.lower() in group and second.lower() in group for group in _EXTREMES)
+
+
+def _kind(word: str) -> str:
+    """Whether the word means everything, one alone, or nothing."""
+    lowered = word.lower()
+    return "alone" if lowered in _ALONE else "nothing" if lowered in _NOTHING else "everything"
+
+
+def _rank(sentence: Sentence, index: int) -> str:
+    """The rank before a superlative ("second" of "second-longest"), or nothing."""
+    before = sentence.words[index - 1].text.lower() if index else ""
+    return before if before in _RANKS else ""
+
+
+def _said_since(sentence: Sentence) -> str:
+    match = _SINCE.search(sentence.text)
+    return match.group() if match else ""
 
 
 def _one_of(sentence: Sentence, index: int) -> bool:

@@ -25,6 +25,8 @@ _MAGNITUDES = {
     "lakh": 1e5,
     "crore": 1e7,
     "dozen": 12.0,
+    **dict.fromkeys(("millions", "millionen", "mio", "millón", "millones"), 1e6),
+    **dict.fromkeys(("milliard", "milliards", "milliarde", "milliarden", "mrd", "mil millones"), 1e9),
 }
 _ORDINALS = {
     word: value + 1
@@ -54,8 +56,8 @@ _VULGAR = {"½": 0.5, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 0.25, "¾": 0.75, "⅛":
 # unit → (dimension, factor): equal quantities of one dimension are equal whatever the unit.
 _UNITS: dict[str, tuple[str, float]] = {}
 for _names, _of, _factor in (
-    ("km kilometer kilometers kilometre kilometres", "length", 1e3),
-    ("m meter meters metre metres", "length", 1.0),
+    ("km kilometer kilometers kilometre kilometres kilometern kilómetros kilomètres", "length", 1e3),
+    ("m meter meters metre metres metern metros mètres", "length", 1.0),
     ("cm centimeter centimeters centimetre centimetres", "length", 1e-2),
     ("mm millimeter millimeters millimetre millimetres", "length", 1e-3),
     ("nm nanometer nanometers nanometre nanometres", "length", 1e-9),
@@ -67,7 +69,7 @@ for _names, _of, _factor in (
     ("g gram grams", "mass", 1e-3),
     ("mg milligram milligrams", "mass", 1e-6),
     ("µg mcg microgram micrograms", "mass", 1e-9),
-    ("t ton tons tonne tonnes", "mass", 1e3),
+    ("t ton tons tonne tonnes tonnen toneladas", "mass", 1e3),
     ("lb lbs pound-mass", "mass", 0.45359237),
     ("oz ounce ounces", "mass", 0.028349523),
     ("w watt watts", "power", 1.0),
@@ -86,12 +88,12 @@ for _names, _of, _factor in (
     ("acre acres", "area", 4046.8564),
     ("s sec secs second seconds", "time", 1.0),
     ("ms millisecond milliseconds", "time", 1e-3),
-    ("min mins minute minutes", "time", 60.0),
-    ("h hr hrs hour hours", "time", 3600.0),
-    ("day days", "time", 86400.0),
-    ("week weeks", "time", 604800.0),
-    ("month months", "months", 1.0),
-    ("year years yr yrs", "months", 12.0),
+    ("min mins minute minutes minuten minutos", "time", 60.0),
+    ("h hr hrs hour hours stunden horas heures", "time", 3600.0),
+    ("day days tage tagen días jours", "time", 86400.0),
+    ("week weeks wochen semanas semaines", "time", 604800.0),
+    ("month months monate monaten meses mois", "months", 1.0),
+    ("year years yr yrs jahre jahren años ans", "months", 12.0),
     ("decade decades", "months", 120.0),
     ("century centuries", "months", 1200.0),
     ("byte bytes", "data", 1.0),
@@ -107,10 +109,10 @@ for _names, _of, _factor in (
     ("km/h kph kmh", "speed", 1.0),
     ("°c celsius", "celsius", 1.0),
     ("°f fahrenheit", "fahrenheit", 1.0),
-    ("% percent pct", "percent", 1.0),
+    ("% percent pct per-cent prozent por-ciento pour-cent", "percent", 1.0),
     ("pp percentage-points percentage-point", "points", 1.0),
     ("bps basis-points basis-point", "points", 0.01),
-    ("dollar dollars usd bucks", "$", 1.0),
+    ("dollar dollars usd bucks dólares", "$", 1.0),
     ("cent cents", "$", 0.01),
     ("euro euros eur", "€", 1.0),
     ("pounds gbp quid sterling", "£", 1.0),
@@ -124,7 +126,8 @@ for _names, _of, _factor in (
 CURRENCIES = frozenset("$ € £ ¥ ₹ chf".split())
 """The dimensions that are money."""
 _CURRENCY = r"(?:(?:us|a|c|au|ca|hk|nz|s)?\$|€|£|¥|₹|(?:usd|eur|gbp|jpy|cny|inr|chf)(?= ?\d))"
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?![\d,])|\d+(?:\.\d+)?|\.\d+)"
+_DECIMAL_COMMA = re.compile(r",\d{1,2}$")
 _NUMBER_WORD = "|".join(sorted([*_SMALL, *_TENS], key=len, reverse=True))
 _BIG = "|".join(sorted(_MAGNITUDES, key=len, reverse=True))
 _SPELLED = (
@@ -133,10 +136,13 @@ _SPELLED = (
 )
 _UNIT = "|".join(sorted((re.escape(u).replace("\\-", "[- ]") for u in _UNITS), key=len, reverse=True))
 _BOUND = (
-    r"(?:(?<!\w)(?P<bound>more than|greater than|at least|no fewer than|no less than|over|above|exceeding|upwards of|"
+    r"(?:(?<!\w)(?P<bound>more than|greater than|at least|no fewer than|no less than|over|above|"
+    r"exceeding|exceeds?|exceeded|upwards of|"
     r"minimum of|"
     r"less than|fewer than|at most|up to|under|below|no more than|not more than|never more than|as much as|as many as|"
     r"maximum of|capped at|limited to|nearly|almost|"
+    r"mehr als|mindestens|plus de|au moins|más de|al menos|weniger als|höchstens|bis zu|moins de|au plus|jusqu'à|"
+    r"menos de|como máximo|hasta|rund|etwa|ungefähr|environ|unos|unas|"
     r"about|around|approximately|roughly|some|an estimated|estimated|circa|c\.|ca\.|approx\.?|~|≈|close to)\s*)?"
 )
 _CLOCK = (
@@ -157,20 +163,27 @@ _QUANTITY = re.compile(
     rf"|(?P<halfof>\bhalf(?: an?|-an?)?[ -](?:{_HALVES})\b)"
     rf"|(?P<fraction>{_FRACTION})"
     rf"|(?P<multiple>\b(?:{'|'.join(_MULTIPLES)})\b)"
-    rf"|{_BOUND}(?:(?P<cur>{_CURRENCY}) ?)?(?P<num>(?<![\w.]){_DIGITS}|\b{_SPELLED}\b)"
+    rf"|(?P<between>\bbetween )?{_BOUND}(?:(?P<cur>{_CURRENCY}) ?)?(?P<num>(?<![\w.]){_DIGITS}|\b{_SPELLED}\b)"
     rf"(?:[- ]?(?P<mag1>{_BIG})\b|(?P<mag1s>(?(cur)[kmb]|k))(?!\w))?"
-    rf"(?: ?(?:-|to|and|or) ?(?P<cur2>{_CURRENCY})? ?(?P<num2>{_DIGITS}(?!\w*\d)|(?:{_SPELLED})\b)"
+    rf"(?: ?(?:-|to|(?(between)and|or)) ?(?P<cur2>{_CURRENCY})? ?(?P<num2>{_DIGITS}(?!\w*\d)|(?:{_SPELLED})\b)"
     rf"(?:[- ]?(?P<mag2>{_BIG})\b|(?P<mag2s>(?(cur)[kmb]|k))(?!\w))?)?"
-    rf"(?:[- ]?(?P<unit>square (?:{_UNIT})|cubic (?:{_UNIT})|{_UNIT})(?![\w]))?",
+    rf"(?:[- ]?(?:de |d')?(?P<unit>square (?:{_UNIT})|cubic (?:{_UNIT})|{_UNIT})(?![\w]))?",
     re.IGNORECASE,
 )
 _MINIMUM = {"more than", "greater than", "at least", "no fewer than", "no less than", "over", "above", "exceeding"}
-_MINIMUM |= {"upwards of", "minimum of"}
-_MAXIMUM = {"less than", "fewer than", "at most", "up to", "under", "below", "no more than", "maximum of"}
+_MINIMUM |= {"upwards of", "minimum of", "exceed", "exceeds", "exceeded"}
+_MINIMUM |= {"mehr als", "mindestens", "plus de", "au moins", "más de", "al menos"}
+_MAXIMUM = {"weniger als", "höchstens", "bis zu", "moins de", "au plus", "jusqu'à", "menos de", "como máximo", "hasta"}
+_MAXIMUM |= {"less than", "fewer than", "at most", "up to", "under", "below", "no more than", "maximum of"}
 _MAXIMUM |= {"not more than", "never more than", "as much as", "as many as", "capped at", "limited to"}
 _BOUND_AFTER = re.compile(
     r" (?:years )?or (?:(?P<min>more|older|over|above|higher|greater|later|longer)|"
     r"(?P<max>less|fewer|younger|under|below|lower|earlier|shorter))\b",
+    re.IGNORECASE,
+)
+_DENIED_BOUND = re.compile(
+    r"(?:\b(?:not|cannot|never)|n't)(?: \w+){0,2} $|"
+    r"\bno \w+ (?:may|can|could|must|should|shall|will|would|is|are|was|were|has|have|had)(?: \w+)? $",
     re.IGNORECASE,
 )
 _SHORT = {"k": 1e3, "m": 1e6, "b": 1e9}
@@ -206,7 +219,7 @@ def quantities(text: str, taken: tuple[tuple[int, int], ...] = ()) -> Iterator[Q
     for match in _QUANTITY.finditer(masked):
         quantity = _quantity(match)
         if quantity is not None:
-            yield _with_bound_after(quantity, masked)
+            yield _turned_bound(_with_bound_after(quantity, masked), masked[: match.start()])
 
 
 def _with_bound_after(quantity: Quantity, text: str) -> Quantity:
@@ -216,6 +229,13 @@ def _with_bound_after(quantity: Quantity, text: str) -> Quantity:
         return quantity
     if after is not None and not quantity.bound:
         quantity = replace(quantity, bound="min" if after["min"] else "max")
+    return quantity
+
+
+def _turned_bound(quantity: Quantity, before: str) -> Quantity:
+    """The number with its bound turned round by a negation ("must not exceed 5", "no class may have more than 5")."""
+    if quantity.bound in ("min", "max") and _DENIED_BOUND.search(before):
+        return replace(quantity, bound="max" if quantity.bound == "min" else "min")
     return quantity
 
 
@@ -257,6 +277,7 @@ def _measured(match: re.Match[str]) -> Quantity | None:
         high *= second if second != 1 else magnitude
     low *= magnitude
     dimension, factor = _dimension(unit, currency)
+    lasting = (match["bound"] or "").lower() == "over"  # "over 25 years" is as often during as more than
     start = match.start("cur") if match["cur"] else match.start("num")
     return Quantity(
         match.group().strip(),
@@ -266,7 +287,7 @@ def _measured(match: re.Match[str]) -> Quantity | None:
         low * factor,
         None if high is None else high * factor,
         dimension,
-        _bound(match["bound"]),
+        "" if dimension in ("time", "months") and lasting else _bound(match["bound"]),
         unit or currency,
     )
 
@@ -288,6 +309,11 @@ def _dimension(unit: str, currency: str) -> tuple[str, float]:
     return _UNITS.get(unit, ("", 1.0))
 
 
+def unit_factor(unit: str) -> float:
+    """How many base units one of this unit is; 1 for what is no unit."""
+    return _UNITS.get(unit, ("", 1.0))[1]
+
+
 def _magnitude(word: str | None, letter: str | None) -> float:
     if word:
         return _MAGNITUDES[word.lower()]
@@ -296,7 +322,7 @@ def _magnitude(word: str | None, letter: str | None) -> float:
 
 def _value(text: str) -> float:
     if text[0].isdigit() or text[0] == ".":
-        return float(text.replace(",", ""))
+        return float(text.replace(",", ".") if _DECIMAL_COMMA.search(text) else text.replace(",", ""))
     total = current = 0.0
     for word in re.split(r"[- ]+", text):
         if word in _SMALL or word in _TENS:
