@@ -150,10 +150,7 @@ class Archive:
 
         Errors:
             RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
-            InvalidInput: the home's runs are not in its SQLite file.
         """
-        if self.settings.database_url is not None:
-            raise InvalidInput("bundles are made where the runs are in SQLite", reason="bundle_needs_sqlite")
         wanted = await self._resolve(run_id)
         return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
 

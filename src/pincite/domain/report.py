@@ -350,7 +350,7 @@ def coverage_text(coverage: Coverage) -> str:
     text = f"{several} independent sources"
     if coverage.wanted_share is not None:
         text += f" ({coverage.wanted_share:.0%} were wanted"
-        text += f"; the others are marked {ONE_SOURCE_MARK})" if coverage.below else ")"
+        text += f"; the others are marked “{ONE_SOURCE_MARK.strip('()')}”)" if coverage.below else ")"
     return f"{text}."
 
 

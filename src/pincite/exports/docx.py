@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.errors import ExtraNotInstalled
-from pincite.domain.evidence import Relation
+from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.markdown import (
     ANSWER_HEADING,
     CONFLICTS_HEADING,
@@ -44,6 +44,13 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _NOTES_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.endnotes+xml"
 _NO_XML = re.compile("[\ufffe\uffff]")
+_VERDICTS = {
+    VerdictStatus.SUPPORTED: "supported",
+    VerdictStatus.PARTIAL: "partly supported",
+    VerdictStatus.CONTRADICTED: "contradicted",
+    VerdictStatus.UNSUPPORTED: "not supported",
+    VerdictStatus.UNCHECKED: "not checked",
+}
 
 
 class DocxExporter:
@@ -95,6 +102,17 @@ class _File:
         mark.font.superscript = True
         note = styles.add_style("endnote text", WD_STYLE_TYPE.PARAGRAPH)
         note.font.size = Pt(9)
+        source = styles.add_style("Source", WD_STYLE_TYPE.PARAGRAPH)
+        source.base_style = styles["Normal"]
+        source.font.size = Pt(8.5)
+        source.paragraph_format.space_after = Pt(6)
+        self._foot()
+
+    def _foot(self) -> None:
+        """The title and the number of the page under each page."""
+        foot = self._word.sections[0].footer.paragraphs[0]
+        foot.add_run(_text(shortened(self._report.title or self._report.question))[:64] + "\t\t")
+        _append(foot, '<w:fldSimple w:instr=" PAGE "><w:r><w:t>1</w:t></w:r></w:fldSimple>')
 
     def _head(self) -> None:
         report = self._report
@@ -102,7 +120,11 @@ class _File:
         if report.title and one_line(report.title) != one_line(report.question):
             self._word.add_paragraph(_text(shortened(report.question)), style="Subtitle")
         limits = constraints_text(report.constraints)
-        self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), limits)))))
+        claims, sources = len(report.claims), len(report.references)
+        counts = f"{claims} checked {_plural('statement', claims)} from {sources} {_plural('source', sources)}"
+        self._word.add_paragraph(_text(" · ".join(filter(None, (day(report.created_at), counts, limits)))))
+        if report.notes:
+            self._word.add_paragraph(_text(" ".join(report.notes)), style="Source")
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
             self._word.add_paragraph(no_answer_text(report).replace("**", ""))
         elif report.status is ReportStatus.PARTIAL:
@@ -153,13 +175,16 @@ class _File:
             self._word.add_paragraph(f"{SUPPORT_WORD}: {_text(support)}")
         self._word.add_heading("Evidence", 1)
         for claim in self._report.claims:
-            self._word.add_paragraph().add_run(_text(claim.text)).bold = True
+            stated = self._word.add_paragraph()
+            stated.add_run(_text(claim.text)).bold = True
+            stated.paragraph_format.keep_with_next = True
             for item in claim.evidence:
-                says = "says otherwise" if item.relation is Relation.CONTRADICTS else claim.verdict
+                says = "says otherwise" if item.relation is Relation.CONTRADICTS else _VERDICTS[claim.verdict]
                 number = f"[{item.reference_n}] " if item.reference_n else ""
-                where = f"{number}{item.url}, characters {item.start}–{item.end} of {item.document_id}, {says}"
-                self._word.add_paragraph(_text(item.quote), style="Intense Quote")
-                self._word.add_paragraph(_text(where))
+                where = f"{number}{item.url}, characters {item.start}–{item.end}, {says}; {item.snapshot_id}"
+                quote = self._word.add_paragraph(_text(item.quote), style="Quote")
+                quote.paragraph_format.keep_with_next = True
+                self._word.add_paragraph(_text(where), style="Source")
 
     def _paragraph(self, sentences: Iterable[Sentence], style: str | None = None) -> None:
         paragraph = self._word.add_paragraph(style=style)
@@ -235,6 +260,10 @@ def _run(text: str) -> str:
 def _padded(text: str) -> str:
     """`_text` that keeps the space a run begins or ends with."""
     return f"{' ' if text[:1] == ' ' else ''}{_text(text)}{' ' if text[-1:] == ' ' else ''}"
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
 
 
 def _text(text: str) -> str:

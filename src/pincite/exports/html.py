@@ -109,6 +109,7 @@ class _Page:
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
         yield '<meta name="referrer" content="no-referrer">'
         yield '<meta name="generator" content="Pincite">'
+        yield f'<meta name="dcterms.created" content="{day(report.created_at)}">'
         yield f"<title>{_text(report.title or report.question)}</title>"
         yield f"<style>{style}</style>"
         yield "</head>"
@@ -318,7 +319,7 @@ class _Page:
         if not shown.stored:
             yield '<p class="detail">The stored page is not at hand; this is the quote as the report carries it.</p>'
         live = evidence.fragment_url or evidence.url
-        link = f"{_link(live, 'Open the live page')} · " if linkable(live) else ""
+        link = f'<span class="live">{_link(live, "Open the live page")} · </span>' if linkable(live) else ""
         yield f'<p class="detail">{link}characters {evidence.start}–{evidence.end} of the stored text · '
         yield f"{_text(evidence.snapshot_id)}</p>"
         yield "</article>"
@@ -337,7 +338,7 @@ def _part(part: Part) -> str:
 
 def _where(reference: Reference) -> str:
     parts = (
-        site(reference.url) or reference.url,
+        site(reference.url) or reference.url.removeprefix("local:").split("/", 1)[0],
         reference.author,
         f"published {day(reference.published_at)}" if reference.published_at else "",
         f"accessed {day(reference.accessed_at)}",

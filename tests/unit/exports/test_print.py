@@ -2,10 +2,13 @@
 
 import builtins
 import io
+import json
+import re
 import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import docx
@@ -14,13 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from pincite.domain.errors import ExtraNotInstalled, PolicyRefusal
+from pincite.domain.errors import ExtraNotInstalled, NotFound, PinciteError, PolicyRefusal
+from pincite.domain.markdown import one_line
 from pincite.domain.report import Report
 from pincite.exports.bibliography import keys
 from pincite.exports.bibtex import BibtexExporter
 from pincite.exports.csl_json import CslJsonExporter
 from pincite.exports.docx import DocxExporter
+from pincite.exports.markdown import MarkdownExporter
 from pincite.exports.pdf import PdfExporter, refuse
+from pincite.exports.ris import RisExporter
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
 SAMPLE = sample_report()
@@ -105,6 +111,64 @@ def test_pandoc_reads_word_and_bibliographies() -> None:
     assert "[^3]: Almanac: H." in read
 
 
+def by_pandoc(data: bytes, kind: str) -> Any:
+    read = subprocess.run(
+        ["pandoc", "--sandbox", "-f", kind, "-t", "csljson"], input=data, capture_output=True, check=True
+    )
+    return {entry["URL"]: entry for entry in json.loads(read.stdout)}
+
+
+@pytest.mark.skipif(shutil.which("pandoc") is None, reason="NOT TESTED: pandoc is not installed")
+@pytest.mark.parametrize(("exporter", "kind"), [(BibtexExporter(), "biblatex"), (CslJsonExporter(), "csljson")])
+@pytest.mark.parametrize("text", ["word", 'A {brace}, 50 % & "quotes" \\ back_slash $x$ #1'])
+def test_pandoc_reads_the_references_as_they_are(exporter: Any, kind: str, text: str) -> None:
+    report = SAMPLE.report if text == "word" else report_stating(text)
+    found = by_pandoc(exporter.render(report, SAMPLE.documents), kind)
+    assert set(found) == {reference.url for reference in report.references}
+    for reference in report.references:
+        entry = found[reference.url]
+        plain = entry["title"].replace("“", '"').replace("”", '"')
+        assert re.sub(r"<[^>]+>|\\", "", plain) == re.sub(r"\\", "", reference.title)
+        assert entry["accessed"]["date-parts"] == [[2026, 11, 21]]
+
+
+def test_another_parser_reads_ris() -> None:
+    rispy = pytest.importorskip("rispy", reason="NOT TESTED: rispy is not installed")
+    found = rispy.loads(RisExporter().render(SAMPLE.report, SAMPLE.documents).decode())
+    assert [entry["urls"] for entry in found] == [[reference.url] for reference in SAMPLE.report.references]
+    assert found[1]["title"] == "A history of the coast"
+    assert found[1]["authors"] == ["Ada Berg"]
+    assert found[1]["access_date"] == "2026/11/21"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="NOT TESTED: LibreOffice is not installed")
+@pytest.mark.parametrize("report", [SAMPLE.report, empty_report(), report_stating("".join(HOSTILE[:-1]))])
+def test_libreoffice_opens_word(report: Report, tmp_path: Any) -> None:
+    (tmp_path / "report.docx").write_bytes(DocxExporter().render(report, SAMPLE.documents))
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    convert = ["soffice", "--headless", profile, "--convert-to", "txt:Text", "--outdir", str(tmp_path)]
+    subprocess.run([*convert, str(tmp_path / "report.docx")], capture_output=True, check=True, timeout=300)
+    text = (tmp_path / "report.txt").read_text(encoding="utf-8-sig")
+    for section in report.sections:
+        assert one_line(section.heading) in text
+    for reference in report.references:
+        assert reference.url in text, "the notes came along"
+
+
+def test_every_number_of_a_report_has_its_reference() -> None:
+    """No exporter ever sees another report: it can't be built, and a look-up of an unknown number is an error."""
+    report = SAMPLE.report
+    with pytest.raises(PinciteError, match="cites"):
+        replace(report, references=report.references[:-1])
+    with pytest.raises(NotFound, match=r"no reference \[9\]"):
+        report.reference(9)
+    claimed = replace(report, title="[9](citation:9) and [9]")
+    for exporter in (MarkdownExporter(), MarkdownExporter("[n](citation:n)")):
+        read = exporter.render(claimed, SAMPLE.documents).decode()
+        assert not re.search(r"(?<!\\)\[9\]", read), "what only looks like a mark is text"
+
+
 def pdf() -> PdfExporter:
     try:
         return PdfExporter()
@@ -125,8 +189,11 @@ def test_pdf_holds_the_text_and_the_evidence(tmp_path: Any) -> None:
         "The Halden lighthouse is 41 metres tall. [1] [2]",
         "Evidence",
         "Storms damaged the lamp in 1911.",
+        "https://society.example/history?id=7",
     ):
         assert expected in read
+    assert re.search(r"\b1 ?/ ?4\b", read), "pages are numbered"
+    assert "Open the live page" not in read, "paper has no links"
 
 
 def test_pdf_may_load_nothing() -> None:
