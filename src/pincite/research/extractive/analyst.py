@@ -10,7 +10,7 @@ from pincite.research.extractive.answerable import LEAST_SCORE, answer_score
 from pincite.research.extractive.answers import states_quantity
 from pincite.research.extractive.choosing import UNSURE, Choice, room_for
 from pincite.research.extractive.premises import premise_of
-from pincite.research.extractive.questions import Ask, read_question
+from pincite.research.extractive.questions import DEFINITION, Ask, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.reranking import Reranker
 from pincite.research.extractive.scoring import Scored
@@ -36,6 +36,8 @@ class ExtractiveAnalyst:
 
     def _analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         ask = read_question(sub_question.text)
+        if sub_question.answer_type == DEFINITION:
+            ask = replace(ask, answer_type=DEFINITION)
         index = self._shelf.index(progress.pages)
         queries = _tried(sub_question, progress)
         if not progress.pages:

@@ -56,6 +56,15 @@ _DATE = re.compile(
 _VERSION = re.compile(
     r"\b(?:version|release|since|as\s+of|v)\s*\S{0,12}?\s*\d+(?:\.\d+)+|\b[A-Z]\w+\s+\d+\.\d+|\b\d+\.\d+\.\d+\b", re.I
 )
+_INTRODUCED = re.compile(
+    r"\b(?:new\s+in|(?:was|were|been|is|are)\s+(?:\w+\s+)?(?:added|introduced|removed|dropped|deprecated)|added\s+in|since|"
+    r"as\s+of|first|no\s+longer|(?:available|supported|required)\s+(?:in|from|since|with)|changed\s+in|deprecated)\b",
+    re.I,
+)
+"""A release is asked for because something came or went with it."""
+_NOT_INTRODUCED = 0.7
+_SPECIAL_VALUE = re.compile(r"\b(?:set(?:ting|s)?|values?)\b[^.;]{0,40}?\b(?:to|of|is)\s+(?:-1|0|zero)\b(?!\.\d)", re.I)
+"""A value that only switches something off is not how much it is."""
 _DEFAULT = re.compile(
     r"\bdefault(?:s|ed)?\b|\bnormally\b|\bunless\s+(?:otherwise\s+)?(?:specified|set)\b|\binitially\b"
     r"|\b(?:if|when)\s+(?:\S+\s+){1,4}(?:omitted|unset|absent|not\s+(?:given|set|specified|present))\b",
@@ -115,6 +124,7 @@ def _stated_fit(ask: Ask, text: str, passage: Passage) -> float:
 
 def _number_fit(question: str, text: str) -> float:
     """A figure with the wanted unit, else any figure; "how long" wants time, "how big" wants a size."""
+    text = _SPECIAL_VALUE.sub(" ", text)
     if _HOW_LONG.search(question) and _SIZE.search(text):
         return 1.0
     if _ASKS_TIME.search(question):
@@ -145,7 +155,8 @@ def states_quantity(text: str) -> bool:
 def _fit(answer_type: str, text: str) -> float:
     if answer_type in ("date", "version"):
         if answer_type == "version":
-            return 1.0 if _VERSION.search(text) else 0.4 if _FIGURE.search(text) else 0.0
+            fit = 1.0 if _VERSION.search(text) else 0.4 if _FIGURE.search(text) else 0.0
+            return fit if _INTRODUCED.search(text) else _NOT_INTRODUCED * fit
         return 1.0 if _DATE.search(text) or _YEAR.search(text) else 0.3 if _VERSION.search(text) else 0.0
     if answer_type == "person":
         return 1.0 if any(not is_stop(name) for name in _NAME.findall(text)) else 0.0

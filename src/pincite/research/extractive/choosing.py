@@ -24,7 +24,6 @@ from pincite.research.extractive.versions import Versions, versions_of
 from pincite.text.tokens import words
 
 _SAME = 0.72
-_PER_PASSAGE = 4
 _FORMED = 0.5
 _TERM_WORDS = 8
 
@@ -33,25 +32,26 @@ _TERM_WORDS = 8
 class Room:
     """How much a question gets: claims, further pages, and how near to the best statement the others must be.
 
-    `score` and `about` are shares of the best statement's; `adds` is the share of the question's weight that a
-    statement of a further page must hold and nothing chosen holds.
+    `each` is how many statements one passage gives; `score` and `about` are shares of the best statement's; `adds` is
+    the share of the question's weight that a statement of a further page must hold and nothing chosen holds.
     """
 
     claims: int
+    each: int
     pages: int
     score: float
     about: float
     adds: float
 
 
-SHORT = Room(claims=6, pages=3, score=0.72, about=0.7, adds=0.1)
+SHORT = Room(claims=6, each=3, pages=3, score=0.72, about=0.7, adds=0.1)
 """A fact: the answer, what qualifies it, what else may be meant."""
-MEDIUM = Room(claims=10, pages=4, score=0.66, about=0.7, adds=0.1)
-LONG = Room(claims=16, pages=6, score=0.6, about=0.6, adds=0.08)
+MEDIUM = Room(claims=10, each=4, pages=4, score=0.66, about=0.7, adds=0.1)
+LONG = Room(claims=16, each=4, pages=6, score=0.6, about=0.6, adds=0.08)
 """How, why, a comparison, a list: several statements are the answer."""
-PART = Room(claims=7, pages=3, score=0.66, about=0.65, adds=0.1)
+PART = Room(claims=7, each=4, pages=3, score=0.66, about=0.65, adds=0.1)
 """One part of several."""
-UNSURE = Room(claims=6, pages=2, score=0.7, about=0.8, adds=0.15)
+UNSURE = Room(claims=6, each=3, pages=2, score=0.7, about=0.8, adds=0.15)
 """What only touches on a question: so that a reader sees that it does."""
 _LONG_ANSWERS = frozenset({"compare", "reason", "method", "list"})
 _SHORT_ANSWERS = frozenset({"number", "date", "version", "person", "place", "yes_no"})
@@ -95,7 +95,7 @@ class Choice:
             asked = place >= len(first)
             if len(self._chosen) >= room.claims or (asked and item.score < least):
                 break
-            crowded = shares.full(item.passage.url) or per_passage[id(item.passage)] >= _PER_PASSAGE
+            crowded = shares.full(item.passage.url) or per_passage[id(item.passage)] >= room.each
             if crowded or item.passage.text(item.statement.span) in furniture:
                 continue
             if asked and not self._relevant(item, scored[0], room):

@@ -2,7 +2,7 @@
 
 import re
 
-from pincite.research.extractive.words import URL, key_terms
+from pincite.research.extractive.words import URL, bare_word, is_identifier, key_terms
 from pincite.text.sentences import sentences
 
 MAX_PARTS = 8
@@ -15,14 +15,23 @@ _SECOND_QUESTION = re.compile(
 _POINTS_BACK = re.compile(
     r"\b(?:its|them|they|their|these|those)\b|\b(?:it|that|this)\b(?=\W*$|\W+(?:in|on|for|at|by|\w+(?:ed|en))\b)", re.I
 )
+_SIDE_TAIL = r"(?P<tail>(?:\s+(?:in|for|when|with|on|of)\s+.*?)?)\s*\??$"
 _PAIR = (
-    re.compile(r"\bdifferences?\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)(?:\s+(?:in|for|when|with)\b.*)?\??$", re.I),
-    re.compile(r"\bcompare\s+(?P<a>.+?)\s+(?:and|with|to)\s+(?P<b>.+?)\??$", re.I),
-    re.compile(r"(?P<a>[\w.\-]+(?:\s[\w.\-]+)?)\s+(?:vs\.?|versus)\s+(?P<b>[\w.\-]+(?:\s[\w.\-]+)?)", re.I),
+    re.compile(r"\bdifferences?\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)" + _SIDE_TAIL, re.I),
+    re.compile(r"\bcompare\s+(?P<a>.+?)\s+(?:and|with|to)\s+(?P<b>.+?)" + _SIDE_TAIL, re.I),
     re.compile(
-        r"^(?:are|were|do|did|is|was)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:both|from the same|in the same)\b", re.I
+        r"\bhow\s+(?:do|does|did)\s+(?P<a>.+?)\s+(?:and\s+(?P<b>.+?)\s+differ|differ\s+from\s+(?P<c>.+?))" + _SIDE_TAIL,
+        re.I,
+    ),
+    re.compile(
+        r"(?P<a>[\w.\-]+(?:\s[\w.\-]+)?)\s+(?:vs\.?|versus)\s+(?P<b>[\w.\-]+(?:\s[\w.\-]+)?)" + _SIDE_TAIL, re.I
     ),
 )
+_BOTH = re.compile(
+    r"^(?:are|were|do|did|is|was)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:both|from the same|in the same)\b", re.I
+)
+_MOST_SIDES = 4
+_SIDE_WORDS = 8
 
 
 def split_question(text: str) -> tuple[str, ...]:
@@ -35,7 +44,8 @@ def split_question(text: str) -> tuple[str, ...]:
     asked = [plain[span.start : span.end] for span in sentences(plain)]
     questions = [sentence for sentence in asked if sentence.endswith("?")]
     if len(questions) > 1:
-        return tuple(dict.fromkeys(questions))[:MAX_PARTS]
+        first, *others = dict.fromkeys(questions)
+        return (first, *(_understood(other, first) for other in others))[:MAX_PARTS]
     whole = questions[0] if questions and len(plain) > 400 else plain
     parts = _enumeration(whole) or _joined(whole) or _pair(whole)
     return parts[:MAX_PARTS] or (whole,)
@@ -69,19 +79,53 @@ def _items(text: str) -> list[str]:
 
 def _joined(text: str) -> tuple[str, ...]:
     pieces = [piece.strip(" ,;") for piece in _SECOND_QUESTION.split(text)]
-    # "..., and what does VACUUM have to do with it?" can't be understood, nor searched, without what "it" is.
     first = pieces[0].rstrip("?.! ")
-    pieces = [first, *(f"{first}: {piece}" if _POINTS_BACK.search(piece) else piece for piece in pieces[1:])]
+    pieces = [first, *(_understood(piece, first) for piece in pieces[1:])]
     if len(pieces) < 2 or any(len(key_terms(piece)) < 2 for piece in pieces):
         return ()
     return tuple(pieces)
 
 
+def _understood(piece: str, first: str) -> str:
+    """A later question with the first one in front where it needs it.
+
+    "What does VACUUM have to do with it?" can't be understood, nor searched, without what "it" is; "what happens when a
+    sort needs more?" names nothing, so it is about what the first question names.
+    """
+    nameless = _names_something(first) and not _names_something(piece)
+    return f"{first.rstrip('?.! ')}: {piece}" if nameless or _POINTS_BACK.search(piece) else piece
+
+
+def _names_something(text: str) -> bool:
+    """Whether a word after the first is written as a name."""
+    found = text.split()
+    named = any(word.strip("\"'(“‘")[:1].isupper() and bare_word(word) != "I" for word in found[1:])
+    return named or any(is_identifier(word) for word in found)
+
+
 def _pair(text: str) -> tuple[str, ...]:
+    """The whole question and the things it compares or speaks of together."""
+    sides = sides_of(text)
+    if sides:
+        return (*sides, text)
+    match = _BOTH.search(text)
+    if match and all(len(match.group(side).split()) <= _SIDE_WORDS for side in "ab"):
+        return (text, match.group("a").strip(" ,"), match.group("b").strip(" ,?"))
+    return ()
+
+
+def sides_of(text: str) -> tuple[str, ...]:
+    """The things that a question compares, two to four, each with what the question says of where ("in Python")."""
     for pattern in _PAIR:
         match = pattern.search(text)
-        if match and all(len(match.group(side).split()) <= 8 for side in "ab"):
-            return (text, match.group("a").strip(" ,"), match.group("b").strip(" ,?"))
+        if match is None:
+            continue
+        found = match.groupdict()
+        *before, last = _ITEM_BREAK.split(found["a"])
+        sides = [side.strip(" ,.?!") for side in (*before, last, found.get("b") or found.get("c") or "")]
+        tail = (found.get("tail") or "").rstrip("? ")
+        fits = 2 <= len(sides) <= _MOST_SIDES and all(0 < len(side.split()) <= _SIDE_WORDS for side in sides)
+        return tuple(dict.fromkeys(f"{side}{tail}" for side in sides)) if fits else ()
     return ()
 
 

@@ -11,8 +11,8 @@ from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.feedback import feedback_queries
 from pincite.research.extractive.notes import notes_on
-from pincite.research.extractive.parts import item_of, split_question
-from pincite.research.extractive.questions import Ask, frame_terms, read_question
+from pincite.research.extractive.parts import item_of, sides_of, split_question
+from pincite.research.extractive.questions import DEFINITION, Ask, frame_terms, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.variants import variants
@@ -50,7 +50,8 @@ class ExtractivePlanner:
         return self._first(task, survey)
 
     def _first(self, task: Task, survey: Survey) -> Plan:
-        parts = split_question(survey.corrected(in_words(task.question)))
+        question = survey.corrected(in_words(task.question))
+        parts, sides = split_question(question), sides_of(" ".join(question.split()))
         worded: list[tuple[str, list[str]]] = [(part, _wordings(part, survey)) for part in parts]
         distinct = {text for _, texts in worded for text in texts}
         if len(distinct) < MIN_QUERIES:
@@ -58,7 +59,12 @@ class ExtractivePlanner:
             worded[0] = (part, _fill(part, texts))
         return Plan(
             tuple(
-                _sub_question(str(number), part, self._first_queries(part, texts, survey, task.constraints))
+                _sub_question(
+                    str(number),
+                    part,
+                    self._first_queries(part, texts, survey, task.constraints),
+                    is_side=part in sides and len(parts) > 1,
+                )
                 for number, (part, texts) in enumerate(worded, start=1)
             ),
             survey,
@@ -111,9 +117,9 @@ class ExtractivePlanner:
         return tuple(Query(text, self._results_per_query, constraints, include_answer=False) for text in texts)
 
 
-def _sub_question(number: str, part: str, queries: tuple[Query, ...]) -> SubQuestion:
-    ask = read_question(part)
-    return SubQuestion(number, part, queries, answer_type=ask.answer_type, heading=_heading(part))
+def _sub_question(number: str, part: str, queries: tuple[Query, ...], *, is_side: bool) -> SubQuestion:
+    kind = DEFINITION if is_side else read_question(part).answer_type
+    return SubQuestion(number, part, queries, answer_type=kind, heading=_heading(part))
 
 
 def _heading(part: str) -> str:

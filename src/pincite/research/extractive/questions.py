@@ -8,6 +8,8 @@ from pincite.research.extractive.words import URL, bare_word, is_exact, is_ident
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
 
+DEFINITION = "definition"
+"""What it is or does: the kind of answer that each side of a comparison wants, too."""
 _QUANTITY = (
     r"(?:number|amount|size|length|limit|maximum|minimum|rate|interval|duration|period|time|timeout|age|port|"
     r"percentage|percent|share|fraction|ratio|count|code|status|level|price|cost|width|height|weight|depth|distance|"
@@ -45,7 +47,7 @@ _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(r"^\W*(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|had)\b", re.I),
     ),
     (
-        "definition",
+        DEFINITION,
         re.compile(
             rf"{_WHICH}(?:is|was)\s+(?:an?\s+)?\S+(?:\s+\S+)?\s*\?*$|\bwhat\s+(?:does|do)\b.*\b(?:mean|do|stand\s+for)\b"
             rf"|^\W*\S+\W*$",
@@ -61,7 +63,8 @@ _DEFAULT = re.compile(
 )
 _ASKING = re.compile(
     r"\bhow\s+(?:many|much|long|often|far|soon)\b|\b(?:one|other|same)\b"
-    r"|\b(?:what|which)\s+(?:kinds?|sorts?|types?)\s+of\b|\b(?:list|summari[sz]e|compare|describe|explain)\b"
+    r"|\b(?:what|which)\s+(?:kinds?|sorts?|types?)\s+of\b|\b(?:summari[sz]e|compare|describe|explain)\b"
+    r"|(?:^|[.?!:,]\s+|\b(?:please|to)\s+)list\b(?!\s+(?:and|or|vs|versus|in)\b)"
     r"|\b(?:write|give|tell|show|send|make|prepare|draft)\s+(?:me|us)\b"
     r"|\b(?:an?|the|me|us|write|short|brief)\s+(?:summary|overview|report|essay|article|explanation|outline)\s+(?:of|on|about)\b"
     r"|\b(?:roughly|approximately|exactly|at\s+(?:most|least)|in\s+theory)\b",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pincite.domain.page import BlockKind
 from pincite.research.extractive.answers import answer_fit, is_typed
 from pincite.research.extractive.passages import Passage, Statement
-from pincite.research.extractive.questions import Ask
+from pincite.research.extractive.questions import DEFINITION, Ask
 
 # What a term is worth by the place it was found in, strongest place first.
 _IN_HEAD = 0.95
@@ -168,7 +168,7 @@ def _match(thing: frozenset[str], weighing: Weighing) -> float:
 
 def _opening(entry: Indexed, weighing: Weighing) -> int:
     """The place of the sentence that says what a named thing is, when the question asks just that; -1 for none."""
-    if weighing.ask.answer_type != "definition":
+    if weighing.ask.answer_type != DEFINITION:
         return -1
     named = not weighing.named.isdisjoint(entry.names)
     # What a page's title names is said where the page begins; what a term or heading names, right below it.

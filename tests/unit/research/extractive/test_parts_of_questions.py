@@ -1,6 +1,6 @@
 import pytest
 
-from pincite.research.extractive.parts import item_of, split_question
+from pincite.research.extractive.parts import item_of, sides_of, split_question
 from pincite.research.extractive.questions import frame_terms, read_question
 
 
@@ -41,3 +41,31 @@ def test_a_second_question_about_it_keeps_what_it_is() -> None:
     first, second = split_question("Who wrote the owl book of 1920, and when was it released?")
     assert second == f"{first}: when was it released?"
     assert split_question("How long does a lock wait and how does it take effect?")[1] == "how does it take effect?"
+
+
+def test_a_second_question_that_names_nothing_is_about_what_the_first_names() -> None:
+    first, second = split_question("How does Storkbase sort, and what happens when a sort needs more?")
+    assert second == f"{first}: what happens when a sort needs more?"
+    apart = split_question("Which port does Storkbase use? How long does Finchmail keep mail?")
+    assert apart[1] == "How long does Finchmail keep mail?"
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("What is the difference between a list and a row in Finch?", ("a list in Finch", "a row in Finch")),
+        ("What is the difference between Needs, Wants and Likes?", ("Needs", "Wants", "Likes")),
+        ("Compare nest fetch and nest pull.", ("nest fetch", "nest pull")),
+        ("How does an egg differ from a seed?", ("an egg", "a seed")),
+        ("READ COMMITTED vs SERIALIZABLE", ("READ COMMITTED", "SERIALIZABLE")),
+        ("How are eggs and seeds stored?", ()),
+    ],
+)
+def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> None:
+    assert sides_of(question) == sides
+    assert split_question(question) == (*sides, question)
+
+
+def test_list_is_a_word_unless_it_asks_for_one() -> None:
+    assert "list" in read_question("What is the difference between a list and a row?").terms
+    assert "list" not in read_question("List the rows of the table.").terms

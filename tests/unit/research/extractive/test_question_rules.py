@@ -135,6 +135,7 @@ def test_a_plural_asks_for_a_list(question: str, kind: str) -> None:
     [
         ("What is the default port?", "If port is omitted, the standard one (143) is used.", 0.9),
         ("How long may a name be?", "It has at most 80 characters.", 0.9),
+        ("Since which release can it swim?", "Swimming was added in version 2.8.", 1.0),
         ("Which colours do eggs have?", "Eggs are white, brown, green, or speckled.", 1.0),
     ],
 )
@@ -149,3 +150,20 @@ def test_a_figure_in_the_term_is_stated_with_the_first_sentence_of_its_meaning()
     ask = read_question("How large may a nest be by default?")
     opening = answer_fit(ask, "The size of a nest in bytes.", passage)
     assert opening > answer_fit(ask, "Larger nests are refused.", passage, opens=False) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("question", "better", "worse"),
+    [
+        (
+            "Since which release can it swim?",
+            "Swimming was added with Duck 2.8.",
+            "Duck 3.0 and later still swim in OLDPOND.",
+        ),
+        ("How many eggs start the heating?", "The default value is 6700.", "Setting this to 0 disables all heating."),
+    ],
+)
+def test_some_figures_are_no_answer(question: str, better: str, worse: str) -> None:
+    passage = cut("https://a.test/", document_of(f"{better} {worse}"))[0]
+    ask = read_question(question)
+    assert answer_fit(ask, better, passage) > answer_fit(ask, worse, passage)
