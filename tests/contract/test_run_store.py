@@ -177,6 +177,14 @@ async def test_a_run_is_queued_for_workers_also_after_its_end(stores: Any, clock
     assert await stores.runs.claim("run_1", "w2", 30, 4) is not None
 
 
+async def test_a_run_that_was_queued_and_never_begun_begins_at_the_first_epoch(stores: Any, clock: FrozenClock) -> None:
+    await stores.runs.create(record(clock))
+    assert await stores.runs.queue("run_1", 5)
+    assert await stores.runs.queue("run_1", 6)
+    claimed = await stores.runs.claim("run_1", "w1", 30, 4)
+    assert (claimed.epoch, claimed.priority) == (1, 6), "or its first event would tell that it was resumed"
+
+
 async def test_runs_are_listed_by_project(stores: Any, clock: FrozenClock) -> None:
     await stores.runs.create(replace(record(clock, "run_a"), project="atlas"))
     await stores.runs.create(record(clock, "run_b"))

@@ -159,13 +159,15 @@ class SqlRunStore:
         return self._own_anew(tx, row, worker, now_s + lease_s, deaths=before + died)
 
     def _queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
-        if _is_live(_row(tx, run_id), tx.now_s()):
+        row = _row(tx, run_id)
+        if _is_live(row, tx.now_s()):
             return False
         values: dict[str, object] = {"status": RunStatus.QUEUED, "for_workers": True, "offered_at_s": 0.0}
         values |= {"priority": priority, "deaths": 0, "reason": "", "cancel_requested": False, "lease_until_s": 0.0}
-        waiting = tx.update(runs).where(runs.c.run_id == run_id)
-        tx.change(waiting.values(updated_at=self._clock.now(), worker="", epoch=runs.c.epoch + 1, **values))
-        return True
+        values["epoch"] = row.epoch + 1 if row.epoch else 0  # one that nobody had has no owner to be fenced
+        as_found = (runs.c.run_id == run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
+        waiting = tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), worker="", **values)
+        return tx.change(waiting) == 1
 
     def _own_anew(self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int) -> RunRecord | None:
         taken = tx.first(

@@ -136,7 +136,8 @@ class MemoryRunStore:
         if self._is_owned(run):
             return False
         changed = {"status": RunStatus.QUEUED, "for_workers": True, "priority": priority, "deaths": 0, "reason": ""}
-        run.record = replace(run.record, epoch=run.record.epoch + 1, **changed)  # type: ignore[arg-type]
+        epoch = run.record.epoch
+        run.record = replace(run.record, epoch=epoch + 1 if epoch else 0, **changed)  # type: ignore[arg-type]
         return True
 
     async def hand_back(self, run_id: str, epoch: int) -> None:

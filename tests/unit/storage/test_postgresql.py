@@ -1,10 +1,16 @@
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import create_engine, inspect
 
+from pincite.domain.budget import Budget
 from pincite.domain.errors import StorageUnavailable
+from pincite.domain.events import RunStatus
+from pincite.domain.records import RunRecord
 from pincite.runtime.clock import SystemClock
+from pincite.storage import runs
 from pincite.storage.schema import metadata
 from pincite.storage.service import open_storage
 
@@ -23,6 +29,32 @@ async def test_the_migrations_make_the_schema_of_the_code(postgresql_url: str) -
             i.name for i in table.indexes
         }
     engine.dispose()
+
+
+async def test_a_run_taken_while_it_is_being_queued_stays_taken(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope, now = f"race {uuid4()}", SystemClock().now()
+    async with open_storage(postgresql_url, SystemClock()) as storage:
+        store = storage.scope(scope).runs
+        await store.create(RunRecord("run_1", scope, "Why?", RunStatus.QUEUED, now, now, {}, Budget()))
+        real = runs._is_live
+        taken: list[object] = []
+
+        def taken_meanwhile(row: Any, now_s: float) -> bool:
+            free = not real(row, now_s)
+            if not taken:
+                taken.append("now")
+                taken[0] = storage.database.write_now(scope, lambda tx: store._take(tx, "run_1", "elsewhere/x/1/1", 30))
+            return not free
+
+        monkeypatch.setattr(runs, "_is_live", taken_meanwhile)
+        assert not await store.queue("run_1", 5)
+        monkeypatch.undo()
+        found = await store.get("run_1")
+        assert (found.status, found.epoch) == (RunStatus.RUNNING, 1)
+        await store.finish("run_1", found.epoch, RunStatus.CANCELLED)
+        await store.delete("run_1")
 
 
 async def test_a_server_that_is_not_there_is_a_typed_error_without_the_password(tmp_path: Path) -> None:

@@ -1,0 +1,179 @@
+"""Many questions by the real commands: `batch` killed and started again, left to workers, beside a server."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.e2e.commands import clean_environment, command
+
+TOWNS = ("Ostrow", "Lubin", "Zator", "Mielec", "Sanok", "Turek")
+LONG_S = 240.0
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for n, town in enumerate(TOWNS):
+        text = (
+            f"# Bridge of {town}\n\nThe bridge of {town} was opened in {1900 + n}. It carries {n + 1} railway tracks.\n"
+        )
+        (folder / f"{town}.md").write_text(text, encoding="utf-8")
+    return f"local:{folder}"
+
+
+def questions(path: Path, number: int) -> list[str]:
+    ids = [f"q{n}" for n in range(number)]
+    lines = (
+        {"id": id_, "question": f"When was the bridge of {TOWNS[n % len(TOWNS)]} opened, asked for the {n + 1}. time?"}
+        for n, id_ in enumerate(ids)
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return ids
+
+
+def answers(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file that may still be written."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+@contextmanager
+def running(home: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Iterator["subprocess.Popen[str]"]:
+    """A command that goes on beside the test."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pincite", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(home, environ),
+        cwd=home.parent,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(found: Any, process: "subprocess.Popen[str]") -> Any:
+    ends = time.monotonic() + LONG_S
+    while time.monotonic() < ends:
+        value = found()
+        if value:
+            return value
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+def killed_and_started_again(tmp_path: Path, source: str, number: int) -> None:
+    home, asked, out = tmp_path / "home", tmp_path / "asked.jsonl", tmp_path / "answers.jsonl"
+    ids = questions(asked, number)
+    batch = ("batch", str(asked), "-o", str(out), "--source", source, "--profile", "quick", "--slots", "4")
+    home.mkdir()
+    with running(home, *batch) as process:
+        until(lambda: len(answers(out)) >= number // 5, process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    before = answers(out)
+    assert len(before) < number
+    done = command(home, tmp_path)(*batch, "--json") if number < 100 else _patiently(home, *batch, "--json")
+    assert done.returncode == 0 if isinstance(done, subprocess.CompletedProcess) else done.code == 0
+    err = done.stderr if isinstance(done, subprocess.CompletedProcess) else done.err
+    assert f"{number} of {number} done" in err
+    after = answers(out)
+    assert after[: len(before)] == before, "what is answered stays as it is"
+    assert sorted(line["id"] for line in after) == sorted(ids), "each once"
+    assert {line["status"] for line in after} <= {"complete", "partial"}
+    assert all(str(1900 + int(line["id"][1:]) % len(TOWNS)) in line["report"]["markdown"] for line in after)
+    listed = command(home, tmp_path)("runs", "list", "--limit", str(number * 2), "--json").json
+    assert len(listed) == number, "no question has a second run"
+
+
+def _patiently(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "pincite", *arguments], capture_output=True, text=True, env=clean_environment(home)
+    )
+
+
+def test_a_batch_that_was_killed_goes_on(tmp_path: Path, source: str) -> None:
+    killed_and_started_again(tmp_path, source, 12)
+
+
+@pytest.mark.long
+def test_a_batch_of_two_thousand_questions_that_was_killed_goes_on(tmp_path: Path, source: str) -> None:
+    killed_and_started_again(tmp_path, source, 2_000)
+
+
+def test_workers_answer_a_batch_and_what_a_server_is_asked(postgresql_url: str, tmp_path: Path, source: str) -> None:
+    home, asked, out = tmp_path / "home", tmp_path / "asked.jsonl", tmp_path / "answers.jsonl"
+    home.mkdir()
+    ids = questions(asked, 6)
+    port = free_port()
+    # A database of its own, so that no other test's runs wait in its queue.
+    environ = {"PINCITE_DATABASE_URL": own_database(postgresql_url), "PINCITE_SOURCE": source}
+    with (
+        running(home, "serve", "--port", str(port), "--no-work", environ=environ) as server,
+        running(home, "worker", "--slots", "2", environ=environ) as worker,
+        httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client,
+    ):
+        until(lambda: ready(client), server)
+        batch = ("batch", str(asked), "-o", str(out), "--queue", "--profile", "quick")
+        with running(home, *batch, environ=environ) as waiting:
+            run_id = client.post("/v1/research", json={"question": "How many tracks has the bridge of Zator?"}).json()[
+                "id"
+            ]
+            ended = until(lambda: finished(client, run_id), worker)
+            assert ended["status"] in ("completed", "partial"), ended
+            _, told = waiting.communicate(timeout=LONG_S)
+            assert waiting.returncode == 0, told
+        assert "6 of 6 done" in told
+        assert sorted(line["id"] for line in answers(out)) == ids
+        with client.stream("GET", f"/v1/research/{run_id}/events", headers={"Accept": "text/event-stream"}) as stream:
+            kinds = [line[7:] for line in stream.iter_lines() if line.startswith("event: ")]
+        assert kinds[0] == "run.started"
+        assert kinds[-1] == "run.completed", kinds
+        worker.send_signal(signal.SIGTERM)
+        _, said = worker.communicate(timeout=LONG_S)
+        assert worker.returncode == 0, said
+
+
+def ready(client: httpx2.Client) -> bool:
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def finished(client: httpx2.Client, run_id: str) -> Any:
+    view = client.get(f"/v1/research/{run_id}").json()
+    return None if view["status"] in ("queued", "running") else view
+
+
+def own_database(url: str) -> str:
+    import psycopg
+
+    name = f"many_{os.getpid()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name}".encode())
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    place, _, options = url.partition("?")
+    return f"{place.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
