@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -67,6 +68,19 @@ def postgresql_url() -> Iterator[str]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgresql_database(postgresql_url: str) -> Iterator[str]:
+    """A database of one test: a worker in it finds no run that another test left in its queue."""
+    import psycopg
+
+    name = f"test_{uuid4().hex}"
+    place, _, options = postgresql_url.partition("?")
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        yield f"{place.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 @pytest.fixture(scope="session")

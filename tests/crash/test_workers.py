@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -101,17 +101,17 @@ class Fleet:
 
 
 @pytest.fixture
-async def fleet(postgresql_url: str, tmp_path: Path) -> AsyncIterator[Fleet]:
+async def fleet(postgresql_database: str, tmp_path: Path) -> AsyncIterator[Fleet]:
     text = "The bridge of Ostrow was opened in 1931. It carries two railway tracks over the river Warta."
     write_warc(tmp_path / "pages.warc.gz", {"https://bridges.example/ostrow": html("Bridge of Ostrow", text)})
     given = {
         "home": tmp_path / "home",
-        "database_url": postgresql_url,
+        "database_url": postgresql_database,
         "source": f"local:{tmp_path / 'pages.warc.gz'}",
         "scope": f"fleet-{uuid4()}",
         "runs_per_scope": 8,
     }
-    made = Fleet(tmp_path, load_settings(given, environ={}, files=()), postgresql_url)
+    made = Fleet(tmp_path, load_settings(given, environ={}, files=()), postgresql_database)
     yield made
     made.close()
 
@@ -230,10 +230,3 @@ async def test_a_drained_worker_hands_its_runs_to_the_other(fleet: Fleet) -> Non
     assert leaving.wait(30) == 0
     fleet.wait_until_done(2, 60)
     assert wrong_ends(fleet) == []
-
-
-@pytest.fixture(autouse=True)
-def _no_leftovers(postgresql_url: str) -> Iterator[None]:
-    yield
-    with psycopg.connect(postgresql_url, autocommit=True) as connection:
-        connection.execute("DELETE FROM runs WHERE scope LIKE 'fleet-%'")

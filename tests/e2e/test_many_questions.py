@@ -1,7 +1,6 @@
 """Many questions by the real commands: `batch` killed and started again, left to workers, beside a server."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -116,13 +115,14 @@ def test_a_batch_of_two_thousand_questions_that_was_killed_goes_on(tmp_path: Pat
     killed_and_started_again(tmp_path, source, 2_000)
 
 
-def test_workers_answer_a_batch_and_what_a_server_is_asked(postgresql_url: str, tmp_path: Path, source: str) -> None:
+def test_workers_answer_a_batch_and_what_a_server_is_asked(
+    postgresql_database: str, tmp_path: Path, source: str
+) -> None:
     home, asked, out = tmp_path / "home", tmp_path / "asked.jsonl", tmp_path / "answers.jsonl"
     home.mkdir()
     ids = questions(asked, 6)
     port = free_port()
-    # A database of its own, so that no other test's runs wait in its queue.
-    environ = {"PINCITE_DATABASE_URL": own_database(postgresql_url), "PINCITE_SOURCE": source}
+    environ = {"PINCITE_DATABASE_URL": postgresql_database, "PINCITE_SOURCE": source}
     with (
         running(home, "serve", "--port", str(port), "--no-work", environ=environ) as server,
         running(home, "worker", "--slots", "2", environ=environ) as worker,
@@ -159,17 +159,6 @@ def ready(client: httpx2.Client) -> bool:
 def finished(client: httpx2.Client, run_id: str) -> Any:
     view = client.get(f"/v1/research/{run_id}").json()
     return None if view["status"] in ("queued", "running") else view
-
-
-def own_database(url: str) -> str:
-    import psycopg
-
-    name = f"many_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {name}".encode())
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    place, _, options = url.partition("?")
-    return f"{place.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")
 
 
 def free_port() -> int:

@@ -25,7 +25,10 @@ _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS buckets (
   key TEXT NOT NULL, number INTEGER NOT NULL, full_s REAL NOT NULL, PRIMARY KEY (key, number)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blocked (key TEXT NOT NULL PRIMARY KEY, until_s REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY CHECK (one = 1), at_s REAL NOT NULL);
 """
+_STEP_S: Final = 1.0
+"""A wall clock that is this much behind what the file has seen was set back; less is a matter of who looked first."""
 
 
 class FileBuckets:
@@ -76,6 +79,7 @@ class FileBuckets:
                 self._connection = open_side_file(self._path, _SCHEMA)
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                _follow_clock(self._connection, self._clock.now().timestamp())
                 value = do(self._connection)
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -96,6 +100,17 @@ class FileBuckets:
             "INSERT OR REPLACE INTO buckets VALUES (?, ?, ?)", [(key, number, at_s) for number, at_s in enumerate(full)]
         )
         return 0.0
+
+
+def _follow_clock(at: sqlite3.Connection, now_s: float) -> None:
+    """Move all times back with a clock that was set back; else every limit would be used up for that long."""
+    seen = at.execute("SELECT at_s FROM seen").fetchone()
+    behind_s = seen[0] - now_s if seen else 0.0
+    if behind_s > _STEP_S:
+        at.execute("UPDATE buckets SET full_s = full_s - ?", (behind_s,))
+        at.execute("UPDATE blocked SET until_s = until_s - ?", (behind_s,))
+    if seen is None or behind_s > _STEP_S or behind_s < -_STEP_S / 2:
+        at.execute("INSERT OR REPLACE INTO seen VALUES (1, ?)", (now_s,))
 
 
 @asynccontextmanager

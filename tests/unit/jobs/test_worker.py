@@ -29,7 +29,7 @@ def library(tmp_path: Path) -> Path:
 def settings(request: pytest.FixtureRequest, tmp_path: Path, library: Path) -> Settings:
     given: dict[str, Any] = {"home": tmp_path / "home", "source": f"local:{library}", "scope": f"alice-{tmp_path}"}
     if request.param == "postgresql":
-        given["database_url"] = request.getfixturevalue("postgresql_url")
+        given["database_url"] = request.getfixturevalue("postgresql_database")
     return load_settings(given, environ={}, files=())
 
 
