@@ -14,6 +14,7 @@ from typing import Literal
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
+    LOW_CONFIDENCE_LABEL,
     Reference,
     Report,
     ReportConflict,
@@ -35,6 +36,8 @@ SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
 QUESTION_CHARS = 600
+QUERIES_SHOWN = 4
+"""Queries of a gap that are printed; the JSON has all."""
 SUPPORT_WORD = "Support"
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No answer found.** Nothing that was read states one; what follows only touches on the question."
@@ -204,8 +207,12 @@ def _sentence(sentence: Sentence) -> str:
 
 
 def labelled(sentence: Sentence) -> str:
-    """The words of a sentence with the version they hold for in front."""
-    return f"{sentence.label}: {sentence.text}" if sentence.label else sentence.text
+    """The words of a sentence with the version they hold for in front: "Version 2, less certain: ..."."""
+    if not sentence.label:
+        return sentence.text
+    less_certain = LOW_CONFIDENCE_LABEL[0].lower() + LOW_CONFIDENCE_LABEL[1:]
+    plain = sentence.text.removeprefix(LOW_CONFIDENCE_LABEL)
+    return f"{sentence.label}: {plain}" if plain == sentence.text else f"{sentence.label}, {less_certain}{plain}"
 
 
 def _marks(numbers: Iterable[int]) -> str:
@@ -245,8 +252,18 @@ def shortened(text: str) -> str:
 
 def _gap(gap: ReportGap) -> Iterator[str]:
     yield "- " + _block(" – ".join(filter(None, (escape(shortened(gap.sub_question)), escape(gap.reason)))))
-    if gap.queries:
-        yield "    - searched for: " + "; ".join(f"“{escape(query)}”" for query in gap.queries)
+    searched = searched_text(gap)
+    if searched:
+        yield f"    - {escape(searched)}"
+
+
+def searched_text(gap: ReportGap) -> str:
+    """What was searched for in vain, in words: the first queries of a gap and how many more; empty without any."""
+    shown = [f"“{query}”" for query in gap.queries[:QUERIES_SHOWN]]
+    more = len(gap.queries) - len(shown)
+    if not shown:
+        return ""
+    return f"searched for: {'; '.join(shown)}" + (f"; and in {more} other wording{'s' * (more > 1)}" if more else "")
 
 
 def _lead(lead: ReportLead) -> str:

@@ -27,6 +27,7 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
+    searched_text,
     shortened,
     sources_text,
 )
@@ -158,8 +159,8 @@ class _File:
             self._word.add_heading(SEARCHED_HEADING if insufficient else GAPS_HEADING, 1)
         for gap in report.gaps:
             what = " – ".join(filter(None, (shortened(gap.sub_question), gap.reason)))
-            searched = f" (searched for: {'; '.join(gap.queries)})" if gap.queries else ""
-            self._word.add_paragraph(_text(what + searched), style="List Bullet")
+            searched = searched_text(gap)
+            self._word.add_paragraph(_text(f"{what} ({searched})" if searched else what), style="List Bullet")
         if report.leads:
             self._word.add_heading(LEADS_HEADING, 1)
         for lead in report.leads:

@@ -26,6 +26,7 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
+    searched_text,
     shortened,
     sources_text,
     without_controls,
@@ -164,8 +165,8 @@ class _Page:
             yield f"<h2>{SEARCHED_HEADING if insufficient else GAPS_HEADING}</h2>"
             yield "<ul>"
             for gap in report.gaps:
-                queries = "; ".join(f"“{_text(query)}”" for query in gap.queries)
-                searched = f'<br><span class="detail">searched for: {queries}</span>' if queries else ""
+                words = searched_text(gap)
+                searched = f'<br><span class="detail">{_text(words)}</span>' if words else ""
                 what = " – ".join(_text(part) for part in (shortened(gap.sub_question), gap.reason) if part)
                 yield f'<li dir="auto">{what}{searched}</li>'
             yield "</ul>"

@@ -182,10 +182,11 @@ class _Wording:
         one = (ClaimMark.ONE_SOURCE,) if item.claim.claim_id in self.below else ()
         return (*low, *one, ClaimMark.UNRESOLVED) if item.unresolved else (*low, *one)
 
-    def sentence(self, line: Line) -> Sentence:
+    def sentence(self, line: Line, kind: SectionKind = SectionKind.FINDINGS) -> Sentence:
         marks = [self.marks(item) for item in line.items]
         text = line.text
-        if marks and all(ClaimMark.LOW_CONFIDENCE in found for found in marks):
+        low = bool(marks) and all(ClaimMark.LOW_CONFIDENCE in found for found in marks)
+        if low and kind is not SectionKind.UNCERTAIN:  # there the heading says so
             text = LOW_CONFIDENCE_LABEL + text
         if any(ClaimMark.ONE_SOURCE in found for found in marks):
             text = f"{text} {ONE_SOURCE_MARK}"
@@ -193,13 +194,13 @@ class _Wording:
             text = f"{text} {UNRESOLVED_MARK}"
         if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
             text = f"{text} {PARTIAL_MARK}"
-        kind = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
+        states = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
         cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _supporting(item)))
         ids = tuple(item.claim.claim_id for item in line.items)
-        return Sentence(text, kind, ids, cited, line.label, line.opens)
+        return Sentence(text, states, ids, cited, line.label, line.opens)
 
     def section(self, heading: str, lines: Sequence[Line], kind: SectionKind = SectionKind.FINDINGS) -> Section:
-        sentences = tuple(self.sentence(line) for line in lines)
+        sentences = tuple(self.sentence(line, kind) for line in lines)
         return Section(heading, sentences, tuple(dict.fromkeys(n for s in sentences for n in s.references)), kind)
 
 

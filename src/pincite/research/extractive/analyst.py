@@ -18,7 +18,6 @@ from pincite.research.extractive.shelf import Shelf
 
 MIN_COVERAGE = 0.36
 """Below this share of the question's weight the best passage is about something else (docs/research.md)."""
-ONLY_TOUCHED = "not in these sources, as far as can be seen: the pages read only touch on this"
 _ON_PREMISE = 3
 
 
@@ -42,14 +41,15 @@ class ExtractiveAnalyst:
         queries = _tried(sub_question, progress)
         if not progress.pages:
             return Analysis(gaps=(Gap(sub_question.text, "no page could be read", queries),))
+        count = len(progress.pages)
         missing, fitting = _places(ask, progress.pages)
         scored = [item for item in index.statements(ask) if item.passage.url in fitting]
         if missing:
-            reason = f"not in these sources: no page read mentions {' together with '.join(missing)}"
+            reason = _unsaid(count, "mention", " together with ".join(missing))
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=0.0)
         best = max((item.coverage for item in scored), default=0.0)
         if best < MIN_COVERAGE:
-            reason = "not in these sources: no passage read is about this"
+            reason = _unsaid(count, "deal", "with this")
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
         unsure = answer_score(ask, scored) < LEAST_SCORE
         if self._reranker is not None:
@@ -59,7 +59,8 @@ class ExtractiveAnalyst:
         room = UNSURE if unsure else room_for(ask, alone=alone)
         choice = Choice(sub_question.text, ask, index, progress)
         claims = choice.take(scored, room, first=first, max_domain_share=self._max_domain_share)
-        gaps = (Gap(sub_question.text, ONLY_TOUCHED, queries, touched=True),) if unsure else ()
+        reason = _unsaid(count, "state", "it, as far as can be seen; what was found only touches on it")
+        gaps = (Gap(sub_question.text, reason, queries, touched=True),) if unsure else ()
         return Analysis(claims=claims, gaps=gaps, best_score=best, best_url=(first or scored)[0].passage.url)
 
     def _on_premise(
@@ -74,6 +75,12 @@ class ExtractiveAnalyst:
             ask = replace(ask, answer_type="number", wants_default=True)
         found = [item for item in index.statements(ask) if item.passage.url in fitting]
         return found[:_ON_PREMISE]
+
+
+def _unsaid(pages: int, verb: str, what: str) -> str:
+    """The reason of a gap: what none of the pages does."""
+    said = f"the one page read does not {verb}" if pages == 1 else f"none of the {pages} pages read {verb}s"
+    return f"not in these sources: {said} {what}"
 
 
 def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], frozenset[str]]:

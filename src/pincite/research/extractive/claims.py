@@ -7,6 +7,7 @@ from pincite.domain.evidence import Claim, ClaimType, Evidence
 from pincite.domain.ids import claim_id
 from pincite.domain.page import BlockKind
 from pincite.domain.plan import ReadPage
+from pincite.research.extractive.headings import is_structural
 from pincite.research.extractive.passages import HEADING_NUMBER, MAX_HEAD_CHARS, Passage, Span, heading_text
 from pincite.research.extractive.scoring import Scored
 
@@ -63,6 +64,10 @@ _CONDITIONAL = re.compile(
 )
 _SAYS_NOTHING = re.compile(r"[\w.]+\(\)[.,;]?|[^:/]{3,40}:\s+\S*/\S+(?:,\s*\S*/\S+)*\.?")
 """A bare call, or a label before paths and addresses."""
+_SOURCE_LINK = re.compile(r"\s*\[(?:source|edit)\](?=\s*¶?$)")
+"""A link behind a heading or signature, to the code or to an editor."""
+_CELLS = (BlockKind.TABLE, BlockKind.TERM, BlockKind.CODE)
+_WORD = re.compile(r"\w+")
 _POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
 
 
@@ -105,6 +110,8 @@ def _spans(scored: Scored) -> list[Span] | None:
         return None
     if HEADING_NUMBER.match(text) and text.rstrip()[-1:] not in ".!?:":
         return None  # an entry of a table of contents
+    if passage.head is None and statement.kind not in _CELLS and len(_WORD.findall(text)) < MIN_CLAIM_WORDS:
+        return None  # "5.", "Q.": a number or letter of a list
     if statement.kind is BlockKind.CODE and passage.head is None and "(" not in text and "=" not in text:
         return None
     tail = _what_follows(scored) if _OPEN_END.search(text) else []
@@ -135,6 +142,9 @@ def _unlinked(text: str) -> int:
 def _front(scored: Scored, text: str) -> list[Span] | None:
     """The spans that must stand before the statement; None when it can't be made to stand alone."""
     passage, statement = scored.passage, scored.statement
+    if passage.head is not None and passage.head != statement.span and is_structural(passage.text(passage.head)):
+        # "Parameters: ..." does not say of what.
+        return [] if stands_alone(text) else _with_referent(scored, text)
     if passage.head is not None and statement.kind is BlockKind.CODE:
         above = passage.statements[scored.index - 1].span if scored.index else passage.head
         named = passage.text(above).rstrip().endswith(":") and above != passage.head
@@ -198,13 +208,16 @@ def _sentence_before(scored: Scored, text: str) -> Span | None:
 
 
 def _heading_span(passage: Passage) -> Span | None:
-    """The heading that says what this is about, without its number; a bare "DESCRIPTION" gives way to the top one."""
+    """The heading that says what this is about, without its number; a bare "DESCRIPTION" gives way to one above it."""
     if not passage.section or not heading_text(passage).strip():
         return None
     span = passage.section[-1]
     text = passage.text(span)
-    if len(passage.section) > 1 and (text.isupper() or len(text.split()) == 1):
-        span = passage.section[0]
+    if (len(passage.section) > 1 and (text.isupper() or len(text.split()) == 1)) or is_structural(text):
+        telling = [other for other in passage.section if not is_structural(passage.text(other))]
+        if not telling:
+            return None
+        span = telling[0]
         text = passage.text(span)
     number = HEADING_NUMBER.match(text)
     return Span(span.start + number.end(), span.end) if number and number.end() < len(text) else span
@@ -230,7 +243,7 @@ def _names_head(passage: Passage, text: str) -> bool:
 
 def _join(passage: Passage, spans: list[Span]) -> str:
     """The claim's words: the spans in order; a term or heading with a colon after it, items with semicolons."""
-    pieces = [_cells(" ".join(passage.text(span).split())) for span in spans]
+    pieces = [_SOURCE_LINK.sub("", _cells(" ".join(passage.text(span).split()))) for span in spans]
     text = pieces[0].rstrip(" ¶")
     text = text[:1].upper() + text[1:] if _trimmed(passage, spans[0]) else text
     listing = bool(_OPEN_END.search(text))

@@ -16,7 +16,9 @@ _MOST_OF_KIND = 6
 _NUMBER_WORDS = 32
 _SURE = 0.65
 """A key number is one that a reader may copy."""
-_SIGNATURE = re.compile(r"\w\([^()]*=")
+_NO_PROSE = re.compile(r"\w\([^()]*=|^\s*(?:->|>>>|[$#|])")
+"""A signature, a line of a session or of a plan."""
+_DIGIT = re.compile(r"\d")
 _RISK = re.compile(
     r"\b(?:warnings?|caution|careful|beware|danger(?:ous)?|risk[sy]?|unsafe|insecure|vulnerab\w+|attack(?:er)?s?|"
     r"los(?:e|es|ing|t|s)\b(?!\s+weight)|corrupt\w*|destroy\w*|overwrit\w+|irreversibl\w+|deprecated|obsolete|"
@@ -45,19 +47,20 @@ class Closing:
 
 
 def split_off(
-    findings: Sequence[tuple[str, list[VerifiedClaim]]],
+    findings: Sequence[tuple[str, list[VerifiedClaim]]], *, broad: bool = True
 ) -> tuple[list[tuple[str, list[VerifiedClaim]]], Closing]:
     """The sections without what closes the report, and that.
 
     Claims that are uncertain always move. Risks and key numbers move only from a report of eight findings or more,
-    from a section that keeps another claim, and when there are at least two of them.
+    from a section that keeps another claim, and when there are at least two of them. Key numbers are only for a `broad`
+    question: figures that were asked for stand where they were asked for.
     """
     uncertain = tuple(item for _, items in findings for item in items if is_uncertain(item))
     kept = [(heading, [item for item in items if not is_uncertain(item)]) for heading, items in findings]
     if sum(len(items) for _, items in kept) < _LEAST_FINDINGS:
         return kept, Closing(uncertain=uncertain)
     risks = _taken(kept, is_risk)
-    numbers = _taken(kept, is_key_number)
+    numbers = _taken(kept, is_key_number) if broad else ()
     return kept, Closing(numbers, risks, uncertain)
 
 
@@ -76,7 +79,7 @@ def is_key_number(item: VerifiedClaim) -> bool:
     """Whether the claim says little more than a figure, and is sure."""
     short = len(item.claim.text.split()) <= _NUMBER_WORDS and item.claim.confidence >= _SURE
     text = item.claim.evidence[-1].quote.text
-    return short and states_quantity(text) and not _SIGNATURE.search(text)
+    return short and _DIGIT.search(text) is not None and states_quantity(text) and not _NO_PROSE.search(text)
 
 
 def _taken(

@@ -74,7 +74,12 @@ def _figure_groups(read: Sequence[_Read], versions: Versions) -> list[list[_Read
             groups.append([one])
         else:
             home.append(one)
-    return [group for group in groups if len({one.figures for one in group}) > 1]
+    return [group for group in groups if any(_apart(a, b) for a, b in itertools.combinations(group, 2))]
+
+
+def _apart(one: _Read, other: _Read) -> bool:
+    """Whether each has a figure that the other lacks: "512 MiB" and "512m (512 MiB)" say the same."""
+    return bool(one.figures - other.figures and other.figures - one.figures)
 
 
 def _belongs(one: _Read, group: Sequence[_Read], versions: Versions) -> bool:

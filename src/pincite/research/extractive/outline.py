@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Gap, Progress, SubQuestion, Task
 from pincite.research.assembly import Content, Line
+from pincite.research.extractive.answers import is_typed
 from pincite.research.extractive.closing import Closing, split_off
-from pincite.research.extractive.passages import HEADING_NUMBER
+from pincite.research.extractive.headings import HEADING_CHARS, page_heading
+from pincite.research.extractive.nearness import answering, near_and_loose, shortened
+from pincite.research.extractive.questions import read_question
 from pincite.research.extractive.wording import Told, tell
 
 ANSWER_SENTENCES = 3
 OTHERWISE = "The page says otherwise: "
 MAX_WORDS = 1_200
-FURTHER = "Further findings"
+OTHER_PAGES = "Other pages"
+LOOSE = "Only loosely related"
 TOGETHER = "Both together"
 ONLY_TOUCHED = " (only touched on)"
-_HEADING_CHARS = 90
+_MOST_LOOSE = 6
 _OWN_SECTION = 2
 """Claims a page needs for a section of its own when the question has one part."""
 
@@ -66,6 +70,12 @@ def draft(task: Task, progress: Progress) -> Draft:
     }
     denial = _denial(progress)
     touched = {gap.sub_question for gap in progress.gaps if gap.touched and denial is None}
+    loose: list[VerifiedClaim] = []
+    opposed = {side.claim_id for conflict in progress.conflicts for side in conflict.sides}
+    for part in parts:
+        near, far = near_and_loose(by_part[part.sub_question_id], opposed)
+        by_part[part.sub_question_id] = shortened(part, near, alone=len(parts) == 1, touched=part.text in touched)
+        loose += far if part.text not in touched else []
     answer = _answer([part for part in parts if part.text not in touched], by_part, denial)
     told = {item.claim.text for item in answer}
     room = MAX_WORDS - sum(len(item.claim.text.split()) for item in answer)
@@ -76,15 +86,38 @@ def draft(task: Task, progress: Progress) -> Draft:
         heading = _part_heading(part, task, parts)
         findings.append((heading + ONLY_TOUCHED * (part.text in touched), items))
     # What only touches on the question has no key numbers, and its risks are not those of an answer.
-    kept, closing = split_off(findings) if answer else (findings, Closing())
+    kept, closing = split_off(findings, broad=_is_broad(parts)) if answer else (findings, Closing())
     sections = _by_page(kept[0][1], progress) if len(parts) == 1 else kept
     unsupported = [
         Gap(part.text, "what was found did not pass its checks")
         for part in parts
         if not by_part[part.sub_question_id] and any(c.claim.sub_question == part.text for c in progress.claims)
     ]
-    ordered = tuple((heading, tuple(_reading_order(items))) for heading, items in sections if items)
-    return Draft(tuple(answer), denial, ordered, closing, tuple(unsupported))
+    ordered = [(heading, tuple(_reading_order(items))) for heading, items in sections if items]
+    printed = [*answer, *(item for _, items in findings for item in items)]
+    rest = _of_further_pages(loose, printed, room)
+    if rest and printed:
+        ordered.append((LOOSE, tuple(rest)))
+    return Draft(tuple(answer), denial, tuple(ordered), closing, tuple(unsupported))
+
+
+def _is_broad(parts: Sequence[SubQuestion]) -> bool:
+    """Whether the question asks about a thing, and not for a figure, a date or several things one by one."""
+    return len(parts) == 1 and not is_typed(read_question(parts[0].text))
+
+
+def _of_further_pages(
+    loose: Sequence[VerifiedClaim], printed: Sequence[VerifiedClaim], room: int
+) -> list[VerifiedClaim]:
+    """The first loosely related claim of each page that is not cited otherwise, at most six."""
+    cited = {evidence.url for item in printed for evidence in item.claim.evidence}
+    kept: list[VerifiedClaim] = []
+    for item in _fitting(loose, room)[0]:
+        url = item.claim.evidence[0].url
+        if url not in cited and len(kept) < _MOST_LOOSE:
+            cited.add(url)
+            kept.append(item)
+    return kept
 
 
 def _without_repeats(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
@@ -119,8 +152,12 @@ def _denial(progress: Progress) -> VerifiedClaim | None:
 def _answer(
     parts: Sequence[SubQuestion], by_part: dict[str, list[VerifiedClaim]], denial: VerifiedClaim | None
 ) -> list[VerifiedClaim]:
-    """What denies the premise, then the best claim of each part in turn, then the next, up to three sentences."""
+    """What denies the premise, then the best claim of each part in turn, then the next, up to three sentences.
+
+    A second claim of a part must answer about as well as its first.
+    """
     chosen: list[VerifiedClaim] = [] if denial is None else [denial]
+    by_part = {name: answering(items) for name, items in by_part.items()}
     for _turn in range(ANSWER_SENTENCES):
         for part in parts:
             said = {item.claim.text for item in chosen}
@@ -142,14 +179,16 @@ def _fitting(items: Sequence[VerifiedClaim], room: int) -> tuple[list[VerifiedCl
 
 def _by_page(items: Sequence[VerifiedClaim], progress: Progress) -> list[tuple[str, list[VerifiedClaim]]]:
     """One section for each page with several claims, best page first; single claims of other pages together."""
-    titles = {page.url: page.document.title for page in progress.pages}
+    documents = {page.url: page.document for page in progress.pages}
     groups: dict[str, list[VerifiedClaim]] = {}
     for item in items:
         url = item.claim.evidence[0].url
-        groups.setdefault(titles.get(url) or url, []).append(item)
-    own = [(short_title(title), group) for title, group in groups.items() if len(group) >= _OWN_SECTION]
-    single = [item for group in groups.values() if len(group) < _OWN_SECTION for item in group]
-    return [*own, (FURTHER if own else "Findings", single)]
+        groups.setdefault(page_heading(documents[url], url), []).append(item)
+    own = [(heading, group) for heading, group in groups.items() if len(group) >= _OWN_SECTION]
+    single = {heading: group for heading, group in groups.items() if len(group) < _OWN_SECTION}
+    together = "; ".join(single)
+    heading = together if len(together) <= HEADING_CHARS else OTHER_PAGES
+    return [*own, (heading, [item for group in single.values() for item in group])]
 
 
 def _reading_order(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
@@ -158,9 +197,3 @@ def _reading_order(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
     return sorted(
         items, key=lambda item: (pages.index(item.claim.evidence[0].url), item.claim.evidence[-1].quote.start)
     )
-
-
-def short_title(title: str) -> str:
-    """A page's title as a heading: without its number, at most 90 characters."""
-    line = HEADING_NUMBER.sub("", " ".join(title.split()), count=1)
-    return line if len(line) <= _HEADING_CHARS else line[: _HEADING_CHARS - 1].rsplit(" ", 1)[0] + "…"

@@ -8,8 +8,9 @@ import pytest
 from pincite.domain.evidence import Claim, Evidence, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.ids import claim_id
 from pincite.domain.page import FetchRequest
-from pincite.domain.plan import Imprint, Plan, Progress, ReadPage, SubQuestion, Task
+from pincite.domain.plan import Conflict, ConflictSide, Imprint, Plan, Progress, ReadPage, SubQuestion, Task
 from pincite.domain.report import ClaimMark, Metrics, Report, SectionKind, broken_rules
+from pincite.research.extractive.outline import LOOSE
 from pincite.research.extractive.writer import ExtractiveWriter
 from pincite.testing.small_web import SmallWeb, document_of
 
@@ -70,12 +71,35 @@ async def test_a_short_report_is_not_taken_apart() -> None:
 
 
 async def test_what_is_not_sure_is_worded_marked_and_put_last() -> None:
-    report = await written(await progress_of({**MANY, "The seal is made of felt.": 0.3}))
+    report = await written(await progress_of({**dict.fromkeys(MANY, 0.6), "The seal is made of felt.": 0.45}))
     last = report.sections[-1]
     assert last.kind is SectionKind.UNCERTAIN
-    assert [s.text for s in last.sentences] == ["Less certain: The seal is made of felt."]
+    assert [s.text for s in last.sentences] == ["The seal is made of felt."]
     marked = [claim for claim in report.claims if ClaimMark.LOW_CONFIDENCE in claim.marks]
     assert [claim.text for claim in marked] == ["The seal is made of felt."]
+
+
+async def test_what_covers_much_less_is_called_loose_once_for_each_other_page() -> None:
+    few = {
+        "Part A of the pump moves water.": 0.9,
+        "Part B of the pump moves water.": 0.8,
+        "The seal is made of felt.": 0.6,
+    }
+    report = await written(
+        await progress_of({**few, "The seal lasts 300 hours.": 0.6, "Part C of the pump moves water.": 0.6})
+    )
+    assert [section.heading for section in report.sections] == [LOOSE]
+    assert [s.text for s in report.summary.sentences] == list(few)[:2]
+    assert [s.text for s in report.sections[0].sentences] == ["The seal is made of felt."]
+    assert not list(broken_rules(report))
+
+
+async def test_a_conflict_keeps_its_claims_in_the_report() -> None:
+    low = "The seal lasts 300 hours."
+    made = await progress_of({"Part A of the pump moves water.": 0.9, low: 0.3})
+    sides = tuple(ConflictSide(item.claim.text, item.claim.claim_id, 1) for item in made.claims)
+    report = await written(replace(made, conflicts=(Conflict(sides),)))
+    assert low in [s.text for section in report.sections for s in section.sentences]
 
 
 @pytest.mark.parametrize(("wanted", "marked"), [(None, 0), (0.0, 0), (0.6, len(MANY))])
