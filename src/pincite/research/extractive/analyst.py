@@ -15,6 +15,7 @@ from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.reranking import Reranker
 from pincite.research.extractive.scoring import Scored
 from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.words import key_terms
 
 MIN_COVERAGE = 0.36
 """Below this share of the question's weight the best passage is about something else (docs/research.md)."""
@@ -95,6 +96,9 @@ def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], froze
 
 
 def _tried(sub_question: SubQuestion, progress: Progress) -> tuple[str, ...]:
-    """The queries that were sent for a sub-question: those of all rounds when there is no other one."""
-    alone = len(progress.plan.sub_questions) == 1
-    return progress.asked if alone and progress.asked else tuple(query.text for query in sub_question.queries)
+    """The queries that were sent for a sub-question, in the order they were; of several parts those with its words."""
+    if len(progress.plan.sub_questions) == 1 and progress.asked:
+        return progress.asked
+    wanted = set(key_terms(sub_question.text))
+    own = tuple(query for query in progress.asked if 2 * len(wanted & set(key_terms(query))) > len(key_terms(query)))
+    return own or tuple(query.text for query in sub_question.queries)

@@ -23,7 +23,8 @@ _NEEDS_REFERENT = re.compile(
 )
 _CONTINUES = re.compile(
     r"(?:however|therefore|thus|otherwise|in\s+this\s+case|in\s+that\s+case|in\s+addition|moreover|furthermore|hence|"
-    r"also|instead|then|similarly|likewise|consequently|nevertheless|for\s+(?:example|instance)|note\s+that|but|and|so)\b,?\s*",
+    r"also|instead|then|similarly|likewise|consequently|nevertheless|for\s+(?:example|instance)|note\s+that|but|and|"
+    r"so(?!\s+(?:long|far|much|many)\b))\b,?\s*",
     re.IGNORECASE,
 )
 _OPEN_END = re.compile(
@@ -33,7 +34,7 @@ _OPEN_END = re.compile(
 """A sentence that goes on in what follows it: a list, a line of code."""
 _LINK = re.compile(
     r"(?:however|therefore|thus|moreover|furthermore|in\s+addition|also|similarly|likewise|consequently|nevertheless|"
-    r"note(?:\s+also)?\s+that|but|and|so)\b,?\s+",
+    r"note(?:\s+also)?\s+that|but|and|so(?!\s+(?:long|far|much|many|that|as)\b))\b,?\s+",
     re.IGNORECASE,
 )
 """A word that only links a sentence to the one before; what follows it may stand alone."""

@@ -104,3 +104,18 @@ async def test_a_gap_says_how_many_pages_do_not_state_it(bench: Any) -> None:
         .run(Task("How many eggs in spring with egg_mode_x?"))
     )
     assert one.gaps[0].reason == "not in these sources: the one page read does not mention egg_mode_x"
+
+
+async def test_so_long_as_opens_a_sentence_and_links_none(bench: Any) -> None:
+    said = "So long as the barn owl is fed, the barn owl lays eggs in spring."
+    report = await bench({"https://a.test/eggs": f"# Eggs\n\n{said}"}).service().run(Task("Does a barn owl lay eggs?"))
+    assert [claim.text for claim in report.claims] == [said]
+
+
+async def test_queries_that_passages_add_are_made_of_words(bench: Any) -> None:
+    made = bench(OWLS)
+    report = await made.service().run(Task("How many eggs does a sleeping owl have in the nesting boxes of Lisbon?"))
+    asked = {word for query in made.web.searched for word in query.split()}
+    assert {"sleeping", "nesting"} <= asked
+    assert not {"sleep", "nest"} & asked
+    assert not list(broken_rules(report))
