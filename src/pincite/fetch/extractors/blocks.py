@@ -37,7 +37,10 @@ _MARKS = {
     "samp": MarkKind.CODE,
 }
 _NOTHING = Cell("", ())
-_PERMALINKS = frozenset({"", "¶", "#", "§", "🔗", "\uf0c1", "\u200b", "Permalink", "[link]", "Link to this heading"})
+_PERMALINKS = frozenset(
+    {"", "¶", "#", "§", "🔗", "\uf0c1", "\u200b", "Permalink", "[link]", "Link to this heading"}
+    | {"^", "↩", "↩\ufe0e", "↑", "⤴"}  # back from a footnote
+)
 _PERMALINK_CLASSES = re.compile(
     r"\b(?:headerlink|permalink|header-anchor|anchor-?link|hash-link|id_link|heading-anchor)\b"
 )
@@ -158,6 +161,8 @@ class BlockWalk:
             self._line_break(element)
             return False
         if tag == "a" and self._is_permalink(element):
+            return False
+        if tag == "span" and "editsection" in (element.get("class") or ""):  # wikis: a link to the editor
             return False
         if self._code_depth and _LINE_NUMBERS.search(element.get("class") or ""):
             return False
@@ -405,6 +410,8 @@ class BlockWalk:
     def _target(self, anchor: HtmlElement) -> str:
         """The absolute http(s) target of a link, or nothing."""
         href = (anchor.get("href") or "").strip()
+        if href == "#":  # a button in disguise
+            return ""
         known = self._targets.get(href)
         if known is None:
             known = self._targets[href] = absolute(self.base_url, href)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from lxml import etree
 from lxml.html import HtmlElement
 
-from pincite.domain.page import BlockKind
+from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.blocks import Found
 from pincite.fetch.extractors.classifier import agreed, best_threshold, content_odds
 from pincite.fetch.extractors.dom import Page
@@ -51,6 +51,19 @@ def chosen(
     return [odd >= least for odd in odds]
 
 
+def _leads_on(block: Block, row: Sequence[float]) -> bool:
+    """Whether a block belongs to what follows it: a term, a caption, a line that ends with a colon."""
+    return block.kind in _LEADS_ON or (block.text.endswith(":") and is_plain(row))
+
+
+def _drop_last_headings(found: Sequence[Found], kept: list[bool]) -> None:
+    """Leave out headings at the end of the content whose own section was left out ("You may also like")."""
+    last = max((index for index, keep in enumerate(kept) if keep), default=-1)
+    while last + 1 < len(kept) and last >= 0 and found[last].block.kind is BlockKind.HEADING and any(kept[:last]):
+        kept[last] = False
+        last = max(index for index in range(last) if kept[index])
+
+
 def select(found: Sequence[Found], votes: Votes) -> list[Found]:
     """The blocks that are content; all of them when none stands out."""
     rows = features_of(found, votes)
@@ -59,6 +72,7 @@ def select(found: Sequence[Found], votes: Votes) -> list[Found]:
     if sum(sizes) < _TINY_WORDS:
         kept = [keep or is_plain(row) for keep, row in zip(kept, rows, strict=True)]
     for index in range(len(found) - 1):
-        if not kept[index] and kept[index + 1] and found[index].block.kind in _LEADS_ON:
+        if not kept[index] and kept[index + 1] and _leads_on(found[index].block, rows[index]):
             kept[index] = True
+    _drop_last_headings(found, kept)
     return [item for item, keep in zip(found, kept, strict=True) if keep] or list(found)

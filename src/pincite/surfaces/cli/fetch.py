@@ -1,6 +1,7 @@
 """`pincite fetch`: one page as clean Markdown with a header, or one clear sentence about why not."""
 
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -126,7 +127,7 @@ def _written_by(result: "FetchResult") -> str:
 def _header(result: "FetchResult") -> str:
     lines = [
         ("title", result.title),
-        ("site", result.site_name),
+        ("site", result.site_name or (urlsplit(result.final_url).hostname or "")),
         ("by", result.byline),
         ("published", result.published_at.date().isoformat() if result.published_at else ""),
         ("modified", result.modified_at.date().isoformat() if result.modified_at else ""),

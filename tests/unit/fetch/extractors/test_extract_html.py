@@ -222,3 +222,26 @@ def test_a_page_without_body_tags_is_read(markup: str) -> None:
     document = extract(markup.format(fact).encode(), "https://a.example/x")
     assert fact in document.text
     assert document.title == "T"
+
+
+def test_links_for_the_page_s_own_workings_are_left_out() -> None:
+    body = """<main><h1>Halden</h1><h2>History<span class="mw-editsection">[<a href="/edit">edit</a>]</span></h2>
+    <p>The town was burned in 1716 by its own citizens, who would not leave it.<sup><a href="#n1">[1]</a></sup>
+    <a href="#">Reply</a></p><ol><li id=n1><a href="#r1">^</a> Hansen, page 12 of the second volume.</li></ol></main>"""
+    document = extract(body.encode(), URL, "text/html")
+    texts = [block.text for block in document.blocks]
+    assert "History" in texts
+    assert "Hansen, page 12 of the second volume." in texts
+    assert not any(mark.href == URL or mark.href.endswith("#") for block in document.blocks for mark in block.marks)
+
+
+def test_a_heading_whose_section_is_left_out_goes_with_it() -> None:
+    said = "A light lamp for the trail, which lasts for forty hours on one charge and weighs very little. " * 3
+    links = "".join(f'<li><a href="/p{n}">Lamp {n}</a></li>' for n in range(8))
+    body = (
+        "<header class=top><nav class=menu><a href=/>Home</a><a href=/c>Cart</a></nav></header>"
+        f"<main class=product><h1>Lamp</h1><p class=text>{said}</p><h2 class=t>You may also like</h2>"
+        f"<div class=related><ul class=cards>{links}</ul></div></main><footer class=foot>Imprint</footer>"
+    )
+    texts = [block.text for block in extract(body.encode(), URL, "text/html").blocks]
+    assert texts == ["Lamp", said.strip()]
