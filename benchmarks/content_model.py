@@ -30,6 +30,7 @@ TARGET = Path(__file__).parents[1] / "src/pincite/fetch/extractors/content_model
 def read_page(path: Path) -> dict:
     """One labelled page: block texts, features, labels, weights."""
     from pincite.domain.errors import PinciteError
+    from pincite.domain.page import BlockKind
     from pincite.fetch.extractors import html
     from pincite.fetch.extractors.charset import decode
     from pincite.fetch.extractors.features import features_of, shape_of
@@ -44,7 +45,8 @@ def read_page(path: Path) -> dict:
     texts = [item.block.text for item in found]
     goals, weights = targets(labels, texts)
     rows, shapes = features_of(found, votes), [shape_of(item) for item in found]
-    facts = {"shapes": shapes, "types": votes.types, "goals": goals, "weights": weights}
+    headings = [item.block.kind is BlockKind.HEADING for item in found]
+    facts = {"shapes": shapes, "headings": headings, "types": votes.types, "goals": goals, "weights": weights}
     return page | {"texts": texts, "rows": rows} | facts
 
 
@@ -150,6 +152,7 @@ def main() -> None:
 
 def validate(run, pages: list[dict]) -> str:
     from pincite.fetch.extractors.main_content import chosen as kept_of
+    from pincite.fetch.extractors.main_content import without_last_headings
 
     def site(page: dict) -> str:
         return ".".join((urlsplit(page["labels"].get("url") or "").hostname or page["name"]).split(".")[-2:])
@@ -165,6 +168,7 @@ def validate(run, pages: list[dict]) -> str:
                 odds = [float(value) for value in model.predict(page["rows"])]
                 sizes = [len(text.split()) for text in page["texts"]]
                 kept = kept_of(odds, sizes, page["shapes"], page["types"])
+                kept = without_last_headings(kept, page["headings"])
                 chosen[index] = "\n\n".join(text for text, keep in zip(page["texts"], kept, strict=True) if keep)
     return score(run, pages, chosen)
 

@@ -56,12 +56,14 @@ def _leads_on(block: Block, row: Sequence[float]) -> bool:
     return block.kind in _LEADS_ON or (block.text.endswith(":") and is_plain(row))
 
 
-def _drop_last_headings(found: Sequence[Found], kept: list[bool]) -> None:
-    """Leave out headings at the end of the content whose own section was left out ("You may also like")."""
-    last = max((index for index, keep in enumerate(kept) if keep), default=-1)
-    while last + 1 < len(kept) and last >= 0 and found[last].block.kind is BlockKind.HEADING and any(kept[:last]):
-        kept[last] = False
-        last = max(index for index in range(last) if kept[index])
+def without_last_headings(kept: Sequence[bool], headings: Sequence[bool]) -> list[bool]:
+    """What is kept, but for headings at its end whose own section was left out ("You may also like")."""
+    shown = list(kept)
+    last = max((index for index, keep in enumerate(shown) if keep), default=-1)
+    while 0 <= last < len(shown) - 1 and headings[last] and any(shown[:last]):
+        shown[last] = False
+        last = max(index for index in range(last) if shown[index])
+    return shown
 
 
 def select(found: Sequence[Found], votes: Votes) -> list[Found]:
@@ -74,5 +76,5 @@ def select(found: Sequence[Found], votes: Votes) -> list[Found]:
     for index in range(len(found) - 1):
         if not kept[index] and kept[index + 1] and _leads_on(found[index].block, rows[index]):
             kept[index] = True
-    _drop_last_headings(found, kept)
+    kept = without_last_headings(kept, [item.block.kind is BlockKind.HEADING for item in found])
     return [item for item, keep in zip(found, kept, strict=True) if keep] or list(found)

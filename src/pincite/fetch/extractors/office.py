@@ -4,11 +4,12 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
-from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError
+from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.fetch.extractors.archives import BROKEN, open_archive
+from pincite.fetch.extractors.archives import BROKEN, open_archive, read_member
 from pincite.fetch.extractors.blocks import BlockWalk
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
@@ -18,6 +19,8 @@ VERSION = "1"
 MAX_ROWS = 100_000
 _ROWS_IN_BLOCK = 200
 _TITLE_CHARS = 120
+_MAX_SPANNED_CELLS = 20_000_000
+_CELL_NAME = re.compile(rb'<c\b[^<>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})"')
 _ALMOST_WHITE = re.compile(r"(?:F[4-9A-F]){3}", re.IGNORECASE)
 
 
@@ -52,7 +55,7 @@ def read_xlsx(body: bytes, url: str) -> Document:
         import python_calamine
     except ImportError as error:
         raise _missing("XLSX") from error
-    open_archive(body).close()
+    _refuse_wide_sheets(open_archive(body))
     blocks: list[Block] = []
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(body))
@@ -65,6 +68,30 @@ def read_xlsx(body: bytes, url: str) -> Document:
     except (python_calamine.CalamineError, *BROKEN) as error:
         raise ParseError("the workbook can't be read", reason="xlsx_unreadable") from error
     return _document("xlsx", blocks, url)
+
+
+def _refuse_wide_sheets(archive: zipfile.ZipFile) -> None:
+    """Return when no sheet spans more cells than are read: the reader makes room for all between the outermost.
+
+    Errors:
+        TooLarge: `sheet_too_wide`.
+    """
+    for name in archive.namelist():
+        if not name.startswith("xl/worksheets/") or not name.endswith(".xml"):
+            continue
+        columns = rows = 0
+        for cell in _CELL_NAME.finditer(read_member(archive, name)):
+            columns, rows = max(columns, _column(cell[1])), max(rows, int(cell[2]))
+        if columns * rows > _MAX_SPANNED_CELLS:
+            raise TooLarge(f"a sheet spans {columns * rows:,} cells", reason="sheet_too_wide")
+
+
+@lru_cache(maxsize=512)
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
 
 
 def read_pptx(body: bytes, url: str) -> Document:

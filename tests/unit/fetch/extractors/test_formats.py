@@ -352,6 +352,15 @@ def test_cells_that_reach_down_keep_the_columns_apart() -> None:
     )  # fmt: skip
 
 
+def test_a_sheet_of_two_far_cells_is_refused() -> None:
+    pytest.importorskip("python_calamine")
+    far = '<row r="1048576"><c s="1" r="XFD1048576"><v>1</v></c></row></sheetData>'
+    body = with_member(workbook(), "xl/worksheets/s1.xml", lambda old: old.replace(b"</sheetData>", far.encode()))
+    with pytest.raises(TooLarge) as caught:
+        extract(body, URL)
+    assert caught.value.reason == "sheet_too_wide"
+
+
 @pytest.mark.parametrize(
     "start",
     [
