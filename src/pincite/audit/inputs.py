@@ -15,6 +15,8 @@ _LARGEST_BYTES = 50_000_000
 _DOCX_PART_BYTES = 20_000_000
 _HTML = re.compile(r"^\s*(?:<!doctype html|<html|<head|<body|<article|<div|<h1|<p[ >])", re.IGNORECASE)
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_NOTES = {"footnote": "", "endnote": "e"}
+"""Kinds of notes in a DOCX, with what tells their numbers apart."""
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
@@ -91,23 +93,24 @@ def docx_text(content: bytes) -> str:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             body = etree.fromstring(_part(archive, "word/document.xml"), parser)
             names = set(archive.namelist())
-            notes_part = _part(archive, "word/footnotes.xml") if "word/footnotes.xml" in names else b""
+            parts = [(kind, f"word/{kind}s.xml") for kind in _NOTES]
+            found = [(kind, _part(archive, name)) for kind, name in parts if name in names]
             links_name = "word/_rels/document.xml.rels"
             links_part = _part(archive, links_name) if links_name in names else b""
         targets: dict[str, str] = {}
         if links_part:
             targets = {str(r.get("Id")): str(r.get("Target")) for r in etree.fromstring(links_part, parser)}
-        notes = etree.fromstring(notes_part, parser) if notes_part else []
+        notes = [(kind, note) for kind, part in found for note in etree.fromstring(part, parser)]
     except (zipfile.BadZipFile, KeyError, etree.XMLSyntaxError, NotImplementedError) as error:
         raise InvalidInput("the report is not a readable DOCX file", reason="docx") from error
     lines: list[str] = []
-    for row_or_paragraph in _paragraphs(body):
-        lines += ("".join(_runs(row_or_paragraph, targets)), "")
-    for note in notes:
+    for block in _blocks(body):
+        lines += (_block(block, targets), "")
+    for kind, note in notes:
         number = note.get(f"{_WORD}id")
         text = " ".join("".join(_runs(p, targets)).strip() for p in note.iter(f"{_WORD}p")).strip()
         if text and note.get(f"{_WORD}type") is None:
-            lines += (f"[^{number}]: {text}", "")
+            lines += (f"[^{_NOTES[kind]}{number}]: {text}", "")
     return "\n".join(lines)
 
 
@@ -117,8 +120,22 @@ def _part(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _paragraphs(body: "object") -> Iterator["object"]:
-    yield from body.iter(f"{_WORD}p")  # type: ignore[attr-defined]  # an lxml element, which has no types
+def _blocks(body: "object") -> Iterator["object"]:
+    """The paragraphs and the table rows in order."""
+    for node in body.iter(f"{_WORD}p", f"{_WORD}tr"):  # type: ignore[attr-defined]  # an lxml element has no types
+        if node.tag == f"{_WORD}tr" or next(node.iterancestors(f"{_WORD}tr"), None) is None:
+            yield node
+
+
+def _block(node: "object", targets: dict[str, str]) -> str:
+    """A paragraph in Markdown, or a table row with bars between its cells."""
+    if node.tag == f"{_WORD}p":  # type: ignore[attr-defined]
+        return "".join(_runs(node, targets))
+    cells = (
+        " ".join("".join(_runs(paragraph, targets)).strip() for paragraph in cell.iter(f"{_WORD}p"))
+        for cell in node.iter(f"{_WORD}tc")  # type: ignore[attr-defined]
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _runs(paragraph: "object", targets: dict[str, str]) -> Iterator[str]:
@@ -139,8 +156,9 @@ def _runs(paragraph: "object", targets: dict[str, str]) -> Iterator[str]:
                 links[id(texts[-1])] = f"]({target})"
         elif node.tag == f"{_WORD}t":
             yield (node.text or "") + links.get(id(node), "")
-        elif node.tag == f"{_WORD}footnoteReference":
-            yield f"[^{node.get(f'{_WORD}id')}]"
+        elif node.tag in (f"{_WORD}footnoteReference", f"{_WORD}endnoteReference"):
+            kind = node.tag.removeprefix(_WORD).removesuffix("Reference")
+            yield f"[^{_NOTES[kind]}{node.get(f'{_WORD}id')}]"
         elif node.tag in (f"{_WORD}tab", f"{_WORD}br"):
             yield " "
 

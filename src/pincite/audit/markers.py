@@ -10,13 +10,17 @@ _MARKER = re.compile(
     r"(?P<footnote>\[\^(?P<note>[\w.-]{1,40})\](?!:))"
     rf"|(?P<linked>\[?\[\^?(?P<linked_text>[^\[\]\n]{{1,300}})\]\]?\(\s*<?(?P<href>{_URL}?|#[^\s)]*|citation:\d+)>?"
     r"(?:\s+[\"'][^\"'\n]*[\"'])?\s*\))"
-    rf"|(?P<bracket>\[\[?(?P<numbers>{_NUMBERS})\]?\])"
+    rf"|(?P<bracket>\[\[?(?P<numbers>{_NUMBERS})\]?\])(?::\d{{1,4}}(?:[–-]\d{{1,4}})?(?=\s|$))?"
     rf"|(?P<lens>【(?P<lens_numbers>{_NUMBERS})(?:[†:][^】\n]{{0,80}})?】)"
-    rf"|(?P<named>[\[(](?:citation|cite|source|sources|ref|refs)s?[:.]?\s*(?P<named_numbers>{_NUMBERS})[\])])"
+    rf"|(?P<named>[\[(](?:see )?(?:citation|cite|source|reference|ref|note|quelle)s?[:.]?\s*"
+    rf"(?P<named_numbers>{_NUMBERS})[\])])"
     rf"|(?P<sup><sup>\s*\[?(?P<sup_numbers>{_NUMBERS})\]?\s*</sup>|\^(?P<caret_numbers>{_NUMBERS})\^)"
     r"|(?P<raised>(?<=[\w.,;:!?)\"'”’])[¹²³⁰⁴-⁹]+(?:[,⸴˒]\s?[¹²³⁰⁴-⁹]+)*)"
     r"|(?P<glued>(?:(?<=[^\W\d_][.!?])|(?<=[)\"”’%][.!?])|(?<=(?:19|20)\d\d[.!?]))\d{1,3}(?:,\s?\d{1,3})*(?=\s|$))"
+    rf"|(?P<round>(?<=[\w%\"”’»] )\((?P<round_numbers>{_NUMBERS})\)(?=[\s.,;:!?]|$))"
     rf"|(?P<bare><?{_URL}>?)"
+    r"|(?P<mla>\((?P<mla_name>[A-ZÀ-Þ][\w'’-]+)(?: (?:and|&) [A-ZÀ-Þ][\w'’-]+| et al\.?)?"
+    r"(?:,? (?:pp?\. ?)?\d{1,4}(?:[-–]\d{1,4})?)?\))"
     r"|(?P<author>\((?P<works>[^()\n]{0,200}?\b(?:1[89]|20)\d\d[a-z]?[^()\n]{0,80})\))",
     re.IGNORECASE,
 )
@@ -71,15 +75,20 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
     if match["author"]:
         keys = tuple(_works(match["works"], known))
         return Marker(start, end, keys) if keys else None
+    if match["mla"]:
+        name = author_key(match["mla_name"])
+        return Marker(start, end, (name,)) if match["mla_name"][0].isupper() and known(name) else None
     if match["raised"]:
         keys = tuple(re.split(r"\D+", match["raised"].translate(_RAISED)))
         unit = _UNITS.search(match.string[max(0, start - 6) : start])
         return Marker(start, end, keys) if all(map(known, keys)) and not unit else None
     numbers = (
-        match["numbers"] or match["lens_numbers"] or match["named_numbers"] or match["sup_numbers"]
-        or match["caret_numbers"]
+        match["numbers"] or match["round_numbers"] or match["lens_numbers"] or match["named_numbers"]
+        or match["sup_numbers"] or match["caret_numbers"]
     )  # fmt: skip
     keys = tuple(expand(numbers))
+    if match["round"] and not all(map(known, keys)):
+        return None
     if match["bracket"] and len(keys) == 1 and len(keys[0]) == 4 and not known(keys[0]):
         return None  # [2019] is a year
     return Marker(start, end, keys) if keys else None
@@ -123,6 +132,11 @@ def _works(text: str, known: Callable[[str], bool]) -> Iterator[str]:
 def work_key(name: str, year: str) -> str:
     """The key of a work by its first author's last name and year."""
     return f"{name.lower().replace('’', chr(39))} {year.lower()}"
+
+
+def author_key(name: str) -> str:
+    """The key of a work by its first author's last name alone, as in "(Norr 3)"."""
+    return f"{name.lower().replace('’', chr(39))} *"
 
 
 def trim_url(url: str) -> str:

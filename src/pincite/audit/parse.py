@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from pincite.audit.findings import ListedReference
 from pincite.audit.markers import Marker, markers
-from pincite.audit.references import find_references, lines_of
+from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
-from pincite.text.sentences import sentences
+from pincite.text.sentences import Span, sentences
+from pincite.verification.statements import is_factual
 
 LONGEST_REPORT_CHARS = 5_000_000
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -82,6 +83,9 @@ class _Book:
         for index, reference in enumerate(listed):
             if reference.key:
                 self._by_key.setdefault(reference.key, []).append(index)
+            author = first_author(reference)
+            if author:
+                self._by_key.setdefault(author, []).append(index)
             if reference.url:
                 self._by_url.setdefault(reference.url.rstrip("/"), index)
 
@@ -159,6 +163,20 @@ def _blocks(text: str) -> Iterator[tuple[tuple[int, int], bool]]:
         yield (start, end), False
 
 
+def _with_labels(piece: str, spans: tuple[Span, ...], start: int, found: Sequence[Marker]) -> tuple[Span, ...]:
+    """The sentences, each with the link label that stands alone behind its full stop: "It opened. [Site](url)"."""
+    labels = {marker.keep for marker in found if marker.keep is not None and marker.url}
+    joined: list[Span] = []
+    for span in spans:
+        text = piece[span.start : span.end]
+        lead = len(text) - len(text.lstrip("([ "))
+        place = (span.start + start + lead, span.start + start + len(text.rstrip(".)] ")))
+        if joined and place in labels and not is_factual(text.strip("()[]. ")):
+            continue
+        joined.append(span)
+    return tuple(joined)
+
+
 def _sentences(
     text: str, block: tuple[int, int], found: Sequence[Marker], book: _Book, *, heading: bool
 ) -> Iterator[ReportSentence]:
@@ -168,6 +186,7 @@ def _sentences(
     spans = sentences(piece)
     if heading:
         spans = spans[:0] if not spans else (replace(spans[0], end=spans[-1].end),)
+    spans = _with_labels(piece, spans, start, found)
     starts = [span.start + start for span in spans]
     cited: dict[int, list[Marker]] = {}
     first = bisect_right(found, start - 1, key=lambda marker: marker.start)

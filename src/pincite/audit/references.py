@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from pincite.audit.findings import ListedReference
-from pincite.audit.markers import trim_url, work_key
+from pincite.audit.markers import author_key, trim_url, work_key
 
 _HEADING_WORDS = (
     r"(?:references?|sources?|bibliography|works cited|citations?|notes|footnotes|endnotes|literature|"
@@ -22,9 +22,21 @@ _NOTE = re.compile(r"^\s{0,3}\[\^?(?P<key>[\w.-]{1,40})\]:\s*(?P<rest>.*)$")
 _BRACKET = re.compile(r"^\s*(?:[-*+]\s+)?(?:\[\^?(?P<key>\d{1,4})\]|【(?P<lens>\d{1,4})】)\.?:?\s+(?P<rest>\S.*)$")
 _LINKED = re.compile(r"^\s*(?:[-*+]\s+)?\[(?P<key>\d{1,4})\]\((?P<rest>https?://[^)\s]+\)?.*)$")
 _NUMBERED = re.compile(r"^\s*(?:[-*+]\s+)?(?P<key>\d{1,4})[.)]\s+(?P<rest>\S.*)$")
+_SPELLED = re.compile(
+    r"^\s*(?:[-*+]\s+)?(?:source|ref(?:erence)?|note|quelle|fuente)\s+(?P<key>\d{1,4})\s*[:.)]\s*(?P<rest>\S.*)$",
+    re.IGNORECASE,
+)
+_RAISED = re.compile(r"^\s*(?P<key>[¹²³⁰⁴-⁹]{1,3})\s*(?P<rest>\S.*)$")
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LINKS_ONLY = re.compile(
+    r"^\s*(?:\*\*)?(?:sources?|references?|links?|quellen?|fuentes?)\s*:(?:\*\*)?\s*(?:\[[^\]\n]*\]\([^)\s]+\)[\s,;·|]*)+$",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"\[[^\]\n]*\]\((?P<url>[^)\s]+)\)")
 _BULLET = re.compile(r"^\s*[-*+•]\s+(?P<rest>\S.*)$")
 _URL = re.compile(r"https?://[^\s<>\"\[\]{}|\\^`]+|(?<![\w/@])www\.[^\s<>\"\[\]{}|\\^`]+")
 _DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)|\b(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
+_SURNAME = re.compile(r"^\W*(?P<name>[A-ZÀ-Þ][\w'’-]+), [A-ZÀ-Þ]")
 _AUTHOR = re.compile(r"^\W*(?P<name>[^\W\d_][\w'’-]+)[^()\n]{0,160}?\(?(?P<year>(?:1[89]|20)\d\d[a-z]?)\)?")
 
 
@@ -61,8 +73,18 @@ def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, i
     spans: list[tuple[int, int]] = []
     inside = False
     index = 0
+    closing = _closing_list(lines)
     while index < len(lines):
         line = lines[index]
+        if index == closing:
+            inside = True
+        if _LINKS_ONLY.match(line.text):
+            spans.append((line.start, line.end))
+            entries += (
+                ListedReference("", m["url"], m["url"], line.start, line.end) for m in _LINK.finditer(line.text)
+            )
+            index += 1
+            continue
         if _HEADING.match(line.text) and _list_follows(lines, index):
             inside = True
             spans.append((line.start, line.end))
@@ -81,6 +103,22 @@ def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, i
     return entries, spans
 
 
+def _closing_list(lines: list[Line]) -> int | None:
+    """Where numbered notes with addresses begin that end the text without a heading."""
+    first: int | None = None
+    for index in range(len(lines) - 1, -1, -1):
+        text = lines[index].text
+        if not text.strip():
+            continue
+        numbered = _NUMBERED.match(text)
+        if numbered is None or not has_url(numbered["rest"]):
+            break
+        first = index
+        if int(numbered["key"]) == 1:
+            return first
+    return None
+
+
 def _list_follows(lines: list[Line], index: int) -> bool:
     """Whether entries stand under this heading and not text about sources."""
     following = [line for line in lines[index + 1 : index + 6] if line.text.strip()][:2]
@@ -92,6 +130,9 @@ def _match(text: str, *, inside: bool) -> tuple[str, str] | None:
     note = _NOTE.match(text)
     if note:
         return note["key"].lower(), note["rest"]
+    spelled = _SPELLED.match(text) or _RAISED.match(text)
+    if spelled and has_url(spelled["rest"]):
+        return str(int(spelled["key"].translate(_DIGITS))), spelled["rest"]
     bracket = _BRACKET.match(text) or _LINKED.match(text)
     if bracket:
         key = bracket.groupdict().get("key") or bracket.groupdict().get("lens") or ""
@@ -122,7 +163,7 @@ def _entry(lines: list[Line], index: int, *, inside: bool) -> tuple[ListedRefere
         and _match(lines[end].text, inside=False) is None
         and (key.isdigit() or lines[end].text[:2].isspace() or _only_url(lines[end].text))
         and not _ANY_HEADING.match(lines[end].text)
-        and not (inside and (_NUMBERED.match(lines[end].text) or _BULLET.match(lines[end].text)))
+        and not (inside and any(begin.match(lines[end].text) for begin in (_NUMBERED, _BULLET, _SURNAME)))
     ):
         rest += " " + lines[end].text.strip()
         end += 1
@@ -147,3 +188,9 @@ def find_url(text: str) -> str:
         return url if url.startswith("http") else f"https://{url}"
     doi = _DOI.search(text)
     return f"https://doi.org/{trim_url(doi[1] or doi[2])}" if doi else ""
+
+
+def first_author(reference: ListedReference) -> str:
+    """The key by its first author alone, where the entry begins with one ("Norr, Anna."), or nothing."""
+    match = _SURNAME.match(reference.text)
+    return author_key(match["name"]) if match and not reference.key.isdigit() else ""

@@ -22,8 +22,11 @@ _FIXED = {
     "…": "...",
     "⁄": "/",
 }
-# A base with its combining marks is one piece; otherwise every non-ASCII character is a piece of its own.
-_PIECE = re.compile("[^\\W\\d_][\u0300-\u036f]+|[^\x00-\x7f]")
+# A base with its combining marks is one piece, whatever is dropped between them; otherwise every non-ASCII character is
+# a piece of its own.
+_MARKS = "\u0300-\u036f"
+_PIECE = re.compile(f"[^\\s{_DROPPED}{_MARKS}][{_DROPPED}]*[{_MARKS}][{_MARKS}{_DROPPED}]*|[^\x00-\x7f]")
+_DROP = str.maketrans("", "", _DROPPED)
 _KEPT_FORMS = ("<super>", "<fraction>")
 
 
@@ -65,7 +68,7 @@ def _fold_piece(piece: str) -> str:
     if fixed is not None:
         return fixed
     if len(piece) > 1:
-        return unicodedata.normalize("NFC", _fold_piece(piece[0]) + piece[1:])
+        return unicodedata.normalize("NFC", _fold_piece(piece[0]) + piece[1:].translate(_DROP))
     if piece.isspace():
         return "\n" if piece in "\u2028\u2029\x85" else " "
     # 10⁶ must not become 106, nor 3½ become 31/2: raised digits and fractions stay as they are.

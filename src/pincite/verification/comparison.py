@@ -41,14 +41,15 @@ def check_direction(claim: Sentence, window: Window) -> Finding:
     turned = denied(claim)
     for index, word in enumerate(claim.words):
         own = places(word)
-        if not own or index in turned:
-            continue  # "not allowed" is what "prohibited" says
+        if not own:
+            continue
         seen = True
         around = neighbours(claim.words, index, index)
         same, opposite, text = 0.0, 0.0, ""
         mine: list[tuple[Sentence, int]] = []
         theirs: tuple[Sentence, int] | None = None
         found = False
+        # "Not allowed" is what "prohibited" says: of what is denied, only what is denied there is the opposite.
         for sentence in window.sentences:
             for place, other in enumerate(sentence.words):
                 sides = places(other)
@@ -60,11 +61,12 @@ def check_direction(claim: Sentence, window: Window) -> Finding:
                     other.stem not in claimed
                     and any((g, 1 - s) in own for g, s in sides)
                     and not _turned_round(claim, index, sentence, place)
+                    and (index not in turned or place in denied(sentence))
                 ):
                     value = fit(around, sentence, place, place, window.source.idf)
                     if value > opposite:
                         opposite, text, theirs = value, other.text, (sentence, place)
-        if not found and not text and _comparative(word):
+        if not found and not text and _comparative(word) and index not in turned:
             problems.append(f'"{word.text}" is not in the passage')
         elif theirs and any(goes_on(claim, own_place, theirs) for own_place in mine):
             continue

@@ -33,6 +33,7 @@ _FORMS = {
     **dict.fromkeys("has have had".split(), "have"),
     **dict.fromkeys(("a", "an", "the"), "the"),
 }
+_EITHER_SIDE = frozenset({"for", "against", "with", "without"})
 _TURNED = {"to": "from", "from": "to", "with": "without", "without": "with", "for": "against", "against": "for"}
 _BEGIN, _END = "^", "$"
 
@@ -77,13 +78,13 @@ def _turned(claim: Sentence, window: Window) -> list[str]:
     for index in range(1, len(claim.words) - 1):
         before, word, after = claim.words[index - 1 : index + 2]
         other = _TURNED.get(word.text.lower())
-        if other is None or not before.content or not after.content:
+        if other is None or not before.content or not (after.content or word.text.lower() in _EITHER_SIDE):
             continue
         found = {
             sentence.words[place + 1].text.lower()
             for sentence in window.sentences
             for place in sentence.positions.get(before.stem, ())
-            if _stem(sentence, place + 2) == after.stem
+            if _stem(sentence, place + 2) == _root(after)
         }
         if other in found and word.text.lower() not in found:
             problems.append(f'"{word.text} {after.text}" in the claim, "{other} {after.text}" in the passage')

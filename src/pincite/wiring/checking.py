@@ -4,12 +4,14 @@ import json
 from typing import Literal
 
 from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, Problem, ProblemKind, check_report
-from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound
+from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound, SchemaMismatch
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.settings import Settings
 from pincite.wiring.shared_evidence import is_on_server, load_evidence, load_run
 
 ZIP_START = b"PK\x03\x04"
+ZIP_END = b"PK\x05\x06"
+ZIP_TAIL = 1_000
 
 
 def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
@@ -25,7 +27,7 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
     from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
     from pincite.verification.checker import MechanicalChecker
 
-    if data.startswith(ZIP_START):
+    if _is_bundle(data):
         return _check_bundle(data)
     try:
         raw = json.loads(data)
@@ -42,6 +44,11 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
         return check_report(raw, evidence, checker=MechanicalChecker())
 
 
+def _is_bundle(data: bytes) -> bool:
+    """Whether it begins or ends as a zip does: a damaged first byte must not turn a bundle into a broken report."""
+    return data.startswith(ZIP_START) or (ZIP_END in data[-ZIP_TAIL:] and data.lstrip()[:1] != b"{")
+
+
 def _check_bundle(data: bytes) -> CheckResult:
     """What checking a bundle finds: its files first, then the report in it against the pages in it."""
     from pincite.exports.bundle import Bundle
@@ -51,7 +58,9 @@ def _check_bundle(data: bytes) -> CheckResult:
     damage = tuple(Problem(ProblemKind.FAILED, found.where, found.what) for found in bundle.problems())
     try:
         result = check_report(bundle.report, bundle, checker=MechanicalChecker())
-    except ParseError as error:
+    except (ParseError, InvalidInput, SchemaMismatch) as error:
+        if isinstance(error, SchemaMismatch) and not damage:
+            raise
         broken = Problem(ProblemKind.FAILED, "report", error.message)
         return CheckResult(CheckStatus.FAILED, CheckCounts(), (*damage, broken))
     status = CheckStatus.FAILED if damage else result.status

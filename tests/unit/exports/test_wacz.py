@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from pincite.audit.check import check_report
+from pincite.audit.check import CheckStatus, check_report
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType
 from pincite.domain.page import Snapshot
@@ -26,10 +26,12 @@ from pincite.exports.passages import PassagesOnly
 from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle
 from pincite.exports.zip_container import zip_bytes
 from pincite.library import LocalLibrary
+from pincite.settings import load_settings
 from pincite.testing.extractor import TinyExtractor
 from pincite.testing.reports import SampleReport, sample_report
 from pincite.testing.stored import large_report
 from pincite.verification.checker import MechanicalChecker
+from pincite.wiring.checking import check_stored_report
 
 EVENTS = (Event(1, EventType.RUN_STARTED, "run_x", datetime(2026, 11, 21, tzinfo=UTC), {"question": "x"}),)
 
@@ -236,3 +238,15 @@ def test_far_text_stays_behind() -> None:
     assert kept is not None
     assert "Beacon 0 " in kept.windows[0][1]
     assert all("Beacon 39 " not in text for _, text in kept.windows)
+
+
+def test_a_flipped_byte_is_named_whatever_it_breaks(sample: SampleReport, data: bytes, tmp_path: Path) -> None:
+    settings = load_settings({"home": tmp_path}, environ={}, files=())
+    at = data.index(b'"schema_version"')
+    places = [0, 1, 2, 3, *range(at, at + 400, 3)]
+    for position in places:
+        damaged = bytearray(data)
+        damaged[position] ^= 0x08
+        result = check_stored_report(bytes(damaged), settings)
+        assert result.status is CheckStatus.FAILED, position
+        assert result.problems[0].where, position
