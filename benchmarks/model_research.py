@@ -5,8 +5,8 @@
     python benchmarks/model_research.py speed QUESTIONS.jsonl --library PATH --work DIR [--runs 5] [--firsts 100]
 
 `lies` runs LyingModel with every kind of defect and FaithfulModel over the questions; searches and pages of a question
-are asked once. Counts of each question are kept in DIR/lies.jsonl: the same command goes on after them, `--at-most 2`
-does two more questions, and the table is of all that is there. `--about A,B` takes the questions about each in turn.
+are asked once. Counts of each run are kept in DIR/lies.jsonl: the same command goes on after them, with `--seconds 120`
+for so long, and the table is of all that is there. `--about A,B` takes the questions about each in turn.
 `speed` runs an engine with a database; a model takes 1 s, a page 0.3 s, every twentieth page 8 s.
 The injection cases are in benchmarks/model_injection.py.
 """
@@ -43,6 +43,7 @@ from pincite.wiring import Parts, open_parts
 from pincite.wiring.roles import Doors, Run, build_roles
 from pincite.wiring.sources import resolve_sources
 
+HONEST = "honest"
 MODEL_S, PAGE_S, SLOW_PAGE_S, SLOW_EVERY = 1.0, 0.3, 8.0, 20
 
 
@@ -122,66 +123,68 @@ async def lies(arguments: argparse.Namespace, questions: list[str]) -> None:
     kinds = arguments.defects.split(",") if arguments.defects else list(DEFECTS)
     kept = arguments.work / "lies.jsonl"
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    left = [text for text in questions if text not in {row["question"] for row in rows}]
+    done = {(row["question"], row["kind"]) for row in rows}
+    ends_at = time.monotonic() + arguments.seconds
     async with open_parts(settings) as parts:
-        for text in left[: arguments.at_most]:
-            rows.append(await lied_to(Question(text, settings, parts), kinds))
-            with kept.open("a") as file:
-                file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
-            print(f"{text[:90]}", file=sys.stderr)
+        for text in questions:
+            question = Question(text, settings, parts)
+            for kind in [HONEST, *kinds]:
+                if (text, kind) in done or time.monotonic() > ends_at:
+                    continue
+                rows.append(await (honestly(question) if kind == HONEST else lied_to(question, kind)))
+                with kept.open("a") as file:
+                    file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
     tell_lies([row for row in rows if row["question"] in questions], kinds)
 
 
-async def lied_to(question: Question, kinds: list[str]) -> dict[str, Any]:
-    """Counts of one question: a faithful run, then one with each kind of lie."""
+async def honestly(question: Question) -> dict[str, Any]:
+    """Counts of a run with the faithful model."""
     honest = Notebook()
     report = await question.ask(honest)
     lost = {rejected.text for rejected in report.rejected_claims}
     proposed = set(honest.claims)
+    untold = [sentence for sentence in honest.sentences if not told(sentence, report)]
+    false_alarms = [claim for claim in sorted(proposed) if claim in lost or f"{claim}." in lost]
     counts = {
         "sentences": len(honest.sentences),
-        "sentences told": sum(told(sentence, report) for sentence in honest.sentences),
+        "sentences told": len(honest.sentences) - len(untold),
         "claims": len(proposed),
-        "claims lost": sum(claim in lost or f"{claim}." in lost for claim in proposed),
+        "claims lost": len(false_alarms),
         "verified": report.metrics.claims_total,
         "tokens": report.metrics.tokens_in + report.metrics.tokens_out,
         "calls": len(honest.seen),
         "twice": twice(honest.seen),
     }
-    planted: dict[str, int] = {}
-    leaked: dict[str, list[str]] = {}
-    for kind in kinds:
-        liar = LyingModel(kind)
-        lied = await question.ask(liar)
-        planted[kind] = len({item.text for item in liar.planted})
-        leaked[kind] = [item.text for item in leaks(lied, liar.planted)]
-        for text in leaked[kind][:2]:
-            print(f"  leak {kind}: {text[:200]}", file=sys.stderr)
-    untold = [sentence for sentence in honest.sentences if not told(sentence, report)]
-    false_alarms = [claim for claim in proposed if claim in lost or f"{claim}." in lost]
-    return {
-        "question": question.text,
-        "counts": counts,
-        "planted": planted,
-        "leaked": leaked,
-        "untold": untold,
-        "false_alarms": false_alarms,
-    }
+    row = {"question": question.text, "kind": HONEST, "counts": counts}
+    return {**row, "untold": untold, "false_alarms": false_alarms}
+
+
+async def lied_to(question: Question, kind: str) -> dict[str, Any]:
+    """What was planted of one kind in a run, and what of it was printed."""
+    liar = LyingModel(kind)
+    report = await question.ask(liar)
+    leaked = [item.text for item in leaks(report, liar.planted)]
+    for text in leaked[:2]:
+        print(f"  leak {kind}: {text[:200]}", file=sys.stderr)
+    planted = len({item.text for item in liar.planted})
+    return {"question": question.text, "kind": kind, "planted": planted, "leaked": leaked}
 
 
 def tell_lies(rows: list[dict[str, Any]], kinds: list[str]) -> None:
     counts: Counter[str] = Counter()
     planted: Counter[str] = Counter()
     leaked: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     for row in rows:
-        counts.update(row["counts"])
-        planted.update(row["planted"])
-        leaked.update({kind: len(texts) for kind, texts in row["leaked"].items()})
+        asked[row["kind"]] += 1
+        counts.update(row.get("counts", {}))
+        planted[row["kind"]] += row.get("planted", 0)
+        leaked[row["kind"]] += len(row.get("leaked", ()))
     decidable = [kind for kind in kinds if DEFECTS[kind].decidable]
-    print(f"questions {len(rows)}, kinds of defects {len(kinds)}, of which code decides {len(decidable)}")
+    print(f"questions {asked[HONEST]}, kinds of defects {len(kinds)}, of which code decides {len(decidable)}")
     for kind in kinds:
         hard = "" if DEFECTS[kind].decidable else "  (not decidable for sure)"
-        print(f"  {kind:<26} planted {planted[kind]:>4}, printed {leaked[kind]:>3}{hard}")
+        print(f"  {kind:<26} {asked[kind]:>3} questions, planted {planted[kind]:>4}, printed {leaked[kind]:>3}{hard}")
     lies_told = sum(planted[kind] for kind in decidable)
     print(f"decidable kinds printed: {sum(leaked[kind] for kind in decidable)} of {lies_told} (aim 0)")
     rest = [kind for kind in kinds if kind not in decidable]
@@ -190,7 +193,7 @@ def tell_lies(rows: list[dict[str, Any]], kinds: list[str]) -> None:
     print(f"true claims lost: {ratio(counts, 'claims lost', 'claims')} (aim 0.05)")
     print(f"true sentences told: {ratio(counts, 'sentences told', 'sentences')} (aim 0.95)")
     print(f"model tokens per verified claim: {ratio(counts, 'tokens', 'verified')}")
-    print(f"calls per report {counts['calls'] / max(len(rows), 1):.1f}")
+    print(f"calls per report {counts['calls'] / max(asked[HONEST], 1):.1f}")
     print(f"pages sent twice to the analyst: {counts['twice']} (aim 0)")
 
 
@@ -341,7 +344,7 @@ def main() -> None:
     parser.add_argument(
         "--about", default="", help="only questions whose facts are on pages with one of these in the path"
     )
-    parser.add_argument("--at-most", type=int, default=1_000, help="lies: questions to do now")
+    parser.add_argument("--seconds", type=float, default=100_000.0, help="lies: begin no further run after so many")
     parser.add_argument("--defects", default="")
     parser.add_argument("--profile", default="standard")
     parser.add_argument("--runs", type=int, default=5)

@@ -114,7 +114,7 @@ class ModelClient:
                         written.append(piece)
                         yield TextPiece(piece)
                 usage = streamed.usage
-                if not usage.output_tokens and "finish_reason" not in (streamed.provider_details or {}):
+                if self._broke_off(streamed):
                     raise ModelUnavailable(
                         f"{self.spec.label}: the answer broke off",
                         reason="model_connection",
@@ -148,6 +148,12 @@ class ModelClient:
             return False
         self._mode = "prompted"
         return True
+
+    def _broke_off(self, streamed: Any) -> bool:  # a StreamedResponse
+        """Whether the stream ended without an end: Anthropic and Google tell usage from the first piece on."""
+        if self.spec.protocol in (ANTHROPIC, GOOGLE):
+            return streamed.finish_reason is None
+        return not streamed.usage.output_tokens and "finish_reason" not in (streamed.provider_details or {})
 
     def _settings(self, max_tokens: int) -> Any:  # a TypedDict of pydantic-ai
         settings: dict[str, Any] = {"max_tokens": max_tokens, "timeout": self._timeout_s, "max_retries": 0}

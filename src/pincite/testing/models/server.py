@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -79,6 +79,8 @@ class ModelServer:
         retry_after_s: what `Trouble.RATE_LIMIT` says.
     """
 
+    path = "/v1"
+
     def __init__(
         self,
         model: ModelFake,
@@ -110,11 +112,11 @@ class ModelServer:
     def __enter__(self) -> "ModelServer":
         owner = self
 
-        class Handler(_Handler):
+        class Handler(self.protocol):  # type: ignore[misc, name-defined]  # each protocol has its own
             server_of = owner
 
         self._server = _QuietServer(("127.0.0.1", 0), Handler)
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}{self.path}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
@@ -125,9 +127,10 @@ class ModelServer:
             self._server.shutdown()
             self._server.server_close()
 
-    def refuses(self, key: str) -> bool:
-        """Whether the key is not the right one."""
-        return self._api_key is not None and key != f"Bearer {self._api_key}"
+    def refuses(self, headers: Mapping[str, str]) -> bool:
+        """Whether the key in the headers is not the right one."""
+        key = headers.get("Authorization", "").removeprefix("Bearer ")
+        return self._api_key is not None and key != self._api_key
 
     def wait(self, trouble: Trouble) -> None:
         """Take the time an answer takes."""
@@ -149,38 +152,41 @@ class ModelServer:
             return bad[trouble], "stop"
         if trouble is Trouble.HUGE:
             return "x" * 10_000_000, "stop"
-        messages = cast("list[dict[str, Any]]", request.get("messages") or [])
-        system = "\n".join(str(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
-        user = "\n".join(str(m.get("content")) for m in messages if m.get("role") == "user")
-        text = self.model.reply(system, user)
+        text = self.model.reply(*self.said(request))
         if trouble is Trouble.TRUNCATED:
             return text[: len(text) // 2], "length"
         return text, "stop"
 
+    def said(self, request: dict[str, Any]) -> tuple[str, str]:
+        """What the request says to the model: the instructions, and the rest."""
+        messages = cast("list[dict[str, Any]]", request.get("messages") or [])
+        system = "\n".join(str(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
+        user = "\n".join(str(m.get("content")) for m in messages if m.get("role") == "user")
+        return system, user
 
-class _Handler(BaseHTTPRequestHandler):
+    @property
+    def protocol(self) -> "type[Handler]":
+        """What speaks the protocol."""
+        return OpenAiHandler
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection: what all protocols have in common. Subclasses write whole answers, streams and errors."""
+
     protocol_version = "HTTP/1.1"
     server_of: ModelServer
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
-    def do_GET(self) -> None:  # the name that the standard library looks for
-        """The list of models."""
-        self._json(200, {"object": "list", "data": [{"id": NAME, "object": "model", "created": 1, "owned_by": "us"}]})
-
-    def do_POST(self) -> None:  # as above
-        """One chat completion."""
+    def do_POST(self) -> None:  # the name that the standard library looks for
+        """One answer."""
         owner = self.server_of
         request = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         owner.requests.append(request)
-        trouble = Trouble.AUTH if owner.refuses(self.headers.get("Authorization", "")) else owner.next_trouble()
+        trouble = Trouble.AUTH if owner.refuses(dict(self.headers.items())) else owner.next_trouble()
         owner.wait(trouble)
-        if trouble in _ERRORS:
-            self._error(*_ERRORS[trouble], headers=owner.headers_of(trouble))
-            return
-        if trouble is Trouble.NO_SCHEMA and (request.get("response_format") or request.get("tools")):
-            self._error(400, "invalid_request_error", "", "response_format is not supported")
+        if self.failed(request, trouble):
             return
         if trouble is Trouble.NOT_JSON_AT_ALL:
             self._send(200, b"<html>It works!</html>", "text/html")
@@ -190,14 +196,81 @@ class _Handler(BaseHTTPRequestHandler):
             return
         text, finish = owner.text_for(request, trouble)
         try:
-            if request.get("stream"):
-                self._stream(request, text, finish, trouble)
+            if self.wants_stream(request):
+                self.stream(request, text, finish, trouble)
             else:
-                self._whole(request, text, finish, trouble)
+                self.whole(request, text, finish, trouble)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def _whole(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+    def failed(self, request: dict[str, Any], trouble: Trouble) -> bool:
+        """Send the error of this trouble, where it has one; whether it has."""
+        raise NotImplementedError
+
+    def wants_stream(self, request: dict[str, Any]) -> bool:
+        """Whether the answer is to come piece by piece."""
+        return bool(request.get("stream"))
+
+    def whole(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+        """Send the answer at once."""
+        raise NotImplementedError
+
+    def stream(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+        """Send the answer piece by piece."""
+        raise NotImplementedError
+
+    def send_part(self, body: dict[str, Any]) -> None:
+        """Send the first half of an answer and go away."""
+        data = json.dumps(body).encode()
+        self.head(200, "application/json", len(data))
+        self.wfile.write(data[: len(data) // 2])
+        self.close_connection = True
+
+    def begin_stream(self) -> None:
+        """Send the head of a stream."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+
+    def json(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
+        """Send a JSON body."""
+        self._send(status, json.dumps(body).encode(), "application/json", headers)
+
+    def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
+        self.head(status, kind, len(data), headers)
+        self.wfile.write(data)
+
+    def head(self, status: int, kind: str, length: int, headers: dict[str, str] | None = None) -> None:
+        """Send status and headers."""
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+class OpenAiHandler(Handler):
+    """Chat completions."""
+
+    def do_GET(self) -> None:  # the name that the standard library looks for
+        """The list of models."""
+        self.json(200, {"object": "list", "data": [{"id": NAME, "object": "model", "created": 1, "owned_by": "us"}]})
+
+    def failed(self, request: dict[str, Any], trouble: Trouble) -> bool:
+        """Send the error of this trouble, where it has one; whether it has."""
+        if trouble in _ERRORS:
+            self._error(*_ERRORS[trouble], headers=self.server_of.headers_of(trouble))
+            return True
+        if trouble is Trouble.NO_SCHEMA and (request.get("response_format") or request.get("tools")):
+            self._error(400, "invalid_request_error", "", "response_format is not supported")
+            return True
+        return False
+
+    def whole(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+        """Send the completion at once."""
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
         tools = request.get("tools")
         if trouble is Trouble.REFUSAL:
@@ -219,19 +292,13 @@ class _Handler(BaseHTTPRequestHandler):
         if trouble is not Trouble.NO_USAGE:
             body["usage"] = _usage(request, text)
         if trouble is Trouble.GONE_MID_ANSWER:
-            data = json.dumps(body).encode()
-            self._head(200, "application/json", len(data))
-            self.wfile.write(data[: len(data) // 2])
-            self.close_connection = True
+            self.send_part(body)
             return
-        self._json(200, body)
+        self.json(200, body)
 
-    def _stream(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.close_connection = True
+    def stream(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
+        """Send the completion piece by piece."""
+        self.begin_stream()
         base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": str(request.get("model"))}
 
         def send(choices: list[Any], **more: Any) -> None:
@@ -259,22 +326,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _error(self, status: int, type_: str, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         told = {"message": message, "type": type_, "param": None, "code": code or None}
-        self._json(status, {"error": told}, headers)
-
-    def _json(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
-        self._send(status, json.dumps(body).encode(), "application/json", headers)
-
-    def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
-        self._head(status, kind, len(data), headers)
-        self.wfile.write(data)
-
-    def _head(self, status: int, kind: str, length: int, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(length))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
+        self.json(status, {"error": told}, headers)
 
 
 def _usage(request: dict[str, Any], text: str) -> dict[str, Any]:

@@ -1,0 +1,280 @@
+"""Anthropic and Google: the official clients against the shipped fakes, so that these can't drift, then ours."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+from google import genai
+from google.genai import errors as google_errors
+from google.genai import types as google_types
+
+from pincite.domain.errors import PinciteError
+from pincite.domain.model import Generation, Material, ModelRole, Prompt
+from pincite.domain.report import Mode
+from pincite.engine import Engine
+from pincite.llm.catalogue import Endpoint, parse_model
+from pincite.llm.service import ModelService
+from pincite.research.model.outputs import PlannedQuestion
+from pincite.research.model.prompts import instructions
+from pincite.runtime.clock import SystemClock
+from pincite.settings import load_settings
+from pincite.testing.models import AnthropicServer, FaithfulModel, GoogleServer, ModelServer, Trouble
+
+KEY = "right-key-1234567"
+NAMES = {"anthropic": "claude-sonnet-4-6", "google": "gemini-2.5-flash"}
+SERVERS: dict[str, type[ModelServer]] = {"anthropic": AnthropicServer, "google": GoogleServer}
+PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is the Varden lighthouse?",))
+CHAT = Prompt("chat", "1", "Say something.", material=(Material("m", (("a", "b"),)),))
+# Of the official Google client itself, under the aiohttp that is installed.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+BOTH = pytest.mark.parametrize("provider", SERVERS)
+USER: Any = [{"role": "user", "content": "Hello"}]
+
+
+# ---- the official clients against the fakes ----
+
+
+def claude(server: ModelServer, key: str = KEY) -> anthropic.AsyncAnthropic:
+    return anthropic.AsyncAnthropic(base_url=server.base_url, api_key=key, max_retries=0, timeout=30)
+
+
+def gemini(server: ModelServer, key: str = KEY) -> genai.Client:
+    return genai.Client(api_key=key, http_options=google_types.HttpOptions(base_url=server.base_url, timeout=30_000))
+
+
+async def test_the_anthropic_client_reads_messages_tools_and_streams() -> None:
+    tool: Any = {"name": "note", "input_schema": {"type": "object", "properties": {}}}
+    with AnthropicServer(FaithfulModel(), api_key=KEY) as server:
+        async with claude(server) as api:
+            whole = await api.messages.create(model="m", max_tokens=9, system="Be brief.", messages=USER)
+            planned = await api.messages.create(
+                model="m", max_tokens=900, system=PROMPT.instructions, messages=USER, tools=[tool]
+            )
+            async with api.messages.stream(model="m", max_tokens=9, messages=USER) as stream:
+                pieces = [piece async for piece in stream.text_stream]
+                last = await stream.get_final_message()
+    assert whole.content[0].type == "text"
+    assert whole.content[0].text == "Understood."
+    assert (whole.stop_reason, whole.usage.output_tokens > 0, whole.usage.input_tokens > 0) == ("end_turn", True, True)
+    assert (planned.content[0].type, planned.stop_reason) == ("tool_use", "tool_use")
+    assert "".join(pieces) == "Understood."
+    assert (last.stop_reason, last.usage.output_tokens) == ("end_turn", whole.usage.output_tokens)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind"),
+    [
+        (Trouble.AUTH, anthropic.AuthenticationError),
+        (Trouble.QUOTA, anthropic.APIStatusError),
+        (Trouble.RATE_LIMIT, anthropic.RateLimitError),
+        (Trouble.UNKNOWN_MODEL, anthropic.NotFoundError),
+        (Trouble.CONTEXT, anthropic.BadRequestError),
+        (Trouble.SERVER_ERROR, anthropic.InternalServerError),
+        (Trouble.OVERLOADED, anthropic.APIStatusError),
+        (Trouble.GONE, anthropic.APIConnectionError),
+    ],
+)
+async def test_the_anthropic_client_knows_the_errors(trouble: Trouble, kind: type[Exception]) -> None:
+    with AnthropicServer(FaithfulModel(), always=trouble) as server:
+        async with claude(server) as api:
+            with pytest.raises(kind):
+                await api.messages.create(model="m", max_tokens=9, messages=USER)
+
+
+async def test_the_google_client_reads_contents_functions_and_streams() -> None:
+    note = google_types.FunctionDeclaration(name="note", parameters_json_schema={"type": "object", "properties": {}})
+    tools: Any = [google_types.Tool(function_declarations=[note])]
+    with GoogleServer(FaithfulModel(), api_key=KEY) as server:
+        api = gemini(server)
+        async with api.aio as client:
+            whole = await client.models.generate_content(model="m", contents="Hello")
+            planned = await client.models.generate_content(
+                model="m",
+                contents="Question: How tall is it?",
+                config=google_types.GenerateContentConfig(system_instruction=PROMPT.instructions, tools=tools),
+            )
+            stream = await client.models.generate_content_stream(model="m", contents="Hello")
+            pieces = [piece async for piece in stream]
+        api.close()
+    assert whole.text == "Understood."
+    assert whole.usage_metadata is not None
+    assert whole.usage_metadata.total_token_count
+    assert planned.function_calls
+    assert planned.function_calls[0].name == "note"
+    assert "".join(piece.text or "" for piece in pieces) == "Understood."
+    assert pieces[-1].candidates
+    assert pieces[-1].candidates[0].finish_reason == google_types.FinishReason.STOP
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        (Trouble.AUTH, 400),
+        (Trouble.QUOTA, 429),
+        (Trouble.UNKNOWN_MODEL, 404),
+        (Trouble.CONTEXT, 400),
+        (Trouble.SERVER_ERROR, 500),
+        (Trouble.OVERLOADED, 503),
+    ],
+)
+async def test_the_google_client_knows_the_errors(trouble: Trouble, code: int) -> None:
+    with GoogleServer(FaithfulModel(), always=trouble) as server:
+        api = gemini(server)
+        async with api.aio as client:
+            with pytest.raises(google_errors.APIError) as caught:
+                await client.models.generate_content(model="m", contents="Hello")
+        api.close()
+    assert caught.value.code == code
+
+
+# ---- our adapter against the fakes ----
+
+
+@asynccontextmanager
+async def service(
+    provider: str, server: ModelServer, *, mode: str = "auto", timeout_s: float = 30.0, key: str = KEY
+) -> AsyncIterator[ModelService]:
+    name = f"{provider}:{NAMES[provider]}"
+    spec = parse_model(name, {provider: Endpoint(server.base_url, key)}, Endpoint(), {name: "1/2"})
+    async with ModelService(
+        {ModelRole.PLANNER: (spec,)}, SystemClock(), output_mode=mode, timeout_s=timeout_s, temperature=0.0
+    ) as made:
+        yield made
+
+
+async def ask(provider: str, server: ModelServer, **options: Any) -> Generation[PlannedQuestion]:
+    async with service(provider, server, **options) as model:
+        return await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+
+
+def has(*path: str) -> Callable[[dict[str, Any]], bool]:
+    def check(request: dict[str, Any]) -> bool:
+        found: Any = request
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return bool(found)
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("provider", "mode", "sent"),
+    [
+        ("anthropic", "native", lambda r: has("output_config")(r) or has("output_format")(r)),
+        ("anthropic", "tool", lambda r: r["tools"][0]["name"] == "answer"),
+        ("anthropic", "prompted", lambda r: "JSON Schema" in str(r["system"]) and "tools" not in r),
+        ("google", "native", has("generationConfig", "responseJsonSchema")),
+        ("google", "tool", has("tools")),
+        ("google", "prompted", lambda r: "JSON Schema" in str(r["systemInstruction"]) and "tools" not in r),
+    ],
+)
+async def test_each_mode_gives_the_typed_answer(
+    provider: str, mode: str, sent: Callable[[dict[str, Any]], bool]
+) -> None:
+    with SERVERS[provider](FaithfulModel(), api_key=KEY) as server:
+        made = await ask(provider, server, mode=mode)
+    assert made.output.parts[0].queries
+    assert made.usage.tokens_in > 100
+    assert made.usage.cost_usd == (made.usage.tokens_in + 2 * made.usage.tokens_out) / Decimal(1_000_000)
+    assert made.model == f"{provider}:{NAMES[provider]}"
+    assert sent(server.requests[0]), server.requests[0]
+
+
+@BOTH
+async def test_a_server_without_schemas_is_asked_by_prompt(provider: str) -> None:
+    troubles = [Trouble.NO_SCHEMA]
+    with SERVERS[provider](FaithfulModel(), troubles=troubles) as server:
+        async with service(provider, server) as model:
+            with pytest.raises(PinciteError) as caught:
+                await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+            made = await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+    assert caught.value.reason == "model_mode_rejected"
+    assert made.output.parts
+
+
+@BOTH
+async def test_streamed_text_ends_with_its_bill(provider: str) -> None:
+    with SERVERS[provider](FaithfulModel()) as server:
+        async with service(provider, server) as model:
+            pieces = [piece async for piece in model.stream_text(ModelRole.PLANNER, CHAT)]
+    assert "".join(piece.text for piece in pieces) == "Understood."
+    assert pieces[-1].usage is not None
+    assert pieces[-1].usage.tokens_in > 0
+    assert pieces[-1].usage.tokens_out > 0
+
+
+TROUBLES = [
+    (Trouble.AUTH, "PROVIDER_AUTH", "model_auth", False),
+    (Trouble.RATE_LIMIT, "RATE_LIMITED", "model_rate_limited", True),
+    (Trouble.SERVER_ERROR, "MODEL_UNAVAILABLE", "model_server_error", True),
+    (Trouble.OVERLOADED, "MODEL_UNAVAILABLE", "model_overloaded", True),
+    (Trouble.UNKNOWN_MODEL, "MODEL_UNAVAILABLE", "model_unknown", False),
+    (Trouble.CONTEXT, "MODEL_UNAVAILABLE", "model_context_too_long", False),
+    (Trouble.REFUSAL, "MODEL_BAD_OUTPUT", "refusal", False),
+    (Trouble.CONTENT_FILTER, "MODEL_BAD_OUTPUT", "refusal", False),
+    (Trouble.PROSE, "MODEL_BAD_OUTPUT", "not_json", True),
+    (Trouble.TRUNCATED, "MODEL_BAD_OUTPUT", "truncated", True),
+    (Trouble.EMPTY, "MODEL_BAD_OUTPUT", "empty", True),
+    (Trouble.OTHER_SHAPE, "MODEL_BAD_OUTPUT", "wrong_shape", True),
+    (Trouble.HUGE, "MODEL_BAD_OUTPUT", "too_large", True),
+    (Trouble.GONE, "MODEL_UNAVAILABLE", "model_connection", True),
+    (Trouble.GONE_MID_ANSWER, "MODEL_UNAVAILABLE", "model_connection", True),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("trouble", "code", "reason", "retryable"), TROUBLES, ids=[str(row[0]) for row in TROUBLES])
+async def test_every_trouble_is_a_typed_error(
+    provider: str, trouble: Trouble, code: str, reason: str, retryable: bool
+) -> None:
+    server = SERVERS[provider](FaithfulModel(), always=trouble, retry_after_s=3)
+    with server, pytest.raises(PinciteError) as caught:
+        await ask(provider, server)
+    error = caught.value
+    assert (error.code, error.reason, error.retryable) == (code, reason, retryable)
+    assert len(server.requests) == 1, "retries are not the adapter's"
+    assert KEY not in f"{error} {error.hint} {error.context}"
+
+
+@BOTH
+async def test_quota_is_not_tried_again(provider: str) -> None:
+    with SERVERS[provider](FaithfulModel(), always=Trouble.QUOTA) as server, pytest.raises(PinciteError) as caught:
+        await ask(provider, server)
+    assert caught.value.code in ("PROVIDER_QUOTA", "RATE_LIMITED")
+
+
+@BOTH
+@pytest.mark.parametrize("trouble", [Trouble.GONE_MID_ANSWER, Trouble.ERROR_IN_STREAM, Trouble.AUTH])
+async def test_a_stream_that_breaks_is_an_error(provider: str, trouble: Trouble) -> None:
+    with SERVERS[provider](FaithfulModel(), always=trouble) as server:
+        async with service(provider, server) as model:
+            with pytest.raises(PinciteError) as caught:
+                async for _ in model.stream_text(ModelRole.PLANNER, PROMPT):
+                    pass
+    assert caught.value.code in ("MODEL_UNAVAILABLE", "PROVIDER_AUTH")
+
+
+@BOTH
+async def test_a_whole_run_is_written_through_the_protocol(provider: str, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    text = "# Varden\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was built by Anna Holm.\n"
+    (pages / "tower.md").write_text(text, encoding="utf-8")
+    with SERVERS[provider](FaithfulModel(), api_key=KEY) as server:
+        given = {
+            "home": tmp_path / "home",
+            "source": (f"local:{pages}",),
+            "llm": f"{provider}:{NAMES[provider]}",
+            f"{provider}_base_url": server.base_url,
+            f"{provider}_api_key": KEY,
+        }
+        async with Engine(load_settings(given, environ={}, files=())) as engine:
+            report = await engine.research("How tall is the Varden lighthouse?")
+    assert report.mode is Mode.MODEL
+    assert "41 metres" in report.markdown
+    assert report.metrics.tokens_in > 500
+    assert server.requests
