@@ -37,10 +37,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as sqlite_dialect
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
-from pincite.domain.errors import ExtraNotInstalled, Internal, InvalidSetting, PinciteError, StorageUnavailable
+from pincite.domain.errors import (
+    ExtraNotInstalled,
+    Internal,
+    InvalidInput,
+    InvalidSetting,
+    PinciteError,
+    StorageUnavailable,
+)
 from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
 from pincite.storage import failures, migrations
@@ -383,6 +390,12 @@ def _our_errors() -> Iterator[None]:
     with failures.translated():
         try:
             yield
+        except UnicodeEncodeError as error:
+            raise _not_storable() from error
+        except DataError as error:  # the driver itself refuses a NUL, before anything is sent
+            if getattr(error.orig, "sqlstate", None) is None:
+                raise _not_storable() from error
+            raise failures.of_sqlstate(getattr(error.orig, "sqlstate", None), str(error.orig)) from error
         except DBAPIError as error:
             if isinstance(error.orig, sqlite3.Error):
                 raise failures.of_sqlite(error.orig) from error
@@ -391,3 +404,7 @@ def _our_errors() -> Iterator[None]:
             raise StorageUnavailable("no database connection was free in time", reason="pool_exhausted") from error
         except SQLAlchemyError as error:
             raise Internal(f"the database layer refused: {error}", reason="database_layer") from error
+
+
+def _not_storable() -> InvalidInput:
+    return InvalidInput("a text holds characters that can't be stored (NUL, half of a pair)", reason="not_text")
