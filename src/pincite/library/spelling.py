@@ -6,17 +6,15 @@ parts that are on no page are corrected: `max_conections` may be `max_connection
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from string import ascii_lowercase
 
 from pincite.library.analysis import index_terms
+from pincite.text.spelling import nearest, slips_allowed
 from pincite.text.tokens import is_stop, words
 
 MIN_LENGTH = 4
-LONG_LENGTH = 8
 _SHORT_LENGTH = 4
-_SHORT_PAGES = 10
-"""A word of four letters is near to many: it is read as one with two letters swapped, if that is on this many pages."""
 MAX_WORD = 40
 _MAX_WORDS = 60
 """Words of a question that are looked at."""
@@ -71,12 +69,12 @@ def _read_as(connection: sqlite3.Connection, word: str) -> str:
         near = {other: pages for other, pages in near.items() if _changes_unknown_parts(connection, lowered, other)}
     elif any(character.isdigit() for character in lowered):
         return ""
-    return _nearest(lowered, near)
+    return nearest(lowered, near)
 
 
 def _near(connection: sqlite3.Connection, word: str) -> Mapping[str, int]:
     """Words of about this length that share its first letter or its second half, with the pages that have them."""
-    reach = _reach(word)
+    reach = slips_allowed(word)
     rows = connection.execute(
         "SELECT word, pages FROM words WHERE length(word) BETWEEN ? AND ? AND (word GLOB ? OR word GLOB ?)",
         (max(len(word) - reach, MIN_LENGTH), len(word) + reach, f"{word[0]}*", f"?{word[0]}*"),
@@ -84,32 +82,8 @@ def _near(connection: sqlite3.Connection, word: str) -> Mapping[str, int]:
     return dict(rows.fetchall())
 
 
-def _reach(word: str) -> int:
-    return 2 if len(word) >= LONG_LENGTH else 1
-
-
 def _changes_unknown_parts(connection: sqlite3.Connection, word: str, other: str) -> bool:
     """Whether two identifiers differ only in parts that are on no page by themselves."""
     own, others = _PART.findall(word), _PART.findall(other)
     changed = [part for part, new in zip(own, others, strict=False) if part != new]
     return len(own) == len(others) and not any(len(part) < 4 or _is_known(connection, part) for part in changed)
-
-
-def _nearest(word: str, candidates: Mapping[str, int]) -> str:
-    """The candidate with the fewest slips, of these the one on most pages; same figures, or it is another word."""
-    from rapidfuzz.distance import OSA
-
-    best: tuple[int, bool, int, str] | None = None
-    figures = _figures(word)
-    for other, pages in candidates.items():
-        slips = OSA.distance(word, other, score_cutoff=_reach(word))
-        swapped = sorted(other) == sorted(word) and other[0] == word[0]
-        rare = len(word) <= _SHORT_LENGTH and (pages < _SHORT_PAGES or not swapped)
-        if 0 < slips <= _reach(word) and _figures(other) == figures and not rare:
-            key = (slips, other[0] != word[0], -pages, other)
-            best = key if best is None else min(best, key)
-    return best[3] if best else ""
-
-
-def _figures(word: Iterable[str]) -> str:
-    return "".join(character for character in word if character.isdigit())

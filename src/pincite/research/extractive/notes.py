@@ -8,10 +8,11 @@ from pincite.text.tokens import is_stop, words
 _FEW_WORDS = 4
 
 
-def notes_on(question: str, survey: Survey) -> tuple[str, ...]:
+def notes_on(question: str, survey: Survey, *, of_pages_read: bool = False) -> tuple[str, ...]:
     """Sentences about misspelt words, addresses, words that were left out, words that no page has."""
     plain = URL.sub(" ", question)
-    notes = [f"Searched for “{read_as}”: no page has “{written}”." for written, read_as in survey.spellings]
+    page = "page read" if of_pages_read else "page"
+    notes = [f"Searched for “{read_as}”: no {page} has “{written}”." for written, read_as in survey.spellings]
     if in_words(question) != question:
         notes.append("The question is only an address: its words were searched for. To have a page read, use --url.")
     elif plain != question:

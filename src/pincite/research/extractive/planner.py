@@ -15,6 +15,7 @@ from pincite.research.extractive.parts import item_of, sides_of, split_question
 from pincite.research.extractive.questions import DEFINITION, Ask, frame_terms, read_question
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
+from pincite.research.extractive.slips import slips_in
 from pincite.research.extractive.variants import variants
 from pincite.research.extractive.words import content_words, in_words, key_terms
 from pincite.research.state import open_sub_questions, query_key
@@ -76,19 +77,25 @@ class ExtractivePlanner:
         index = self._shelf.index(progress.pages)
         asked = set(progress.asked)
         missing = open_sub_questions(progress)
+        plan = progress.plan
+        if progress.round_number == 2 and not plan.survey.passages and not plan.survey.spellings:
+            spelt = Survey(spellings=slips_in(task.question, index, progress.pages))
+            if spelt.spellings:
+                plan = replace(plan, survey=spelt, notes=notes_on(task.question, spelt, of_pages_read=True))
         parts = []
-        for part in progress.plan.sub_questions:
+        for before in plan.sub_questions:
+            part = replace(before, text=plan.survey.corrected(before.text))
             ask = read_question(part.text)
-            fresh: list[Query] = []
+            fresh = self._queries(_wordings(part.text, plan.survey)[:1], task.constraints) if part != before else ()
             if progress.round_number == 2 or part.text in missing:
-                fresh = self._on_site(index, ask, task.constraints)
+                fresh = (*fresh, *self._on_site(index, ask, task.constraints))
                 fresh += self._queries(feedback_queries(index, ask, limit=self._follow_ups), task.constraints)
-            fresh += [query for query in progress.follow_ups if part.sub_question_id == "1"]
+            fresh += tuple(query for query in progress.follow_ups if part.sub_question_id == "1")
             new = {query_key(query): query for query in fresh if query_key(query) not in asked}
             asked.update(new)
             queries = tuple(new.values())[: self._follow_ups]
             parts.append(replace(part, queries=queries))
-        return replace(progress.plan, sub_questions=tuple(parts))
+        return replace(plan, sub_questions=tuple(parts))
 
     def _on_site(self, index: PassageIndex, ask: Ask, constraints: Constraints) -> list[Query]:
         """The question put to the site that carries a name of it, when the first pages showed that there is one."""
