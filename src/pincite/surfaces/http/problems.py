@@ -26,6 +26,11 @@ _BY_STATUS: dict[int, type[PinciteError]] = {
     409: Conflict,
     413: TooLarge,
 }
+_HINTS = {
+    "RUN_NOT_FOUND": "GET /v1/research lists the runs that your key opens.",
+    "INSUFFICIENT_EVIDENCE": "GET /v1/research/{id} says where the run stands; POST .../resume goes on with it.",
+}
+"""What a caller can do, where the error's own hint names a command."""
 _SAID = {404: "there is nothing at this path", 405: "this path does not take this method"}
 
 
@@ -62,6 +67,7 @@ def answer(
         "status": code,
         "detail": error.message,
         **error.as_dict(),
+        "hint": _HINTS.get(error.code, error.hint),
         "request_id": getattr(request.state, "request_id", ""),
     }
     if pointers:
@@ -80,6 +86,10 @@ async def _pincite(request: Request, error: Exception) -> Response:
 
 
 async def _validation(request: Request, error: Exception) -> Response:
+    kind = request.headers.get("content-type", "").split(";", 1)[0].strip().lower()
+    if int(request.headers.get("content-length") or 0) and kind != "application/json" and not kind.endswith("+json"):
+        hint = "Send it with Content-Type: application/json (curl does with --json)."
+        return answer(request, InvalidInput("the body does not say that it is JSON", reason="not_json", hint=hint), 415)
     found = error.errors() if isinstance(error, RequestValidationError) else []
     pointers = [
         {"pointer": "/" + "/".join(str(part) for part in item["loc"][1:]), "detail": item["msg"]} for item in found

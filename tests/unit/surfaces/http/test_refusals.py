@@ -62,6 +62,15 @@ async def test_a_wrong_method_says_which_are_right(client: httpx2.AsyncClient) -
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
+async def test_a_body_that_does_not_say_that_it_is_json_is_told_how_to(client: httpx2.AsyncClient) -> None:
+    for kind in ("application/x-www-form-urlencoded", "text/plain"):  # as `curl -d` sends it; as pages of others can
+        answer = await client.post("/v1/search", content=b'{"query": "Halden"}', headers={"Content-Type": kind})
+        assert (answer.status_code, answer.json()["reason"]) == (415, "not_json")
+        assert "application/json" in answer.json()["hint"]
+    told = await client.get("/v1/research/run_0")
+    assert "pincite " not in told.json()["hint"]
+
+
 async def test_foreign_pages_and_forged_hosts_are_turned_away(client: httpx2.AsyncClient, server: str) -> None:
     body = {"query": "a"}
     for origin in ("https://evil.example", "null", server.replace("127.0.0.1", "127.0.0.1.evil.example")):
