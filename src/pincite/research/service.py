@@ -142,9 +142,9 @@ class ResearchService:
                 return await self._capped(progress, "deadline")
             plan = await self._roles.planner.plan(task, progress)
             progress = replace(progress, plan=plan)
-            await tell_plan(self._events, progress)
             if number > 1 and not any(sub_question.queries for sub_question in plan.sub_questions):
                 break
+            await tell_plan(self._events, progress)
             cap = self._cap_met(progress)
             if number > 1 and cap:
                 return await self._capped(progress, cap)
