@@ -13,7 +13,8 @@ NEAR = 0.18
 """A claim this far below the best one of its part is no finding (docs/research.md)."""
 _ANSWERING = 0.12
 _MOST_OF_FACT = 10
-_MOST_TOUCHED = 6
+MOST_TOUCHED = 8
+"""What comes closest, where nothing answers: enough to see that it does not."""
 
 
 def near_and_loose(
@@ -33,8 +34,6 @@ def answering(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
     return [item for item in items if item.claim.confidence >= items[0].claim.confidence - _ANSWERING]
 
 
-def shortened(part: SubQuestion, near: list[VerifiedClaim], *, alone: bool, touched: bool) -> list[VerifiedClaim]:
-    """The findings worth their place: few for a question for one figure, date or name, and where none answers."""
-    if touched:
-        return near[:_MOST_TOUCHED]
+def shortened(part: SubQuestion, near: list[VerifiedClaim], *, alone: bool) -> list[VerifiedClaim]:
+    """The findings worth their place: few for a question for one figure, date or name."""
     return near[:_MOST_OF_FACT] if alone and part.answer_type in TYPED else near

@@ -9,7 +9,7 @@ from pincite.research.assembly import Content, Line
 from pincite.research.extractive.answers import is_typed
 from pincite.research.extractive.closing import Closing, split_off
 from pincite.research.extractive.headings import HEADING_CHARS, page_heading
-from pincite.research.extractive.nearness import answering, near_and_loose, shortened
+from pincite.research.extractive.nearness import MOST_TOUCHED, answering, near_and_loose, shortened
 from pincite.research.extractive.questions import read_question
 from pincite.research.extractive.wording import Told, tell
 
@@ -73,9 +73,12 @@ def draft(task: Task, progress: Progress) -> Draft:
     loose: list[VerifiedClaim] = []
     opposed = {side.claim_id for conflict in progress.conflicts for side in conflict.sides}
     for part in parts:
+        if part.text in touched:
+            by_part[part.sub_question_id] = by_part[part.sub_question_id][:MOST_TOUCHED]
+            continue
         near, far = near_and_loose(by_part[part.sub_question_id], opposed)
-        by_part[part.sub_question_id] = shortened(part, near, alone=len(parts) == 1, touched=part.text in touched)
-        loose += far if part.text not in touched else []
+        by_part[part.sub_question_id] = shortened(part, near, alone=len(parts) == 1)
+        loose += far
     answer = _answer([part for part in parts if part.text not in touched], by_part, denial)
     told = {item.claim.text for item in answer}
     room = MAX_WORDS - sum(len(item.claim.text.split()) for item in answer)
