@@ -22,6 +22,8 @@ from pincite.ports import Fetch
 from pincite.urls.keys import page_key
 
 _AT_ONCE = 6
+_UNKNOWN = "unknown_page"
+"""The reason of a dead link where no site is asked and the given pages do not have the address."""
 _DEADLINE_S = DEADLINES_S["audit_page"]
 # RFC 2606 and RFC 6761: names that belong to nobody, a model's favourite stand-ins.
 _RESERVED = ("example.com", "example.org", "example.net", "example.edu", "localhost")
@@ -100,6 +102,8 @@ async def _read(url: str, fetch: Fetch) -> tuple[str, ReferenceState, str]:
     except NotFound:
         return "", ReferenceState.NOT_GIVEN, "not among the given pages"
     except (DeadLink, DnsError, InvalidUrl) as error:
+        if error.reason == _UNKNOWN:
+            return "", ReferenceState.NOT_GIVEN, "not among the given pages"
         # A host that does not exist was never a page; a page that is gone may have been one.
         gone = isinstance(error, DeadLink) and "dns" not in error.reason
         timed_out = isinstance(error, DnsError) and "timeout" in error.reason

@@ -62,8 +62,9 @@ def table(audit: Audit, *, everything: bool = False) -> str:
         if sentence.outcome is AuditVerdict.SUPPORTED and not everything:
             continue
         parts.append(f"{_sign(sentence.outcome)} {number}. {WORDS[sentence.outcome]}: {_short(sentence.text, 160)}")
-        if sentence.detail:
-            parts.append(f"     {sentence.detail}")
+        detail = _said(sentence)
+        if detail:
+            parts.append(f"     {detail}")
         if sentence.passage and sentence.outcome is not AuditVerdict.SUPPORTED:
             parts.append(f"     the page: {_short(sentence.passage, 220)}")
     parts += [f"✗ entry never cited: {reference_name(r)} {_short(r.text, 100)}" for r in audit.never_cited]
@@ -85,7 +86,7 @@ def annotated_markdown(audit: Audit) -> str:
         if sentence.outcome is AuditVerdict.NOT_A_CLAIM:
             continue
         parts.append(audit.text[done : sentence.end])
-        detail = f": {sentence.detail}" if sentence.detail else ""
+        detail = f": {_said(sentence)}" if sentence.detail else ""
         parts.append(f" **⟦{_sign(sentence.outcome)} {WORDS[sentence.outcome]}{_plain(detail)}⟧**")
         done = sentence.end
     parts.append(audit.text[done:])
@@ -96,7 +97,7 @@ def annotated_html(audit: Audit) -> str:
     """One self-contained page: the figures, every finding, and the report with each claim coloured and explained."""
     rows = "".join(
         f"<tr><td>{_sign(s.outcome)} {escape(WORDS[s.outcome])}</td><td>{escape(s.text)}"
-        f"<br><small>{escape(s.detail)}</small>{_passage(s)}</td></tr>"
+        f"<br><small>{escape(_said(s))}</small>{_passage(s)}</td></tr>"
         for s in audit.claims
         if s.outcome is not AuditVerdict.SUPPORTED
     )
@@ -106,7 +107,7 @@ def annotated_html(audit: Audit) -> str:
         if sentence.outcome is AuditVerdict.NOT_A_CLAIM:
             continue
         style = "wrong" if sentence.outcome in WRONG else sentence.outcome.value
-        title = escape(f"{WORDS[sentence.outcome]}. {sentence.detail}", quote=True)
+        title = escape(f"{WORDS[sentence.outcome]}. {_said(sentence)}", quote=True)
         body.append(escape(audit.text[done : sentence.start]))
         body.append(f'<mark class="{style}" title="{title}">{escape(audit.text[sentence.start : sentence.end])}</mark>')
         done = sentence.end
@@ -174,6 +175,11 @@ def json_text(audit: Audit) -> str:
 
 def _sign(outcome: AuditVerdict) -> str:
     return _SIGNS.get(outcome, "✗")
+
+
+def _said(sentence: AuditedSentence) -> str:
+    """The detail; "could not check" is said once."""
+    return sentence.detail.removeprefix(f"{WORDS[AuditVerdict.COULD_NOT_CHECK]}: ")
 
 
 def _short(text: str, limit: int) -> str:

@@ -6,9 +6,13 @@ import zipfile
 import anyio
 import pytest
 
-from pincite.audit.findings import Audit, AuditVerdict
+from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
 from pincite.audit.inputs import docx_text
+from pincite.audit.render import annotated_markdown
 from pincite.audit.service import AuditService
+from pincite.domain.errors import DeadLink
+from pincite.domain.page import FetchRequest, FetchResult
+from pincite.testing.small_web import SmallWeb
 from pincite.verification.checker import MechanicalChecker
 
 WIND, BRIDGE, TRIAL = (
@@ -98,3 +102,16 @@ def test_a_document_keeps_its_endnotes_and_the_rows_of_its_tables() -> None:
     assert "| Wind | 58 turbines |" in text
     assert "[^e2]: Of the endnote" in text
     assert "[^2]: Of the footnote" in text
+
+
+def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> None:
+    class Given(SmallWeb):
+        async def fetch(self, request: FetchRequest) -> FetchResult:
+            if request.url == TRIAL:
+                raise DeadLink("nothing here knows this page", reason="unknown_page")
+            return await super().fetch(request)
+
+    service = AuditService(MechanicalChecker(), Given(PAGES))
+    found = anyio.run(service.audit, f"{A} [1]. {C} [2].\n\nReferences\n[1] {WIND}\n[2] {TRIAL}\n")
+    assert [reference.state for reference in found.references] == [ReferenceState.READ, ReferenceState.NOT_GIVEN]
+    assert "could not check: could not check" not in annotated_markdown(found)
