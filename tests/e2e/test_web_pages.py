@@ -300,6 +300,14 @@ def test_without_scripts(chromium: Any, served: Served) -> None:
         page.wait_for_selector(".evidence mark")
         text = "".join(page.locator(".evidence mark").all_text_contents())
         assert flat(text) == flat(quote_of(served, run, key))
+        many = served.keep(large_report(60), "run_20261121093000_0000000ffff4")
+        page.goto(many)
+        page.locator("#text a.cite").nth(45).click()
+        place = page.locator(".evidence mark").first.bounding_box()
+        frame = page.locator(".evidence .page-text").bounding_box()
+        assert frame["y"] <= place["y"] <= frame["y"] + frame["height"], "the address leads to the mark itself"
+        assert 0 <= place["y"] <= 900
+        page.goto(run)
         page.click("nav.tabs >> text=Sources")
         page.wait_for_selector("ol.sources")
         page.goto(f"{served.url}/audit")
