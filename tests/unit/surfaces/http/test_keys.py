@@ -52,12 +52,12 @@ async def test_scopes_are_kept_apart_by_key(tmp_path: Path, opened: Callable[...
 
 
 async def test_a_key_comes_as_often_as_it_may(tmp_path: Path, opened: Callable[..., Any]) -> None:
-    secret = KeyRing(tmp_path).create("one", rate_per_min=8)
+    secret = KeyRing(tmp_path).create("one", rate_per_min=1)
     async with opened(tmp_path) as client:
         client.headers["Authorization"] = f"Bearer {secret}"
         answers = [await client.get("/v1/models") for _ in range(3)]
-        assert [answer.status_code for answer in answers] == [200, 200, 429]
-        assert 1 <= int(answers[2].headers["retry-after"]) <= 8
+        assert [answer.status_code for answer in answers] == [200, 429, 429]
+        assert 1 <= int(answers[2].headers["retry-after"]) <= 60
         tavily = await client.post("/tavily/search", json={"query": "a", "api_key": secret})
         assert (tavily.status_code, list(tavily.json())) == (429, ["detail"])
 
