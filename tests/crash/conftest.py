@@ -188,7 +188,7 @@ class Home:
         except (FileNotFoundError, ProcessLookupError):
             return False
 
-    def wait(self, until: Callable[[], bool], at_most_s: float = 60.0) -> None:
+    def wait(self, until: Callable[[], bool], at_most_s: float = 300.0) -> None:
         end = time.monotonic() + at_most_s
         while not until():
             assert time.monotonic() < end, "nothing happened in time"

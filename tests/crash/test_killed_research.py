@@ -51,7 +51,7 @@ async def kill_research(home: Any, kills: list[int], seed: int) -> list[str]:
             child = worker.start(run_id)
             target = chance.randrange(home.made(run_id), calls + 2)
             home.wait(lambda run=run_id, before=epoch: home.epoch(run) > before)
-            home.wait(lambda run=run_id, at=target, pid=child: home.is_past(run, at) or not home.is_alive(pid), 60)
+            home.wait(lambda run=run_id, at=target, pid=child: home.is_past(run, at) or not home.is_alive(pid))
             await anyio.sleep(chance.uniform(0.0, 0.03))
             for key in home.finished(run_id):
                 settled.setdefault(key, len(home.paid(run_id)))
