@@ -83,3 +83,13 @@ async def test_refusals_cut_answers_and_errors_in_streams() -> None:
             with pytest.raises(openai.APIError):
                 async for _ in stream:
                     pass
+
+
+async def test_the_key_is_compared_however_its_header_is_written() -> None:
+    with ModelServer(FaithfulModel(), api_key="right") as server:
+        async with client(server, "right") as api:
+            whole = await api.chat.completions.create(model="fake-1", messages=MESSAGES)
+        async with client(server, "wrong") as api:
+            with pytest.raises(openai.AuthenticationError):
+                await api.chat.completions.create(model="fake-1", messages=MESSAGES)
+    assert whole.choices[0].message.content == "Understood."

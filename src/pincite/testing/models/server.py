@@ -129,8 +129,8 @@ class ModelServer:
 
     def refuses(self, headers: Mapping[str, str]) -> bool:
         """Whether the key in the headers is not the right one."""
-        key = headers.get("Authorization", "").removeprefix("Bearer ")
-        return self._api_key is not None and key != self._api_key
+        sent = {name.lower(): value for name, value in headers.items()}
+        return self._api_key is not None and sent.get("authorization", "") != f"Bearer {self._api_key}"
 
     def wait(self, trouble: Trouble) -> None:
         """Take the time an answer takes."""
