@@ -79,7 +79,8 @@ def postgresql_database(postgresql_url: str) -> Iterator[str]:
     place, _, options = postgresql_url.partition("?")
     with psycopg.connect(postgresql_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
-        yield f"{place.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")
+    yield f"{place.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:  # a test may have ended the first
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
