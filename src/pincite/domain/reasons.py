@@ -80,6 +80,7 @@ REASONS: Final[Mapping[str, str]] = {
     "login_required": "the site wants a login",
     "login_page": "the site wants a login",
     "too_large": "it is too large",
+    "sheet_too_wide": "its sheets are too large",
     "wire_too_large": "it is too large",
     "decoded_too_large": "it is too large",
     "headers_too_large": "it is too large",

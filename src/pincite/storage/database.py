@@ -52,6 +52,7 @@ from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
 from pincite.storage import failures, migrations
 from pincite.storage.patience import WAIT_S, Patience
+from pincite.storage.wal import switch_to_wal
 
 T = TypeVar("T")
 
@@ -344,8 +345,7 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
         raw.execute("PRAGMA secure_delete = ON" if writes else "PRAGMA query_only = ON")
         if writes:
             raw.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts for a new file; lets `shrink` give space back
-        if writes and raw.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            raw.execute("PRAGMA journal_mode = WAL")
+            switch_to_wal(raw, busy_timeout_s)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

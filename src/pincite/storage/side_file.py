@@ -4,6 +4,9 @@ import sqlite3
 from pathlib import Path
 
 from pincite.storage import failures
+from pincite.storage.wal import switch_to_wal
+
+_WAIT_S = 20
 
 
 def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
@@ -25,9 +28,9 @@ def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
 
 
 def _open(path: Path, schema: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        switch_to_wal(connection, _WAIT_S)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(schema)
     except sqlite3.Error:

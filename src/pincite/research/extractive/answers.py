@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from pincite.research.extractive.passages import Passage
-from pincite.research.extractive.questions import Ask
+from pincite.research.extractive.questions import MOMENT, Ask
 from pincite.text.tokens import is_stop
 
 _NUMBER_WORDS = (
@@ -52,6 +52,12 @@ _DATE = re.compile(
     r"\b\d{1,2}\s+(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
     r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,4}\b"
     r"|\b\d{4}-\d{2}-\d{2}\b"
+)
+_MOMENT = re.compile(
+    r"\b(?:when(?:ever)?|after|before|once|until|while|during|if|unless|as\s+soon\s+as|(?:at|by|from)\s+the\s+(?:start|end|"
+    r"beginning)|on\s+(?:start|shutdown)|every|each\s+time|hourly|daily|nightly|weekly|monthly|yearly|annually|noon|"
+    r"midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b|\b\d{1,2}(?::\d{2}|\s*[ap]\.?m\b)",
+    re.I,
 )
 _VERSION = re.compile(
     r"\b(?:version|release|since|as\s+of|v)\s*\S{0,12}?\s*\d+(?:\.\d+)+|\b[A-Z]\w+\s+\d+\.\d+|\b\d+\.\d+\.\d+\b", re.I
@@ -160,6 +166,8 @@ def _fit(answer_type: str, text: str) -> float:
         return 1.0 if _DATE.search(text) or _YEAR.search(text) else 0.3 if _VERSION.search(text) else 0.0
     if answer_type == "person":
         return 1.0 if any(not is_stop(name) for name in _NAME.findall(text)) else 0.0
+    if answer_type == MOMENT:
+        return float(bool(_MOMENT.search(text) or _DATE.search(text) or _YEAR.search(text)))
     pattern = {
         "reason": _REASON,
         "method": _METHOD,

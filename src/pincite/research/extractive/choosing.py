@@ -111,9 +111,15 @@ class Choice:
         seen = {item.passage.url for item, _ in self._chosen}
         left = room.pages
         for item in scored:
-            if left and item.passage.url not in seen and self._adds(item) >= room.adds:
+            if left and item.passage.url not in seen and (self._adds(item) >= room.adds or self._linked(item)):
                 seen.add(item.passage.url)
                 left -= self._add(item, ())
+
+    def _linked(self, item: Scored) -> bool:
+        """Whether the item's page is about something that the question or a chosen statement names in full."""
+        subject = self._index.entry(item.passage).things[-1]
+        told = [frozenset(self._ask.terms), *(frozenset(chosen.statement.terms) for chosen, _ in self._chosen)]
+        return len(subject) > 1 and any(subject <= terms for terms in told)
 
     def _relevant(self, item: Scored, best: Scored, room: Room) -> bool:
         """Whether a statement is about what the best one is about, and of the form that is wanted."""

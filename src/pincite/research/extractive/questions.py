@@ -10,6 +10,13 @@ from pincite.text.tokens import is_stop, words
 
 DEFINITION = "definition"
 """What it is or does: the kind of answer that each side of a comparison wants, too."""
+MOMENT = "moment"
+ROLE = "role"
+"""What is asked by "when does" and "who may": kinds of answer that have no one form."""
+_PAST = (
+    r"\w+ed|wrote|built|made|won|led|began|gave|drew|sang|spoke|ran|taught|fought|sold|bought|found|held|wore|took|sent|"
+    r"lost|kept|left|paid|said|saw|met|rode|shot|stole|swam|threw|broke|came|became|chose|drove|flew|rose"
+)
 _QUANTITY = (
     r"(?:number|amount|size|length|limit|maximum|minimum|rate|interval|duration|period|time|timeout|age|port|"
     r"percentage|percent|share|fraction|ratio|count|code|status|level|price|cost|width|height|weight|depth|distance|"
@@ -20,8 +27,12 @@ _HOW_PLAIN = r"(?:do|does|did|is|are|was|were|can|could|should|would|will|must|m
 _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("compare", re.compile(r"\bcompare[sd]?\b|\bdifferences?\s+between\b|\bversus\b|\bvs\b|\bdiffer\b", re.I)),
     ("version", re.compile(_WHICH + r"(?:\S+\s+){0,3}(?:version|release)s?\b", re.I)),
-    ("date", re.compile(rf"\bwhen\b|{_WHICH}(?:year|date|day|month|century)\b", re.I)),
-    ("person", re.compile(r"\bwho(?:se|m)?\b", re.I)),
+    ("date", re.compile(rf"\bwhen\s+(?:did|was|were|had)\b|{_WHICH}(?:year|date|day|month|century)\b", re.I)),
+    # "When does it run?" is answered by a condition, an hour or a rhythm; "what happens when ..." asks neither.
+    (MOMENT, re.compile(r"\bwhen\s+(?:do|does|is|are|can|could|should|would|will|must|may|might|has|have)\b", re.I)),
+    # Who once did something has a name; who does, may or must do something is often a role ("the owner of the table").
+    ("person", re.compile(rf"\bwho(?:se|m)?\s+(?:was|were|is|did|had|{_PAST})\b", re.I)),
+    (ROLE, re.compile(r"\bwho(?:se|m)?\b", re.I)),
     ("place", re.compile(rf"\bwhere\b|{_WHICH}(?:city|country|place|state|town)\b", re.I)),
     (
         "number",

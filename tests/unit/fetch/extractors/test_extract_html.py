@@ -24,6 +24,14 @@ def kinds(document: Document) -> list[tuple[str, str]]:
     return [(block.kind.value, block.text) for block in document.blocks]
 
 
+def test_a_heading_that_links_to_the_contents_is_kept() -> None:
+    document = manual(
+        "<div role=main><h2><a class=toc-backref href='#id3' role=doc-backlink>Why are strings immutable?</a>"
+        f"<a class=headerlink href='#why'>¶</a></h2><p>{LONG}</p></div>"
+    )
+    assert kinds(document) == [("heading", "Why are strings immutable?"), ("paragraph", LONG.strip())]
+
+
 def test_definition_list_keeps_terms_with_their_definitions() -> None:
     document = manual(
         "<dl><dt><code>work_mem</code> (integer)<a class=headerlink href='#w'>¶</a></dt><dd><p>Memory for sorts.</p>"

@@ -68,6 +68,17 @@ async def test_a_further_page_is_cited_for_what_it_adds() -> None:
     assert any("geology in Bergen" in text for text in found)
 
 
+async def test_a_page_about_what_a_chosen_sentence_names_is_cited() -> None:
+    pages = {
+        "https://a.test/": "# Nests\n\nThe stork nest at the harbour was built by Ada Finch.\n",
+        "https://b.test/": "# Mud\n\nA nest was mended with mud once.\n",
+        "https://c.test/": "# Ada Finch\n\nAda Finch built boats.\n",
+    }
+    found = await chosen("Who built the stork nest at the harbour?", pages)
+    assert any("built boats" in text for text in found)
+    assert not any("mud" in text for text in found)
+
+
 async def test_a_sentence_that_needs_one_already_printed_is_said_with_it() -> None:
     text = "# Names\n\nNest names have only letters and digits. They must be at least two characters long.\n"
     found = await chosen("What is the shortest length a nest name may have?", {"https://a.test/": text})
