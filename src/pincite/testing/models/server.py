@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -170,7 +171,7 @@ class ModelServer:
         return OpenAiHandler
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler, ABC):
     """One connection: what all protocols have in common. Subclasses write whole answers, streams and errors."""
 
     protocol_version = "HTTP/1.1"
@@ -203,21 +204,21 @@ class Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
+    @abstractmethod
     def failed(self, request: dict[str, Any], trouble: Trouble) -> bool:
         """Send the error of this trouble, where it has one; whether it has."""
-        raise NotImplementedError
 
     def wants_stream(self, request: dict[str, Any]) -> bool:
         """Whether the answer is to come piece by piece."""
         return bool(request.get("stream"))
 
+    @abstractmethod
     def whole(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
         """Send the answer at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stream(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
         """Send the answer piece by piece."""
-        raise NotImplementedError
 
     def send_part(self, body: dict[str, Any]) -> None:
         """Send the first half of an answer and go away."""
