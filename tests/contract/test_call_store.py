@@ -14,6 +14,7 @@ from pincite.domain.errors import (
     BudgetExhausted,
     Conflict,
     DeadLink,
+    Internal,
     NetworkError,
     PinciteError,
     RobotsDisallowed,
@@ -194,6 +195,17 @@ async def test_a_final_error_is_replayed_as_it_was_and_a_retryable_one_is_not(st
     assert await ledger.call("fetch", {"url": "flaky"}, PAGE, provider) == "page"
     assert provider.paid == 3
     assert await ledger.spent() == PAGE + PAGE + PAGE
+
+
+async def test_a_defect_of_ours_is_not_what_a_resumed_run_gets_again(stores: Any, clock: FrozenClock) -> None:
+    run, provider = await owned(stores, clock), Provider()
+    provider.error = Internal("a defect", reason="misuse")
+    with pytest.raises(Internal):
+        await (await open_ledger(stores.calls(run), clock)).call("fetch", {"url": "a"}, PAGE, provider)
+    provider.error = None
+    clock.advance(60)
+    ledger = await open_ledger(stores.calls(await stores.runs.take("run_1", "w2", 30)), clock)
+    assert await ledger.call("fetch", {"url": "a"}, PAGE, provider) == "page"
 
 
 async def test_the_causes_of_a_failed_search_are_replayed(stores: Any, clock: FrozenClock) -> None:

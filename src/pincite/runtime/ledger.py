@@ -211,7 +211,9 @@ def _failed(planned: PlannedCall, error: PinciteError) -> SettledCall:
     estimate = Usage() if isinstance(error, _FREE) else planned.estimate
     charged = estimate if error.spent is None else error.spent
     text = _dumps({"error": _error_json(error)})
-    return SettledCall(text, charged, not error.retryable, True, 0.0)
+    # A defect of ours says nothing about the world: once it is mended, a resumed run makes the call again.
+    final = not (error.retryable or isinstance(error, Internal))
+    return SettledCall(text, charged, final, True, 0.0)
 
 
 def _unknown(planned: PlannedCall) -> SettledCall:

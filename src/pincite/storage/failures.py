@@ -73,7 +73,9 @@ _PASSING = frozenset({"connection_lost", "shut_down", "out_of_resources", "state
 def of_sqlite(error: sqlite3.Error) -> PinciteError:
     """The error of SQLite as one of ours."""
     extended = getattr(error, "sqlite_errorcode", None)
-    if extended is None:  # raised by the Python module itself, such as for a closed connection
+    if extended is None:  # raised by the Python module itself
+        if "closed" in str(error):  # whoever asked is just being stopped; what it did may be done again
+            return StorageUnavailable("the store was closed meanwhile", reason="closed", retryable=True)
         return Internal(f"SQLite refused: {error}", reason="misuse")
     kind, reason = _SQLITE.get(extended & 0xFF, (Internal, "database_internal"))
     return _told(kind, reason, f"{error} ({getattr(error, 'sqlite_errorname', extended)})")

@@ -84,3 +84,11 @@ def test_errors_of_the_file_system(number: int, kind: type[PinciteError]) -> Non
 
 def test_the_table_is_complete() -> None:
     assert {getattr(sqlite3, f"SQLITE_{name}") for name in RESULT_CODES} == set(failures._SQLITE)
+
+
+def test_a_store_that_was_closed_meanwhile_may_be_asked_again() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.close()
+    with pytest.raises(StorageUnavailable) as caught, failures.translated():
+        connection.execute("SELECT 1")
+    assert (caught.value.reason, caught.value.retryable) == ("closed", True)
