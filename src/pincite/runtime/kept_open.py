@@ -41,7 +41,9 @@ class KeptOpen:
             return
         try:
             task_status.started(value)
-            await self._closing.wait()
+            # A cancel from outside reaches the owner first: what unwinds there may still need this service.
+            with anyio.CancelScope(shield=True):
+                await self._closing.wait()
         finally:
             await service.__aexit__(None, None, None)
 
@@ -67,7 +69,8 @@ async def keep_open() -> AsyncIterator[KeptOpen]:
                 yield kept
             except Exception as error:  # raised below: a task group would wrap it in a group
                 failure = error
-            kept.close()
+            finally:
+                kept.close()
     finally:
         if kept is not None:
             kept.finish()

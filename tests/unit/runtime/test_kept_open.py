@@ -69,3 +69,26 @@ async def test_cancelling_the_owner_closes_the_services() -> None:
             await anyio.sleep_forever()
     assert scope.cancelled_caught
     assert log == ["open a", "close a", "callback"]
+
+
+async def test_a_cancel_from_outside_closes_services_after_what_unwinds() -> None:
+    log: list[str] = []
+
+    @asynccontextmanager
+    async def store() -> AsyncIterator[str]:
+        try:
+            yield "a"
+        finally:
+            log.append("closed")
+
+    with anyio.CancelScope() as outside:
+        async with keep_open() as kept:
+            await kept.open(store())
+            try:
+                outside.cancel()
+                await anyio.sleep_forever()
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await anyio.wait_all_tasks_blocked()
+                    log.append("unwound")
+    assert log == ["unwound", "closed"]
