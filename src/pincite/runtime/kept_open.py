@@ -2,12 +2,65 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import anyio
-from anyio.abc import TaskGroup, TaskStatus
+from anyio.abc import TaskGroup
+
+from pincite.domain.errors import StorageUnavailable
 
 T = TypeVar("T")
+
+
+class _Wanted(Generic[T]):
+    """A service on its way to the one who asked for it, and kept open then until it is let go."""
+
+    def __init__(self, service: AbstractAsyncContextManager[T]) -> None:
+        self._service = service
+        self._scope = anyio.CancelScope()
+        self._let_go = anyio.Event()
+        self._value: T | None = None
+        self._error: Exception | None = StorageUnavailable("it was closed while it was being opened", reason="closed")
+        self.settled = anyio.Event()
+
+    async def keep(self) -> None:
+        """Enter the service, hold it until it is let go, and leave it."""
+        with self._scope:
+            try:
+                self._value = await self._service.__aenter__()
+                self._error = None
+            except Exception as error:  # the border of this task: the one who asked gets it, not the whole group
+                self._error = error
+                return
+            finally:
+                self.settled.set()
+            try:
+                # A cancel from outside reaches the owner first: what unwinds there may still need this service.
+                with anyio.CancelScope(shield=True):
+                    await self._let_go.wait()
+            finally:
+                await self._service.__aexit__(None, None, None)
+
+    def let_go(self) -> None:
+        """Have the service closed."""
+        self._let_go.set()
+
+    def give_up(self) -> None:
+        """Have it closed, and not be waited for where it is not open yet: nobody will use it."""
+        self._let_go.set()
+        if not self.settled.is_set():
+            self._scope.cancel()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether there is nothing to keep (yet)."""
+        return self._error is not None
+
+    def outcome(self) -> T:
+        """What entering gave. Errors: those of entering; StorageUnavailable (`closed`)."""
+        if self._error is not None:
+            raise self._error
+        return cast("T", self._value)
 
 
 class KeptOpen:
@@ -19,37 +72,38 @@ class KeptOpen:
 
     def __init__(self, tasks: TaskGroup) -> None:
         self.tasks = tasks
-        self._closing = anyio.Event()
+        self._wanted: list[_Wanted[Any]] = []
+        self._is_closed = False
         self._callbacks: list[Callable[[], None]] = []
 
     async def open(self, service: AbstractAsyncContextManager[T]) -> T:
-        """What entering `service` gave; errors of entering it are raised here."""
-        opened: T | Exception = await self.tasks.start(self._keep, service)
-        if isinstance(opened, Exception):
-            raise opened
-        return opened
+        """What entering `service` gave. One whose asker is cancelled meanwhile is closed again.
+
+        Errors: those of entering it; StorageUnavailable (`closed`: this place closed meanwhile).
+        """
+        wanted = _Wanted(service)
+        self._wanted.append(wanted)
+        if self._is_closed:
+            wanted.let_go()
+        self.tasks.start_soon(wanted.keep)
+        try:
+            await wanted.settled.wait()
+        except BaseException:  # cancelled
+            wanted.give_up()
+            raise
+        if wanted.has_failed:
+            self._wanted.remove(wanted)
+        return wanted.outcome()
 
     def on_close(self, callback: Callable[[], None]) -> None:
         """Have `callback` called when all services are closed, newest first."""
         self._callbacks.append(callback)
 
-    async def _keep(self, service: AbstractAsyncContextManager[T], *, task_status: TaskStatus[T | Exception]) -> None:
-        try:
-            value = await service.__aenter__()
-        except Exception as error:  # the border of this task: the one who asked gets it, not the whole group
-            task_status.started(error)
-            return
-        try:
-            task_status.started(value)
-            # A cancel from outside reaches the owner first: what unwinds there may still need this service.
-            with anyio.CancelScope(shield=True):
-                await self._closing.wait()
-        finally:
-            await service.__aexit__(None, None, None)
-
     def close(self) -> None:
         """Let every service close."""
-        self._closing.set()
+        self._is_closed = True
+        for wanted in self._wanted:
+            wanted.let_go()
 
     def finish(self) -> None:
         """Call what was left with `on_close`."""

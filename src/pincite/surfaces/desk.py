@@ -290,9 +290,13 @@ D = TypeVar("D", bound=Desk)
 async def open_desk(make: Callable[[Rooms], D]) -> AsyncIterator[D]:
     """The desk of one server process; at the end running jobs are stopped, saved, and resumable or handed on."""
     async with keep_open() as base, anyio.create_task_group() as hosts:
-        async with anyio.create_task_group() as jobs:
-            desk = make(Rooms(base, hosts, jobs))
-            yield desk
-            desk.will_close()
-            jobs.cancel_scope.cancel()
-        desk.close()
+        desk: D | None = None
+        try:
+            async with anyio.create_task_group() as jobs:
+                desk = make(Rooms(base, hosts, jobs))
+                yield desk
+                desk.will_close()
+                jobs.cancel_scope.cancel()
+        finally:  # whatever ended the jobs: engines stay open until they are told to close
+            if desk is not None:
+                desk.close()

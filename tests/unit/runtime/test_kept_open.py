@@ -4,8 +4,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from pincite.domain.errors import InvalidInput
-from pincite.runtime.kept_open import keep_open
+from pincite.domain.errors import InvalidInput, StorageUnavailable
+from pincite.runtime.kept_open import KeptOpen, keep_open
 
 
 @asynccontextmanager
@@ -92,3 +92,50 @@ async def test_a_cancel_from_outside_closes_services_after_what_unwinds() -> Non
                     await anyio.wait_all_tasks_blocked()
                     log.append("unwound")
     assert log == ["unwound", "closed"]
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_service_whose_asker_is_cancelled_while_it_opens_holds_up_nobody(steps: int) -> None:
+    log: list[str] = []
+
+    @asynccontextmanager
+    async def slow() -> AsyncIterator[str]:
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
+        log.append("open")
+        try:
+            yield "a"
+        finally:
+            log.append("closed")
+
+    with anyio.fail_after(30):
+        async with keep_open() as kept:
+            async with anyio.create_task_group() as askers:
+                askers.start_soon(kept.open, slow())
+                for _ in range(steps):
+                    await anyio.lowlevel.checkpoint()
+                askers.cancel_scope.cancel()
+            assert await kept.open(slow()) == "a"
+    assert log.count("open") == log.count("closed")
+    assert log[-1] == "closed"
+
+
+async def test_a_place_that_is_cancelled_tells_those_who_still_wait() -> None:
+    async def ask(kept: KeptOpen) -> None:
+        with pytest.raises(StorageUnavailable) as error:
+            await kept.open(service_that_never_opens())
+        assert error.value.reason == "closed"
+
+    @asynccontextmanager
+    async def service_that_never_opens() -> AsyncIterator[str]:
+        await anyio.sleep_forever()
+        yield ""
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            with anyio.CancelScope() as outside:
+                async with keep_open() as kept:
+                    tasks.start_soon(ask, kept)
+                    await anyio.wait_all_tasks_blocked()
+                    outside.cancel()
+                    await anyio.sleep_forever()

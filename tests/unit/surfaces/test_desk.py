@@ -334,3 +334,64 @@ async def test_the_engine_unused_for_longest_makes_room_and_one_in_use_never() -
 class _NoBase:
     async def open(self, _: object) -> None:
         return None
+
+
+class ClosingEngine(FakeEngine):
+    """Notes that it was closed, and whether a run was still using it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[str] = []
+
+    async def __aexit__(self, *_: object) -> None:
+        self.log.append("closed")
+
+    async def resume(self, run_id: str, *, on_event: Callable[[Event], None], hands_on: Callable[[], bool]) -> None:
+        try:
+            await super().resume(run_id, on_event=on_event, hands_on=hands_on)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await settled()
+                self.log.append("unwound")
+
+
+@pytest.fixture
+def _nothing_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    @asynccontextmanager
+    async def shared(_: object) -> AsyncIterator[None]:
+        yield None
+
+    monkeypatch.setattr(engines, "open_shared", shared)
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "a job failed", "the block failed", "left"])
+@pytest.mark.usefixtures("_nothing_shared")
+async def test_engines_close_after_the_runs_however_a_desk_ends(ending: str) -> None:
+    engine: Any = ClosingEngine()
+
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    async def serve(outside: anyio.CancelScope) -> None:
+        async with open_desk(lambda rooms: Desk(lambda *_: engine, rooms)) as desk:
+            desk.work_on(await desk.engine("local"), RUN)
+            await engine.begun.wait()
+            match ending:
+                case "cancelled":
+                    outside.cancel()
+                case "a job failed":
+                    desk.tend(fail)
+                case "the block failed":
+                    raise ZeroDivisionError
+                case _:
+                    return
+            await anyio.sleep_forever()
+
+    with anyio.fail_after(30), anyio.CancelScope() as outside:
+        try:
+            await serve(outside)
+        except* ZeroDivisionError:
+            assert ending.endswith("failed")
+        else:
+            assert ending == "left"
+    assert engine.log == ["unwound", "closed"]
