@@ -12,12 +12,16 @@ from typing import Final
 
 from pincite.domain.access import ApiKey
 from pincite.domain.errors import StorageUnavailable
+from pincite.storage.file_lock import one_at_a_time
 
 FILE_NAME: Final = "keys.json"
 
 
 class FileKeys:
-    """Implements `ports.KeyStore`. A change counts at once, also in a server that is running."""
+    """Implements `ports.KeyStore`. A change counts at once, also in a server that is running.
+
+    Processes change the file one after the other, so that no key is lost; readers see it before or after a change.
+    """
 
     is_near = True
 
@@ -44,19 +48,25 @@ class FileKeys:
             raise StorageUnavailable(f"{self.path} can't be read: {error}", reason="keys_unreadable") from error
 
     def add(self, key: ApiKey) -> bool:
-        """Store a key unless its name is taken. Errors: StorageUnavailable (`keys_unwritable`, `keys_unreadable`)."""
-        keys = self.read()
-        if any(known.name == key.name for known in keys):
-            return False
-        self._write((*keys, key))
+        """Store a key unless its name is taken.
+
+        Errors: StorageUnavailable (`keys_unwritable`, `keys_unreadable`, `no_permission`, ...), StorageFull, Locked.
+        """
+        with one_at_a_time(self.path):
+            keys = self.read()
+            if any(known.name == key.name for known in keys):
+                return False
+            self._write((*keys, key))
         return True
 
     def revoke(self, name: str, at: str) -> bool:
-        """Note when an active key was revoked. Errors: StorageUnavailable (`keys_unwritable`, `keys_unreadable`)."""
-        keys = self.read()
-        found = any(key.name == name and key.revoked_at is None for key in keys)
-        if found:
-            self._write([replace(key, revoked_at=key.revoked_at or at) if key.name == name else key for key in keys])
+        """Note when an active key was revoked. Errors: as `add`."""
+        with one_at_a_time(self.path):
+            keys = self.read()
+            found = any(key.name == name and key.revoked_at is None for key in keys)
+            if found:
+                revoked = (replace(key, revoked_at=key.revoked_at or at) if key.name == name else key for key in keys)
+                self._write(tuple(revoked))
         return found
 
     def put_away(self) -> None:

@@ -21,6 +21,7 @@ from pincite.storage.schema import (
     run_snapshots,
     runs,
     schema_versions,
+    server_secrets,
     snapshots,
     webhooks,
 )
@@ -39,7 +40,7 @@ _OF_A_RUN: tuple[Table, ...] = (
     runs,
 )
 _OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)
-_STAYS: tuple[Table, ...] = (schema_versions, api_keys)
+_STAYS: tuple[Table, ...] = (schema_versions, api_keys, server_secrets)
 _BATCH = 500
 """Ids in one statement, far below every database's limit on parameters."""
 

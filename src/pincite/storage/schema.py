@@ -366,6 +366,15 @@ api_keys = Table(
     UniqueConstraint("sha256", name="uq_api_keys_sha256"),
 )
 
+server_secrets = Table(
+    "server_secrets",
+    metadata,
+    scope_column(),
+    key("name"),
+    text_column("value", None),
+    text_column("created_at", None),
+)
+
 tool_log = Table(
     "tool_log",
     metadata,

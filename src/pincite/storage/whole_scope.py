@@ -12,7 +12,17 @@ from sqlalchemy import Table
 from pincite.domain.events import RunStatus
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction
-from pincite.storage.schema import api_keys, blobs, events, metadata, reports, runs, schema_versions, tool_log
+from pincite.storage.schema import (
+    api_keys,
+    blobs,
+    events,
+    metadata,
+    reports,
+    runs,
+    schema_versions,
+    server_secrets,
+    tool_log,
+)
 from pincite.storage.snapshots import unpacked
 
 _BATCH: Final = 200
@@ -26,7 +36,8 @@ async def rows_of(database: Database, scope: str, table: Table, after: int) -> l
 
 def tables() -> Iterator[Table]:
     """Every table that may hold rows of a user; the log of calls is read by its own way."""
-    yield from (table for table in metadata.sorted_tables if table not in (schema_versions, tool_log))
+    others = (schema_versions, server_secrets, tool_log)
+    yield from (table for table in metadata.sorted_tables if table not in others)
 
 
 def expire_runs(tx: Transaction, before: datetime, limit: int) -> int:

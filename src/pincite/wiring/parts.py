@@ -99,8 +99,8 @@ class Parts(OpenStores):
         storage, notes = await self._storage(), (await self._common()).notes
         async with self._building:
             if self._front_desk is None:
-                hooks = await build_webhooks(self.settings, self.clock, self._kept)
                 database = (await self._shared.storage()).database
+                hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
                 self._front_desk = FrontDesk(
                     storage.desk, hooks, database, self.clock, None if notes is None else notes.buckets
                 )

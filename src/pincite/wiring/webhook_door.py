@@ -3,9 +3,13 @@
 import base64
 import hashlib
 import hmac
+import logging
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
 
 from pincite.domain.errors import StorageUnavailable
 from pincite.ports import Clock
@@ -17,9 +21,12 @@ from pincite.urls.policy import PORTS, vet_parsed
 
 if TYPE_CHECKING:
     from pincite.fetch.client import GuardedClient
+    from pincite.storage.database import Database
 
 KEY_NAME: Final = "webhook.key"
 MAX_ANSWER_BYTES: Final = 65_536
+
+log = logging.getLogger(__name__)
 
 
 class WebhookDoor:
@@ -58,8 +65,8 @@ class WebhookDoor:
         return hmac.new(self._master, f"webhook:{scope}".encode(), hashlib.sha256).digest()
 
 
-async def build_webhooks(settings: Settings, clock: Clock, kept: KeptOpen) -> WebhookDoor:
-    """The sender of webhooks under these settings. Errors: StorageUnavailable (its key can't be kept)."""
+async def build_webhooks(settings: Settings, clock: Clock, kept: KeptOpen, database: "Database") -> WebhookDoor:
+    """The sender of webhooks under these settings. Errors: as `master_key`."""
     from pincite.fetch.client import GuardedClient
     from pincite.fetch.own_addresses import own_public_addresses
     from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
@@ -68,21 +75,62 @@ async def build_webhooks(settings: Settings, clock: Clock, kept: KeptOpen) -> We
     policy = UrlPolicy(addresses=addresses, ports=PORTS | frozenset(settings.allow_ports))
     resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
     client: GuardedClient = await kept.open(GuardedClient(policy, resolver, clock))
-    return WebhookDoor(client, policy, master_key(settings))
+    return WebhookDoor(client, policy, await master_key(settings, clock, database))
 
 
-def master_key(settings: Settings) -> bytes:
-    """What the signing keys of all scopes are made from: the setting, or a file of the home made once."""
+async def master_key(settings: Settings, clock: Clock, database: "Database") -> bytes:
+    """What the signing keys of all scopes are made from.
+
+    It is the setting; else, where many machines use one database, a secret kept there, so that all servers sign alike
+    (that of the first home that has a `webhook.key`); else a file of the home, made once.
+
+    Errors: StorageUnavailable (`webhook_key`: the file can't be kept), StorageFull, Locked.
+    """
     if settings.webhook_secret is not None:
         return settings.webhook_secret.get_secret_value().encode()
     path: Path = settings.home / KEY_NAME
-    try:
-        if not path.exists():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            partial = path.with_suffix(".partial")
+    if not database.is_shared:
+        return await anyio.to_thread.run_sync(_home_key, path)
+    from pincite.storage.server_secrets import common_secret
+
+    own = await anyio.to_thread.run_sync(_read, path)
+    common = await common_secret(database, clock, KEY_NAME, own or _new_key())
+    if own not in (None, common):
+        log.warning("%s is not used: the servers of this database sign with the key they share", path)
+    return common.encode()
+
+
+def _home_key(path: Path) -> bytes:
+    from pincite.storage.file_lock import one_at_a_time
+
+    if (found := _read(path)) is not None:
+        return found.encode()
+    with one_at_a_time(path):  # two servers that start on one home must not make two
+        if (found := _read(path)) is not None:
+            return found.encode()
+        made = _new_key()
+        partial = path.with_suffix(".partial")
+        try:
             partial.touch(mode=0o600)
-            partial.write_text(secrets.token_urlsafe(32), encoding="ascii")
+            partial.write_text(made, encoding="ascii")
             partial.replace(path)
-        return path.read_bytes()
-    except OSError as error:
-        raise StorageUnavailable(f"{path} can't be kept: {error}", reason="webhook_key") from error
+        except OSError as error:
+            raise _not_kept(path, error) from error
+    return made.encode()
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _not_kept(path, error) from error
+
+
+def _new_key() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def _not_kept(path: Path, error: Exception) -> StorageUnavailable:
+    return StorageUnavailable(f"{path} can't be kept: {error}", reason="webhook_key")
