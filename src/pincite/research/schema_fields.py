@@ -5,7 +5,7 @@ Source: JSON Schema 2020-12, validation §6 (type, enum, const, bounds) and core
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pincite.domain.errors import InvalidInput
@@ -13,7 +13,10 @@ from pincite.domain.events import Json
 from pincite.research.model.wording import plain_line
 
 MAX_FIELDS: Final = 60
+MAX_ROWS: Final = 20
 _MAX_DEPTH: Final = 8
+_MAX_PLACES: Final = 1000
+"""Places of a schema that are looked at: references that name one another can make millions."""
 _SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
 _NOTES: Final = frozenset(
     "title description default examples $schema $id $comment $defs definitions deprecated readOnly writeOnly".split()
@@ -37,17 +40,16 @@ Node: TypeAlias = Mapping[str, Json]
 class Field:
     """A place for a value.
 
-    `path` leads to it; a name that ends in `[]` is an array of objects, one for each row. `rules` are the bounds that a
-    value must keep, `choices` the values that may stand there (empty: any). `required` says that the answer must have
-    it, `due_in_row` that each row must.
+    `path` leads to it; a name that ends in `[]` is an array of objects, one for each row, and `row_limits` has how many
+    rows each of these may have. `rules` are the bounds that a value must keep, `choices` the values that may stand
+    there (empty: any).
     """
 
     path: tuple[str, ...]
     kind: str
     several: bool = False
-    most: int = 20
-    required: bool = False
-    due_in_row: bool = False
+    most: int = MAX_ROWS
+    row_limits: tuple[int, ...] = ()
     description: str = ""
     choices: tuple[Json, ...] = ()
     rules: tuple[tuple[str, Json], ...] = ()
@@ -58,10 +60,9 @@ class Field:
         return ".".join(self.path)
 
     @property
-    def rows(self) -> tuple[str, ...]:
-        """The path of the array whose rows have this place; empty where there are none."""
-        at = next((number for number, name in enumerate(self.path, start=1) if name.endswith("[]")), 0)
-        return self.path[:at]
+    def lists(self) -> tuple[tuple[str, ...], ...]:
+        """The paths of the arrays in whose rows this place is, the outermost first."""
+        return tuple(self.path[:at] for at, name in enumerate(self.path, start=1) if name.endswith("[]"))
 
 
 def fields_of(schema: Json) -> tuple[Field, ...]:
@@ -76,18 +77,16 @@ def fields_of(schema: Json) -> tuple[Field, ...]:
     whole, _ = reader.resolved(schema, ())
     if reader.kind_of(whole, ()) != "object":
         raise InvalidInput("the schema is not of an object", reason="schema_unsupported")
-    found = tuple(reader.fields(whole, (), due=_Due(True, False)))
+    found = tuple(reader.fields(whole, (), ()))
     if not 0 < len(found) <= MAX_FIELDS:
         raise InvalidInput(f"the schema has {len(found)} fields; 1 to {MAX_FIELDS} can be filled", reason="schema_size")
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """Whether a place must be filled: in the answer, and in each row where it is in one."""
-
-    at_all: bool
-    in_row: bool
+def lacking(schema: Json, answer: Json) -> tuple[str, ...]:
+    """The paths that the schema requires and the answer does not have; an array with too few items is named itself."""
+    assert isinstance(schema, Mapping)
+    return tuple(_Reader(schema).lacking(schema, answer, ""))
 
 
 class _Reader:
@@ -95,41 +94,49 @@ class _Reader:
 
     def __init__(self, root: Node) -> None:
         self._root = root
+        self._places_seen = 0
 
-    def fields(self, node: Node, path: tuple[str, ...], *, due: _Due) -> Iterator[Field]:
-        """The fields below an object; `due` says whether the object itself must be there."""
-        properties, needed = node.get("properties"), node.get("required")
+    def fields(self, node: Node, path: tuple[str, ...], row_limits: tuple[int, ...]) -> Iterator[Field]:
+        """The fields below an object."""
+        properties = node.get("properties")
         if isinstance(node.get("additionalProperties"), Mapping):
             raise _unsupported(path, "additionalProperties", "Name the members under properties.")
-        names = needed if isinstance(needed, list) else []
         for name, part in properties.items() if isinstance(properties, dict) else ():
             here = (*path, name)
+            self._places_seen += 1
+            if self._places_seen > _MAX_PLACES:
+                raise InvalidInput(f"the schema has over {_MAX_PLACES} places", reason="schema_size")
             if not isinstance(part, Mapping) or len(here) > _MAX_DEPTH:
                 raise _unsupported(here, "nesting" if len(here) > _MAX_DEPTH else "a schema that is not an object")
+            if name.endswith("[]"):
+                raise _unsupported(here, "a name that ends in []")
             inner, described = self.resolved(part, here)
-            yield from self._places(inner, here, described, due if name in names else _Due(False, False))
+            yield from self._places(inner, here, described, row_limits)
 
-    def _places(self, node: Node, here: tuple[str, ...], described: str, due: _Due) -> Iterator[Field]:
+    def _places(
+        self, node: Node, here: tuple[str, ...], described: str, row_limits: tuple[int, ...]
+    ) -> Iterator[Field]:
         kind = self.kind_of(node, here)
         if kind == "object":
-            yield from self.fields(node, here, due=due)
+            yield from self.fields(node, here, row_limits)
         elif kind == "array":
-            items = node.get("items")
+            items, most = node.get("items"), node.get("maxItems")
             if not isinstance(items, Mapping):
                 raise _unsupported(here, "an array without items", "Say what it is of: items.")
+            limit = min(most, MAX_ROWS) if isinstance(most, int) and not isinstance(most, bool) else MAX_ROWS
+            if limit < 1:
+                raise _unsupported(here, "an array of no items")
             inner, more = self.resolved(items, here)
             if self.kind_of(inner, here) == "object":
-                if any(name.endswith("[]") for name in here):
-                    raise _unsupported(here, "an array of objects in another one")
-                yield from self.fields(inner, (*here[:-1], f"{here[-1]}[]"), due=replace(due, in_row=True))
+                yield from self.fields(inner, (*here[:-1], f"{here[-1]}[]"), (*row_limits, limit))
             else:
-                most = node.get("maxItems")
-                limit = most if isinstance(most, int) and not isinstance(most, bool) else 20
-                yield self._scalar(inner, here, described or more, due, several=min(limit, 20))
+                yield self._scalar(inner, here, described or more, row_limits, several=limit)
         else:
-            yield self._scalar(node, here, described, due)
+            yield self._scalar(node, here, described, row_limits)
 
-    def _scalar(self, node: Node, path: tuple[str, ...], described: str, due: _Due, several: int = 0) -> Field:
+    def _scalar(
+        self, node: Node, path: tuple[str, ...], described: str, row_limits: tuple[int, ...], *, several: int = 0
+    ) -> Field:
         kind = self.kind_of(node, path)
         if kind not in _SCALARS:
             raise _unsupported(path, f"an array of {kind}s")
@@ -147,8 +154,7 @@ class _Reader:
             "date" if format_ == "date" else kind,
             bool(several),
             several or 1,
-            due.at_all,
-            due.in_row,
+            row_limits,
             plain_line(described),
             choices,
             rules,
@@ -166,6 +172,26 @@ class _Reader:
         if strange:
             raise _unsupported(path, f"the keyword {strange[0]!r}")
         return kinds[0]
+
+    def lacking(self, schema: Node, value: Json, path: str) -> Iterator[str]:
+        """What the schema of a place requires of a value and it does not have."""
+        node, _ = self.resolved(schema, ())
+        if isinstance(value, dict):
+            needed, listed = node.get("required"), node.get("properties")
+            properties = listed if isinstance(listed, dict) else {}
+            names = needed if isinstance(needed, list) else []
+            for name in (*properties, *(str(name) for name in names if name not in properties)):
+                here, part = f"{path}.{name}".lstrip("."), properties.get(name)
+                if name not in value:
+                    yield from (here,) if name in names else ()
+                elif isinstance(part, Mapping):
+                    yield from self.lacking(part, value[name], here)
+        elif isinstance(value, list):
+            least, items = node.get("minItems"), node.get("items")
+            if isinstance(least, int) and len(value) < least:
+                yield path
+            for at, item in enumerate(value):
+                yield from self.lacking(items, item, f"{path}[{at}]") if isinstance(items, Mapping) else ()
 
     def resolved(self, node: Node, path: tuple[str, ...]) -> tuple[Node, str]:
         """The schema behind references and behind an `anyOf` with null, and the description nearest to the field."""

@@ -1,7 +1,6 @@
 """A finished report as a form: values for the fields of a JSON Schema, each with the passages it stands in."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import anyio.to_thread
@@ -15,21 +14,13 @@ from pincite.research.model.outputs import Filled, FilledField
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import check_sentence
 from pincite.research.model.wording import plain_line
-from pincite.research.schema_fields import Field, fields_of
+from pincite.research.schema_fields import Field, fields_of, lacking
+from pincite.research.schema_form import Form
 from pincite.research.schema_values import bare_text, keeps_rules, standing, value_of
 from pincite.text.tokens import terms
 from pincite.verification.lexicon import NEGATIONS
 
-_MAX_ROWS: Final = 20
 _MAX_ENTRIES: Final = 400
-
-
-@dataclass(slots=True)
-class _Form:
-    """What was filled so far: values and passages by field and row."""
-
-    values: dict[tuple[str, int], list[Json]] = field(default_factory=dict)
-    evidence: dict[tuple[str, int], list[Json]] = field(default_factory=dict)
 
 
 async def fill(
@@ -41,6 +32,8 @@ async def fill(
 ) -> dict[str, Json]:
     """`{answer, evidence, missing, missing_required}`: values by the schema, passages by path, paths without an answer.
 
+    `missing_required` has what the schema requires and the answer lacks.
+
     A value is kept only when the passages of a statement that the model named have it; yes and no only when a sentence
     that passes the check of a written sentence says so.
 
@@ -50,7 +43,8 @@ async def fill(
     fields = {f"f{number}": place for number, place in enumerate(fields_of(schema), start=1)}
     answer = await calls.ask(ModelRole.WRITER, _prompt(question, fields, material), Filled) if material else Filled(())
     form = await anyio.to_thread.run_sync(_checked, fields, answer.fields[:_MAX_ENTRIES], material, checker)
-    return _filled(fields, form)
+    filled = form.filled(fields)
+    return {**filled, "missing_required": list(lacking(schema, filled["answer"]))}
 
 
 def _checked(
@@ -58,13 +52,14 @@ def _checked(
     entries: Sequence[FilledField],
     material: Mapping[str, VerifiedClaim],
     checker: ClaimChecker,
-) -> _Form:
-    form = _Form()
+) -> Form:
+    form = Form()
     for entry in entries:
         place = fields.get(entry.id)
         if place is None:
             continue
-        key = (entry.id, entry.row if place.rows else 0)
+        depth = len(place.lists)
+        key = (entry.id, (*entry.rows, *[0] * depth)[:depth])
         known = form.values.get(key, [])
         value = value_of(place, entry.value)
         if value is None or value in known or len(known) >= place.most or not keeps_rules(place, value):
@@ -79,48 +74,6 @@ def _checked(
             form.values.setdefault(key, []).append(value)
             form.evidence.setdefault(key, []).append({"value": value, "passages": passages})
     return form
-
-
-def _filled(fields: Mapping[str, Field], form: _Form) -> dict[str, Json]:
-    """The form as JSON; rows keep the order in which the model first named them."""
-    answer: dict[str, Json] = {}
-    evidence: dict[str, Json] = {}
-    missing: list[Json] = []
-    required: list[Json] = []
-    rows: dict[tuple[str, ...], list[int]] = {}
-    for name, row in form.values:
-        listed = rows.setdefault(fields[name].rows, [])
-        if row not in listed and len(listed) < _MAX_ROWS:
-            listed.append(row)
-    for name, place in fields.items():
-        there = rows.get(place.rows, []) if place.rows else [0]
-        for at, row in enumerate(there):
-            path = tuple(part.replace("[]", f"[{at}]") for part in place.path)
-            found = form.values.get((name, row))
-            if found is None:
-                missing.append(".".join(path))
-                required += [".".join(path)] if (place.due_in_row if place.rows else place.required) else []
-                continue
-            _put(answer, place.path, at, found if place.several else found[0])
-            evidence[".".join(path)] = list(form.evidence[name, row])
-        if not there:
-            missing.append(place.shown)
-            required += [place.shown] if place.required else []
-    return {"answer": answer, "evidence": evidence, "missing": missing, "missing_required": required}
-
-
-def _put(target: dict[str, Json], path: tuple[str, ...], row: int, value: Json) -> None:
-    for name in path[:-1]:
-        if name.endswith("[]"):
-            listed = target.setdefault(name.removesuffix("[]"), [])
-            assert isinstance(listed, list)
-            listed += [{} for _ in range(row + 1 - len(listed))]
-            inner = listed[row]
-        else:
-            inner = target.setdefault(name, {})
-        assert isinstance(inner, dict)
-        target = inner
-    target[path[-1]] = value
 
 
 def _passages(place: Field, value: Json, items: Mapping[str, VerifiedClaim]) -> list[Json]:
@@ -178,5 +131,5 @@ def _prompt(question: str, fields: Mapping[str, Field], material: Mapping[str, V
         instructions("structure"),
         context=(f"Question: {plain_line(question)}", "Fields:\n" + "\n".join(listed)),
         material=(Material("Statements", tuple(lines)),),
-        max_tokens_out=300 + 60 * len(fields) * (4 if any(place.rows for place in fields.values()) else 1),
+        max_tokens_out=300 + 60 * len(fields) * (4 if any(place.lists for place in fields.values()) else 1),
     )

@@ -9,7 +9,8 @@ import pytest
 
 from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput
 from pincite.engine import Engine
-from pincite.research.schema_fields import Field, fields_of
+from pincite.research.schema_fields import Field, fields_of, lacking
+from pincite.research.schema_form import Form
 from pincite.research.schema_values import keeps_rules, standing, value_of
 from pincite.settings import load_settings
 from pincite.testing.models import ScriptedModel, Seen
@@ -100,6 +101,20 @@ async def test_without_a_model_it_is_refused(tmp_path: Path) -> None:
         {"type": "object", "properties": {"x": {"type": "array", "prefixItems": [{"type": "string"}]}}},
         {"type": "object", "properties": {"x": True}},
         {"type": "object", "properties": {f"x{n}": {"type": "string"} for n in range(61)}},
+        {"type": "object", "properties": {"x": {"type": "array", "items": {"$ref": "#"}}}},
+        {"type": "object", "properties": {"x": {"type": "array", "maxItems": 0, "items": {"type": "string"}}}},
+        {"type": "object", "properties": {"x[]": {"type": "string"}}},
+        {
+            "type": "object",
+            "$defs": {
+                f"d{n}": {
+                    "type": "object",
+                    "properties": {f"p{m}": {"$ref": f"#/$defs/d{n + 1}"} for m in range(9)} if n < 6 else {},
+                }
+                for n in range(7)
+            },
+            "properties": {"x": {"$ref": "#/$defs/d0"}},
+        },
     ],
 )
 def test_schemas_that_can_not_be_filled(schema: Any) -> None:
@@ -140,11 +155,10 @@ def test_references_types_and_duties_are_read() -> None:
     }
     found = {place.shown: place for place in fields_of(schema)}
     assert list(found) == ["towers[].name", "towers[].height", "towers[].lit", "open", "colour", "keepers"]
-    assert [name for name, place in found.items() if place.required] == ["towers[].name", "open"]
     assert found["towers[].height"].description == "Height of the tower"
     assert found["towers[].height"].rules == (("minimum", 1),)
     assert found["towers[].lit"].kind == "date"
-    assert found["towers[].name"].rows == ("towers[]",)
+    assert found["towers[].name"].lists == (("towers[]",),)
     assert (found["colour"].kind, found["colour"].choices) == ("string", ("red", "white"))
     assert (found["keepers"].several, found["keepers"].most, found["open"].kind) == (True, 3, "boolean")
 
@@ -226,10 +240,10 @@ async def test_rows_and_yes_or_no_carry_evidence_too(tmp_path: Path) -> None:
         painted = next(name for text, name in told.items() if "painted" in text)
         return {
             "fields": [
-                {"id": height, "value": "18", "claims": [named["18"]], "row": 7},
-                {"id": name, "value": "Holm lighthouse", "claims": [named["18"]], "row": 7},
-                {"id": name, "value": "Varden lighthouse", "claims": [named["41"]], "row": 2},
-                {"id": height, "value": "42", "claims": [named["41"]], "row": 2},
+                {"id": height, "value": "18", "claims": [named["18"]], "rows": [7]},
+                {"id": name, "value": "Holm lighthouse", "claims": [named["18"]], "rows": [7]},
+                {"id": name, "value": "Varden lighthouse", "claims": [named["41"]], "rows": [2]},
+                {"id": height, "value": "42", "claims": [named["41"]], "rows": [2]},
                 {"id": ids["open_to_visitors"], "value": "true", "claims": [named["climb"]], "statement": climb},
                 {"id": ids["open_to_visitors"], "value": "false", "claims": [named["climb"]], "statement": climb},
                 {"id": ids["painted"], "value": "true", "claims": [painted], "statement": "The keeper is asleep."},
@@ -249,6 +263,117 @@ async def test_rows_and_yes_or_no_carry_evidence_too(tmp_path: Path) -> None:
     assert all(entry["passages"] for found in made["evidence"].values() for entry in found)
 
 
+COASTS: Any = {
+    "type": "object",
+    "required": ["coasts"],
+    "properties": {
+        "coasts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "towers"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "towers": {
+                        "type": "array",
+                        "maxItems": 2,
+                        "items": {
+                            "type": "object",
+                            "required": ["height"],
+                            "properties": {
+                                "name": {"type": "string"},
+                                "height": {"type": "integer"},
+                                "keepers": {"type": "array", "items": {"type": "string"}},
+                            },
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+TWO_COASTS = (
+    "# Lighthouses\n\nThe Varden lighthouse of the North Coast is 41 metres tall. "
+    "The Holm lighthouse of the South Coast is 18 metres tall. The lighthouses of the West Coast are in ruins. "
+    "The keepers of the Varden lighthouse of the North Coast are Anna Holm and Jan Berg.\n"
+)
+
+
+async def test_lists_in_lists_carry_evidence_for_each_field(tmp_path: Path) -> None:
+    def rows(seen: Seen) -> Any:
+        told = {text: name for name, text in seen.lines.items() if not name.endswith(" quote")}
+        by = {word: next(name for text, name in told.items() if word in text) for word in ("41", "18", "Jan")}
+        ids = {line.split(": ", 1)[1].split(" ")[0]: line.split(":")[0] for line in listed(seen)}
+        coast, tower = ids["coasts[].name"], ids["coasts[].towers[].name"]
+        height, keepers = ids["coasts[].towers[].height"], ids["coasts[].towers[].keepers"]
+        return {
+            "fields": [
+                {"id": coast, "value": "South Coast", "claims": [by["18"]], "rows": [1]},
+                {"id": tower, "value": "Holm lighthouse", "claims": [by["18"]], "rows": [1, 0]},
+                {"id": height, "value": "41", "claims": [by["18"]], "rows": [1, 0]},
+                {"id": coast, "value": "North Coast", "claims": [by["41"]], "rows": [0]},
+                {"id": height, "value": "41", "claims": [by["41"]], "rows": [0, 5]},
+                {"id": keepers, "value": "Anna Holm", "claims": [by["Jan"]], "rows": [0, 5]},
+                {"id": keepers, "value": "Jan Berg", "claims": [by["Jan"]], "rows": [0, 5]},
+                {"id": keepers, "value": "Zarblonski", "claims": [by["Jan"]], "rows": [0, 6]},
+                {"id": coast, "value": "East Coast", "claims": [by["41"]], "rows": [2]},
+                {"id": coast, "value": "Varden", "claims": [by["41"]], "rows": [3, 9, 9]},
+            ]
+        }
+
+    async with engine_over(tmp_path, ScriptedModel({"structure": rows}), TWO_COASTS) as engine:
+        report = await engine.research("How tall are the lighthouses of each coast and who are their keepers?")
+        made: Any = await engine.structure(report, COASTS)
+    assert made["answer"] == {
+        "coasts": [
+            {"name": "South Coast", "towers": [{"name": "Holm lighthouse"}]},
+            {"name": "North Coast", "towers": [{"height": 41, "keepers": ["Anna Holm", "Jan Berg"]}]},
+            {"name": "Varden"},
+        ]
+    }
+    assert set(made["evidence"]) == {
+        "coasts[0].name",
+        "coasts[0].towers[0].name",
+        "coasts[1].name",
+        "coasts[1].towers[0].height",
+        "coasts[1].towers[0].keepers",
+        "coasts[2].name",
+    }
+    assert all(entry["passages"] for found in made["evidence"].values() for entry in found)
+    assert {"coasts[0].towers[0].height", "coasts[1].towers[0].name", "coasts[2].towers[].name"} <= set(made["missing"])
+    assert made["missing_required"] == ["coasts[0].towers[0].height", "coasts[2].towers"]
+
+
+def test_what_is_named_as_required_and_missing_is_what_a_validator_says() -> None:
+    schema: Any = {
+        "type": "object",
+        "required": ["height", "names"],
+        "properties": {
+            "height": {"type": "object", "properties": {"value": {"type": "integer"}}},
+            "names": {"type": "array", "minItems": 2, "items": {"type": "string"}},
+        },
+    }
+    cases: list[tuple[Any, tuple[str, ...]]] = [
+        ({}, ("height", "names")),
+        ({"names": ["Varden"]}, ("height", "names")),
+        ({"height": {"value": 41}, "names": ["Varden", "Holm"]}, ()),
+    ]
+    for answer, lacks in cases:
+        assert lacking(schema, answer) == lacks
+        assert jsonschema.Draft202012Validator(schema).is_valid(answer) is (not lacks)
+
+
+def test_a_list_has_as_many_rows_as_its_schema_allows() -> None:
+    place = Field(("a[]", "b[]", "x"), "integer", row_limits=(2, 1))
+    form = Form()
+    for rows in [(4, 4), (4, 5), (9, 0), (1, 0), (9, 0)]:
+        form.values[("f1", rows)] = [rows[0]]
+        form.evidence[("f1", rows)] = ["it"]
+    made = form.filled({"f1": place})
+    assert made["answer"] == {"a": [{"b": [{"x": 4}]}, {"b": [{"x": 9}]}]}
+    assert made["missing"] == []
+
+
 async def test_the_call_is_on_the_run_and_made_again_from_it(tmp_path: Path) -> None:
     model = ScriptedModel({"structure": answers})
     async with engine_over(tmp_path, model) as engine:
@@ -264,7 +389,7 @@ async def test_the_call_is_on_the_run_and_made_again_from_it(tmp_path: Path) -> 
     assert (after.status, after.reason) == (before.status, before.reason)
     assert after.usage.tokens_in > before.usage.tokens_in
     assert after.usage.cost_usd > before.usage.cost_usd
-    assert {"structure/2", "summary/1"} <= {prompt for call in calls for prompt in [str(call["prompt"])]}
+    assert {"structure/3", "summary/1"} <= {prompt for call in calls for prompt in [str(call["prompt"])]}
     async with Engine(engine.settings) as replaying:
         again = await replaying.structure(report, SCHEMA, from_record=True)
         assert again == first

@@ -150,13 +150,13 @@ class LeadNotes:
 class FilledField:
     """A value for the field with this id and the ids of the statements that say it.
 
-    `row` tells the rows of a list apart; `statement` is a sentence that says yes or no.
+    `rows` tell the rows of a list apart, the outermost list first; `statement` is a sentence that says yes or no.
     """
 
     id: str
     value: str
     claims: tuple[str, ...]
-    row: int = 0
+    rows: tuple[int, ...] = ()
     statement: str = ""
 
 

@@ -15,7 +15,7 @@ VERSIONS: Final = {
     "rewrite": "1",
     "summary": "1",
     "leads": "1",
-    "structure": "2",
+    "structure": "3",
 }
 """The version in use of each prompt."""
 
