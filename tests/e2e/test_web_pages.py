@@ -434,6 +434,27 @@ def test_a_run_is_followed_without_its_stream(chromium: Any, served: Served) -> 
         page.wait_for_selector("#text")
 
 
+def sections_are_shown_while_it_goes(page: Any) -> None:
+    """The sentences of a section stand on the page as text as soon as they are told, whatever they look like."""
+    hostile = "<img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202eIt is 37 metres tall."
+    told = [{"heading": "<b>Height</b>", "text": text, "early": True} for text in ("It is 36 metres tall.", hostile)]
+    events = [
+        {"type": "report.section_ready", "at": "2026-11-21T09:00:00Z", "seq": n, "data": data}
+        for n, data in enumerate(told, 900)
+    ]
+    body = "".join(f"id: {e['seq']}\nevent: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+    page.route("**/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+    page.reload()
+    page.wait_for_selector(".sofar p >> text=37 metres")
+    assert page.text_content(".sofar h3") == "<b>Height</b>"
+    assert page.text_content(".sofar p") == hostile.replace("\u202e", " ")
+    assert page.locator(".sofar p").count() == 1, "a section told again takes the place of the first"
+    assert page.locator(".sofar :is(img, a, b)").count() == 0
+    page.unroute("**/events")
+    page.reload()
+    page.wait_for_selector(".page-read >> text=The tower")
+
+
 def test_a_run_is_stopped_and_resumed_and_followed_up(chromium: Any, served: Served, site: Site) -> None:
     with tab(chromium, served) as page:
         page.goto(served.url)
@@ -447,6 +468,7 @@ def test_a_run_is_stopped_and_resumed_and_followed_up(chromium: Any, served: Ser
         stages = page.locator("#live [role=status]")
         assert stages.count() == 1
         assert "read" in stages.text_content()
+        sections_are_shown_while_it_goes(page)
         page.click("button:has-text('Stop')")
         page.wait_for_selector(".run-head >> text=stopped")
         assert page.locator(".page-read").count() == 1, "what was read before is shown"

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from lxml import html as parser
 
-from pincite.domain.events import RunStatus
+from pincite.domain.events import EventType, Json, RunStatus
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
@@ -233,6 +233,21 @@ async def test_a_stopped_run_can_go_on(tmp_path: Path, browser: Browser, library
     assert "Nobody here is working on it" in words(page)
     await browser.send(f"/runs/{run_id}", f"/runs/{run_id}/resume")
     await report_of(browser, f"/runs/{run_id}")
+
+
+async def test_what_is_written_so_far_is_shown_as_text(tmp_path: Path, browser: Browser, library: Path) -> None:
+    async with Engine.from_settings(home=tmp_path / "home", source=f"local:{library}") as engine:
+        run_id = await engine.start("How tall is the Halden lighthouse?")
+        parts = engine._parts
+        runs = await parts.runs()
+        taken = await runs.take(run_id, "test", 30)
+        sink = await parts.events(taken, "topic")
+        told: dict[str, Json] = {"heading": "<b>Height</b>", "text": f"41 metres. {HOSTILE}", "early": True}
+        await sink.emit(EventType.SECTION_READY, told)
+    page = tree(await browser.get(f"/runs/{run_id}"))
+    assert [words(h) for h in page.xpath("//*[@class='sofar']/h3")] == ["<b>Height</b>"]
+    assert words(page.xpath("//*[@class='sofar']/p")[0]).startswith("41 metres. ")
+    assert not page.xpath("//*[@class='sofar']//*[not(self::h2 or self::h3 or self::p)]")
 
 
 async def test_a_pasted_report_is_annotated(browser: Browser) -> None:

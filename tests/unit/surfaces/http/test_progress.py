@@ -48,7 +48,9 @@ def test_events_become_rounds_pages_and_claims() -> None:
             (61, EventType.BUDGET_EXHAUSTED, {"reason": "cost_usd"}),
             (61, EventType.MODEL_ANSWERED, {"role": "writer", "tokens_in": 40, "tokens_out": 2}),
             (61, EventType.ROLE_REPLACED, {"role": "writer", "reason": "model_unavailable"}),
-            (62, EventType.SECTION_READY, {"heading": "Why"}),
+            (62, EventType.SECTION_READY, {"heading": "Why", "text": "So it was.", "early": True}),
+            (62, EventType.SECTION_READY, {"heading": "Bare"}),
+            (62, EventType.SECTION_READY, {"heading": "Why", "text": "So it is."}),
             (63, EventType.RUN_COMPLETED, {"status": "partial"}),
         )
     )
@@ -60,6 +62,7 @@ def test_events_become_rounds_pages_and_claims() -> None:
     assert found.trouble[0] == "The cap on money was reached; what follows is made of what was found."
     assert found.trouble[1:] == ["The writer went on without a model: the model did not answer."]
     assert found.tokens == 42
+    assert found.sections == {"Why": "So it is."}, "the same section is there once, as it was told last"
     assert sum(found.stage_s) == 63 - 51, "the pause is nobody's time"
 
 

@@ -66,7 +66,8 @@ class Progress:
     rounds: list[Round] = field(default_factory=list)
     claims: dict[str, ClaimLine] = field(default_factory=dict)
     gaps: list[str] = field(default_factory=list)
-    sections: list[str] = field(default_factory=list)
+    sections: dict[str, str] = field(default_factory=dict)
+    """The text of what is written so far, by heading, as it was told last."""
     trouble: list[str] = field(default_factory=list)
     stage_s: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
     copies: dict[str, str] = field(default_factory=dict)
@@ -138,7 +139,8 @@ def _take(found: Progress, event: Event) -> None:
         case EventType.GAP_FOUND:
             found.gaps.append(" – ".join(filter(None, (_text(data, "sub_question"), _text(data, "reason")))))
         case EventType.SECTION_READY:
-            found.sections.append(_text(data, "heading"))
+            if text := _text(data, "text"):
+                found.sections[_text(data, "heading")] = text
         case EventType.MODEL_ANSWERED:
             found.tokens += sum(n for n in (data.get("tokens_in"), data.get("tokens_out")) if isinstance(n, int))
         case _:

@@ -19,7 +19,7 @@ const root = document.getElementById("live");
 const run = root.dataset.run;
 const caps = JSON.parse(root.dataset.caps);
 const api = `/v1/research/${encodeURIComponent(run)}`;
-const state = { stage: 0, parts: [], rounds: [], claims: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
+const state = { stage: 0, parts: [], rounds: [], claims: new Map(), sections: new Map(), trouble: [], cost: 0, tokens: 0, started: null, last: null };
 
 // As reason_text in domain/reasons.py.
 function words({ reason = "", code = "" }) {
@@ -55,6 +55,7 @@ function take(event) {
     round().pages.push({ ...data, state: kind, why: kind === "read" ? "" : words(data) });
   } else if (type === "claim.verified" || type === "claim.rejected")
     state.claims.set(data.claim_id ?? data.text, { ...data, passed: type === "claim.verified" });
+  else if (type === "report.section_ready" && data.text) state.sections.set(data.heading ?? "", data.text);
   else if (type === "budget.exhausted") trouble(`${sentence(words(data))}; what follows is made of what was found.`);
   else if (type === "model.answered") state.tokens += (data.tokens_in ?? 0) + (data.tokens_out ?? 0);
   else if (type === "role.replaced") trouble(`The ${data.role} went on without a model: ${words(data)}.`);
@@ -92,6 +93,7 @@ const Round = ({ of }) => html`<section class="round"><h2>Round ${of.number}</h2
   ${of.queries.length > 0 && html`<ul class="queries">${of.queries.map((query) => html`<${Query} query=${query} />`)}</ul>`}
   ${of.pages.length > 0 && html`<ul class="pages">${of.pages.map((page) => html`<${Page} page=${page} />`)}</ul>`}
 </section>`;
+const Section = ({ heading, text }) => html`<h3 dir="auto">${clean(heading)}</h3><p dir="auto">${clean(text)}</p>`;
 const Claim = ({ claim }) => html`<li dir="auto"><${Badge} verdict=${claim.verdict} /> ${clean(claim.text)}
   ${!claim.passed && html`${" "}<span class="meta">${clean((claim.reasons ?? []).join("; "))}</span>`}</li>`;
 
@@ -115,6 +117,8 @@ function Live() {
       aria-current=${index === state.stage ? "step" : null}>${name[0].toUpperCase() + name.slice(1)}</li>`)}</ol>
     <p class="hidden" role="status">${STAGES[state.stage]}</p>
     <dl class="numbers">${numbers.map(([name, value]) => html`<${Number_} name=${name} value=${value} />`)}</dl>
+    ${state.sections.size > 0 && html`<section class="sofar"><h2>Written so far</h2>
+      ${[...state.sections].map(([heading, text]) => html`<${Section} heading=${heading} text=${text} />`)}</section>`}
     ${state.trouble.map((line) => html`<div class="notice fair"><p>${clean(line)}</p></div>`)}
     ${state.parts.length > 0 && html`<section class="plan"><h2>Parts of the question</h2>
       <ul>${state.parts.map((part) => html`<li dir="auto">${clean(part)}</li>`)}</ul></section>`}
