@@ -21,6 +21,7 @@ install: $(STAMP)
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pincite needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "The venv module is missing: install python3-venv (Debian, Ubuntu: apt install python3-venv)"; exit 2; }
+	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(BIN)/python -m ensurepip > /dev/null
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --editable . --group dev
 	@touch $@
