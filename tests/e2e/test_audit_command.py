@@ -44,6 +44,17 @@ def test_json_and_the_floor_for_ci(audit) -> None:  # type: ignore[no-untyped-de
     assert audit(FALSE, "--fail-under", "50")[0] == 1
 
 
+def test_a_text_without_a_claim_has_an_exit_code_of_its_own(audit) -> None:  # type: ignore[no-untyped-def]
+    code, out = audit("hello")
+    assert code == 7
+    assert out.startswith("Nothing to check")
+    assert audit("hello", "--fail-under", "50")[0] == 7
+    unread = TRUE.replace(PAGE, "https://www.never-given.org/page")
+    assert audit(unread)[0] == 7
+    assert audit(unread, "--fail-under", "50")[0] == 1
+    assert audit(f"hello\n\n## Sources\n\n1. {PAGE}\n")[0] == 1, "an entry is never cited"
+
+
 def test_a_missing_file_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "nowhere.md", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "INVALID_INPUT"

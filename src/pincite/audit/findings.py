@@ -35,6 +35,11 @@ WRONG = frozenset(
 )
 """Verdicts that say something is wrong with the report."""
 
+_NONE_READ = (
+    "the page that its one claim needs could not be read",
+    "none of the pages that its claims need could be read",
+)
+
 
 class ReferenceState(StrEnum):
     """What became of a listed page. `invented`: no such host or not a URL. `not_given`: not among the given pages."""
@@ -108,9 +113,9 @@ class Audit:
         return sum(s.outcome is not AuditVerdict.COULD_NOT_CHECK for s in self.claims)
 
     @property
-    def coverage(self) -> float:
-        """Checked claims as a share of all claims; 1 when there is no claim."""
-        return self.checked / len(self.claims) if self.claims else 1.0
+    def coverage(self) -> float | None:
+        """Checked claims as a share of all claims; None when there is no claim."""
+        return self.checked / len(self.claims) if self.claims else None
 
     @property
     def precision(self) -> float | None:
@@ -135,8 +140,15 @@ class Audit:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is wrong and everything could be checked."""
-        return not self.wrong and not self.never_cited and self.checked == len(self.claims)
+        """Whether there was something to check, all of it could be checked, and nothing is wrong."""
+        return bool(self.claims) and not self.wrong and not self.never_cited and self.checked == len(self.claims)
+
+    @property
+    def shortfall(self) -> str:
+        """Why this audit says nothing about the report; empty when at least one claim was checked."""
+        if not self.claims:
+            return "nothing to check: no sentence of the text states a fact that could be checked"
+        return "" if self.checked else f"nothing was checked: {_NONE_READ[len(self.claims) > 1]}"
 
     def counts(self) -> dict[AuditVerdict, int]:
         """How many sentences have each verdict, the ones that occur."""

@@ -35,8 +35,10 @@ vertical-align:top}@media(prefers-color-scheme:dark){body{background:#161616;col
 
 def summary(audit: Audit) -> str:
     """The figures in a few lines: what was checked, what was found, precision and recall of the citations."""
-    claims = len(audit.claims)
-    lines = [f"{claims} claims, {audit.checked} checked ({audit.coverage:.0%} coverage)"]
+    lines = [audit.shortfall[0].upper() + audit.shortfall[1:] + "."] if audit.shortfall else []
+    if audit.coverage is not None:
+        claims = "1 claim" if len(audit.claims) == 1 else f"{len(audit.claims)} claims"
+        lines.append(f"{claims}, {audit.checked} checked ({audit.coverage:.0%} coverage)")
     counts = audit.counts()
     lines += [
         f"  {_sign(outcome)} {counts[outcome]:4} {WORDS[outcome]}"
@@ -157,10 +159,11 @@ def as_json(audit: Audit) -> "Json":
         "schema_version": SCHEMA_VERSION,
         "claims_total": len(audit.claims),
         "claims_checked": audit.checked,
-        "coverage": round(audit.coverage, 4),
-        "citation_precision": None if audit.precision is None else round(audit.precision, 4),
-        "citation_recall": None if audit.recall is None else round(audit.recall, 4),
+        "coverage": _share(audit.coverage),
+        "citation_precision": _share(audit.precision),
+        "citation_recall": _share(audit.recall),
         "clean": audit.clean,
+        "shortfall": audit.shortfall,
         "counts": {outcome.value: count for outcome, count in audit.counts().items()},
         "entries_never_cited": [reference_name(reference) for reference in audit.never_cited],
         "sentences": sentences,
@@ -171,6 +174,10 @@ def as_json(audit: Audit) -> "Json":
 def json_text(audit: Audit) -> str:
     """The audit as JSON text."""
     return json.dumps(as_json(audit), ensure_ascii=False, indent=1) + "\n"
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def _sign(outcome: AuditVerdict) -> str:

@@ -232,3 +232,22 @@ async def test_pages_that_are_empty_or_huge_are_no_trouble() -> None:
     audit = await AuditService(MechanicalChecker()).audit(text, sources=dict(zip(urls, ("", huge), strict=True)))
     outcomes = [item.outcome for item in audit.sentences if item.references]
     assert outcomes == [AuditVerdict.COULD_NOT_CHECK, AuditVerdict.SUPPORTED, AuditVerdict.COULD_NOT_CHECK]
+
+
+@pytest.mark.parametrize("text", ["hello", "# Notes\n\nWhat now?\n", "```\nmax_wal_size = 1 GB\n```\n"])
+async def test_a_text_without_a_claim_is_not_called_clean(text: str) -> None:
+    audit = await AuditService(MechanicalChecker()).audit(text)
+    assert (audit.claims, audit.clean, audit.coverage, audit.recall) == ((), False, None, None)
+    assert "nothing to check" in audit.shortfall
+    assert "Nothing to check" in table(audit)
+    assert "0 claims" not in annotated_markdown(audit) + annotated_html(audit)
+    plain = json.loads(json_text(audit))
+    assert (plain["clean"], plain["coverage"], plain["shortfall"]) == (False, None, audit.shortfall)
+
+
+async def test_a_report_none_of_whose_pages_could_be_read_is_not_called_clean() -> None:
+    text = "The Havel Wind Park opened in March 2019. [1]\n\n[1]: https://www.gone-page.com/x\n"
+    audit = await AuditService(MechanicalChecker()).audit(text, sources={})
+    assert (audit.checked, audit.clean, audit.wrong) == (0, False, ())
+    assert audit.shortfall.startswith("nothing was checked")
+    assert not (await audited()).shortfall

@@ -8,7 +8,7 @@ import typer
 
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import note, print_json, print_text, run_async
-from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
+from pincite.surfaces.outcomes import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
@@ -61,8 +61,9 @@ def audit(
         from pincite.audit.render import table
 
         print_text(table(result, everything=everything))
-    if not _passes(result, fail_under):
-        raise typer.Exit(EXIT_CHECK_FAILED)
+    code = _exit_code(result, fail_under)
+    if code:
+        raise typer.Exit(code)
 
 
 async def _content(report: str, engine: "Engine") -> bytes:
@@ -94,7 +95,9 @@ def _rendered(result: "Audit", path: Path) -> str:
     return annotated_markdown(result) if suffix in (".md", ".markdown") else table(result, everything=True) + "\n"
 
 
-def _passes(result: "Audit", fail_under: float | None) -> bool:
-    if fail_under is None:
-        return not result.wrong and not result.never_cited
-    return 100 * (result.recall if result.recall is not None else 1.0) >= fail_under
+def _exit_code(result: "Audit", fail_under: float | None) -> int:
+    """1: something is wrong, or too few claims are carried. 7: nothing of the text was checked, so nothing is known."""
+    nothing_checked = EXIT_CODES["INSUFFICIENT_EVIDENCE"] if result.shortfall else EXIT_OK
+    if fail_under is not None and result.recall is not None:
+        return EXIT_OK if 100 * result.recall >= fail_under else EXIT_CHECK_FAILED
+    return EXIT_CHECK_FAILED if result.wrong or result.never_cited else nothing_checked

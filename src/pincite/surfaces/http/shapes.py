@@ -169,10 +169,11 @@ class Audit(BaseModel):
     schema_version: int
     claims_total: int
     claims_checked: int
-    coverage: float
+    coverage: float | None = Field(description="Checked claims ÷ claims; null without a claim.")
     citation_precision: float | None
     citation_recall: float | None
-    clean: bool
+    clean: bool = Field(description="There was something to check, all of it was checked, and nothing is wrong.")
+    shortfall: str = Field(description="Why the audit says nothing about the report; empty when a claim was checked.")
     counts: dict[str, int]
     entries_never_cited: list[str]
     sentences: list[dict[str, Any]]

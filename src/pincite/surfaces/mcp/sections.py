@@ -7,7 +7,7 @@ from pincite.domain.errors import InvalidInput
 from pincite.domain.events import RunStatus
 from pincite.domain.report import Report
 from pincite.engine import Engine
-from pincite.surfaces.mcp.shapes import NOTHING_CLAIMED, PASSAGES, Audited, Finding, Progress
+from pincite.surfaces.mcp.shapes import PASSAGES, Audited, Finding, Progress
 
 WINDOW_CHARS = 20_000
 MAX_FINDINGS = 40
@@ -95,5 +95,5 @@ def audited(audit: Audit, offset: int) -> Audited:
         ],
         truncated=end < len(doubtful),
         next_offset=end if end < len(doubtful) else None,
-        notice=PASSAGES if audit.claims else NOTHING_CLAIMED + PASSAGES,
+        notice=f"{audit.shortfall[0].upper()}{audit.shortfall[1:]}. {PASSAGES}" if audit.shortfall else PASSAGES,
     )

@@ -258,6 +258,9 @@ async def test_a_pasted_report_is_annotated(browser: Browser) -> None:
     assert page.xpath("//li[@id='f1']")
     hostile = tree(await browser.send("/audit", "/audit", report="<script>x</script> It is 41 metres tall. [1]"))
     assert "<script>x" in hostile.text_content()
+    nothing = tree(await browser.send("/audit", "/audit", report="hello"))
+    assert "Nothing to check" in nothing.xpath("string(//p[contains(@class, 'notice')])")
+    assert not nothing.xpath("//ol[@class='claim-list']")
     assert tree(await browser.send("/audit", "/audit", report=" "), 422).xpath("//*[@role='alert']")
 
 

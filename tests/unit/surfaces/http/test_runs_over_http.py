@@ -57,6 +57,9 @@ async def test_anyone_s_report_is_audited(client: httpx2.AsyncClient, pages: dic
     answer = {"role": "assistant", "content": body["report"]}
     again = (await client.post("/v1/audit", json={**body, "report": answer})).json()
     assert again["counts"] == found["counts"]
+    nothing = (await client.post("/v1/audit", json={"report": "hello"})).json()
+    assert (nothing["clean"], nothing["claims_total"], nothing["coverage"]) == (False, 0, None)
+    assert "nothing to check" in nothing["shortfall"]
     assert (await client.post("/v1/audit", json={"report": ""})).json()["code"] == "INVALID_INPUT"
 
 
