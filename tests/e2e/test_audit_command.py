@@ -78,3 +78,26 @@ def test_the_pages_may_come_from_an_archive(
     report.write_text(f"The Havel Wind Park makes 412 MW. [1]\n\n[1]: {url}\n", encoding="utf-8")
     assert run(["audit", str(report), "--sources", str(archive), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["counts"] == {"contradicted": 1}
+
+
+def test_the_pages_may_be_files_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "park-opens.txt").write_text("The Havel Wind Park makes 398 MW. It opened in March 2019.", "utf-8")
+    (folder / "river.html").write_bytes(html("The Orla and its lake", "The Orla is 512 kilometres long."))
+    report = tmp_path / "report.md"
+    report.write_text(
+        "The Havel Wind Park makes 412 MW. [1] The Orla is 512 km long. [2]\n\n"
+        "[1]: https://www.wind-news.com/2019/park-opens\n[2]: River atlas, The Orla and its lake.\n",
+        encoding="utf-8",
+    )
+    assert run(["audit", str(report), "--sources", str(folder), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"] == {"contradicted": 1, "supported": 1}
+    assert [entry["reason"] for entry in found["references"]] == [
+        "read from park-opens.txt, by its file name",
+        "read from river.html, by its title",
+    ]

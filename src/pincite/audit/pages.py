@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from pincite.audit.findings import ListedReference, ReferenceState
+from pincite.audit.given import Match, match_given
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import (
     DeadLink,
@@ -17,6 +18,7 @@ from pincite.domain.errors import (
     PolicyRefusal,
     Timeout,
 )
+from pincite.domain.library import ListedPage
 from pincite.domain.page import FetchRequest
 from pincite.ports import Fetch
 from pincite.urls.keys import page_key
@@ -24,6 +26,8 @@ from pincite.urls.keys import page_key
 _AT_ONCE = 6
 _UNKNOWN = "unknown_page"
 """The reason of a dead link where no site is asked and the given pages do not have the address."""
+_NO_MATCH = Match(None, "")
+_LONGEST_TITLE = 200
 _DEADLINE_S = DEADLINES_S["audit_page"]
 # RFC 2606 and RFC 6761: names that belong to nobody, a model's favourite stand-ins.
 _RESERVED = ("example.com", "example.org", "example.net", "example.edu", "localhost")
@@ -39,16 +43,19 @@ class Pages:
 
 
 def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str]) -> Pages:
-    """The pages out of a mapping of URL to text. A URL that is not in it could not be checked."""
-    by_key = {_key(url): text for url, text in sources.items()}
+    """The pages out of a mapping of URL, or file name, to text. What is not in it could not be checked."""
+    found = match_given(references, [ListedPage(name, _first_line(text), name) for name, text in sources.items()])
     states: list[ListedReference] = []
     texts: dict[int, str] = {}
     for index, reference in enumerate(references):
-        text = by_key.get(_key(reference.url)) if reference.url else None
+        match = found.get(index, _NO_MATCH)
+        text = sources[match.page.url] if match.page is not None else None
         if text is not None and text.strip():
             texts[index] = text
-            states.append(replace(reference, state=ReferenceState.READ))
-        elif not reference.url:
+            states.append(replace(reference, state=ReferenceState.READ, reason=match.how))
+        elif match.how and text is None:
+            states.append(replace(reference, state=ReferenceState.NOT_GIVEN, reason=match.how))
+        elif not reference.url and text is None:
             states.append(replace(reference, state=ReferenceState.NO_URL, reason="the entry names no page"))
         elif text is not None:
             states.append(replace(reference, state=ReferenceState.BLOCKED, reason="the given page has no text"))
@@ -59,15 +66,26 @@ def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str
     return Pages(tuple(states), texts)
 
 
-async def fetched_pages(references: Sequence[ListedReference], fetch: Fetch, *, max_pages: int) -> Pages:
-    """The pages over the fetch front door, each URL once, six at a time."""
+async def fetched_pages(
+    references: Sequence[ListedReference], fetch: Fetch, *, max_pages: int, listed: Sequence[ListedPage] = ()
+) -> Pages:
+    """The pages over the fetch front door, each URL once, six at a time.
+
+    `listed` are pages that were given beforehand; a reference that fits one of them is read from there.
+    """
+    found = match_given(references, listed)
     texts: dict[int, str] = {}
     states: dict[int, ListedReference] = {}
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     indexes: dict[str, list[int]] = {}
     for index, reference in enumerate(references):
+        match = found.get(index, _NO_MATCH)
         invented = invalid_reason(reference.url) if reference.url else ""
-        if not reference.url:
+        if match.page is not None:
+            indexes.setdefault(match.page.url, []).append(index)
+        elif match.how:
+            states[index] = replace(reference, state=ReferenceState.NOT_GIVEN, reason=match.how)
+        elif not reference.url:
             states[index] = replace(reference, state=ReferenceState.NO_URL, reason="the entry names no page")
         elif invented:
             states[index] = replace(reference, state=ReferenceState.INVENTED, reason=invented)
@@ -76,9 +94,11 @@ async def fetched_pages(references: Sequence[ListedReference], fetch: Fetch, *, 
 
     async def read(group: list[int]) -> None:
         async with limiter:
-            text, state, reason = await _read(references[group[0]].url, fetch)
+            given = found.get(group[0], _NO_MATCH).page
+            text, state, reason = await _read(given.url if given else references[group[0]].url, fetch)
         for index in group:
-            states[index] = replace(references[index], state=state, reason=reason)
+            how = found.get(index, _NO_MATCH).how
+            states[index] = replace(references[index], state=state, reason=reason or how)
             if state is ReferenceState.READ:
                 texts[index] = text
 
@@ -116,6 +136,12 @@ async def _read(url: str, fetch: Fetch) -> tuple[str, ReferenceState, str]:
     if not result.document.text.strip():
         return "", ReferenceState.BLOCKED, "the page has no text"
     return result.document.text, ReferenceState.READ, ""
+
+
+def _first_line(text: str) -> str:
+    """What may be the page's title."""
+    line = text.lstrip()[:_LONGEST_TITLE].splitlines()[:1]
+    return line[0].lstrip("# ") if line else ""
 
 
 def invalid_reason(url: str) -> str:

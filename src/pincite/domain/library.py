@@ -67,6 +67,16 @@ class PageHit:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPage:
+    """A page that is there to be read: its address, its title, its file, and the addresses it says it is from."""
+
+    url: str
+    title: str = ""
+    path: str = ""
+    states: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Name:
     """A name, identifier or acronym that the library itself uses, and on how many of its pages.
 

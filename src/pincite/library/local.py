@@ -12,11 +12,12 @@ from typing import Self
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, Name, PageHit, Passage, Survey
+from pincite.domain.library import IndexReport, ListedPage, Name, PageHit, Passage, Survey
 from pincite.domain.page import LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
 from pincite.library.index import Progress, Reading, Update, page_key
+from pincite.library.listing import listed
 from pincite.library.lookup import Lookup
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
@@ -136,6 +137,11 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         with self._lock, mapped(self._file):
             rows = self._connection.execute("SELECT url FROM pages WHERE is_current = 1 ORDER BY url").fetchall()
         return tuple(url for (url,) in rows)
+
+    def listing(self) -> tuple[ListedPage, ...]:
+        """All pages, by address: their titles, their files, and the addresses that files name as their own."""
+        with self._lock, mapped(self._file):
+            return listed(self._connection, self._source)
 
     def page(self, url: str) -> LibraryPage:
         """The page as stored in the folder or archive; another spelling of its address finds it too.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from pincite.domain.library import IndexReport
+from pincite.domain.library import IndexReport, ListedPage
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
 from pincite.wiring.sources import Sources, remember_library
@@ -35,6 +35,11 @@ class OpenLibraries:
             await anyio.to_thread.run_sync(library.refresh)
             self._refreshed.add(path)
         return self._opened[path]
+
+    async def listing(self, paths: tuple[Path, ...]) -> tuple[ListedPage, ...]:
+        """The pages of the libraries. Errors: LibraryNotFound, and those of their indexes."""
+        libraries = [await self.ready(path) for path in paths]
+        return tuple([page for library in libraries for page in await anyio.to_thread.run_sync(library.listing)])
 
     def vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":
         """The libraries, made ready before, whose words a question is read by: none when the web is searched too."""

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
-from pincite.domain.library import IndexReport
+from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
@@ -32,7 +32,7 @@ from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.call_log import CallLog
-from pincite.wiring.fetch_door import Stores, build_fetch, scrape_usd, url_policy
+from pincite.wiring.fetch_door import OFFLINE, Stores, build_fetch, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
 from pincite.wiring.judging import build_judge, checker_with
 from pincite.wiring.libraries import OpenLibraries
@@ -143,7 +143,10 @@ class Parts(OpenStores):
         """The audit of anyone's report, over a fetch front door."""
         from pincite.audit.service import AuditService
 
-        return AuditService(checker_with(await self._judge()), fetch)
+        listed: tuple[ListedPage, ...] = ()
+        if self.settings.profile == OFFLINE:
+            listed = await self._libraries.listing(resolve_libraries(self.settings))
+        return AuditService(checker_with(await self._judge()), fetch, listed=listed)
 
     async def checker(self) -> ClaimChecker:
         """What checks claims, for use in a worker thread. Errors: InvalidSetting, ExtraNotInstalled."""

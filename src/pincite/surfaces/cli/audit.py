@@ -19,7 +19,7 @@ def audit(
     report: Annotated[str, typer.Argument(help="A file (Markdown, text, HTML, DOCX, answer JSON), - or a URL.")],
     sources: Annotated[
         list[Path] | None,
-        typer.Option("--sources", help="Folder, WARC or WACZ with the cited pages; no site is then asked."),
+        typer.Option("--sources", help="Folder of files, WARC or WACZ with the cited pages; no site is then asked."),
     ] = None,
     output: options.Output = None,
     fail_under: Annotated[

@@ -105,7 +105,9 @@ class AuditBody(Strict):
     """A report to be audited, and optionally the texts of its pages."""
 
     report: str | dict[str, Any] = Field(description="Markdown, text or HTML; or an answer's JSON with annotations.")
-    sources: dict[str, str] | None = Field(None, description="URL to text of its page; without it pages are fetched.")
+    sources: dict[str, str] | None = Field(
+        None, description="URL, or file name, to text of its page; without it pages are fetched."
+    )
 
 
 @router.post("/audit", response_model=None, responses=shaped(shapes.Audit))
