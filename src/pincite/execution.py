@@ -44,6 +44,9 @@ DEFECT: Final = "defect"
 _PASSING: Final = ("STORAGE_UNAVAILABLE", "LOCKED")
 """What a run under a worker outlives: the database may come back. It counts as a death of its owner."""
 
+_STORE_FAILED: Final = (*_PASSING, "STORAGE_FULL")
+_GOES_ON: Final = "What was paid for is on record. When the database answers and has room: pincite runs resume {run_id}"
+
 log = logging.getLogger(__name__)
 
 FINAL_STATUS: Final = {
@@ -116,7 +119,7 @@ class Execution:
 
             return await with_lease(runs, record, self._parts.clock, called, lease=lease)
         finally:
-            with anyio.CancelScope(shield=True), suppress(RunFenced):
+            with anyio.CancelScope(shield=True), suppress(StateError):
                 await runs.finish(record.run_id, record.epoch, before.status, before.reason)
 
     async def _execute(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, hands_on: HandsOn) -> Report:
@@ -148,7 +151,8 @@ class Execution:
             with span("research", {**about, genai.TOPIC_HASH: topic_hash(task.question)}):
                 report = await with_lease(runs, record, parts.clock, work, lease=lease)
         except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True), suppress(RunFenced):
+            # A store that is away can't take it down: the lease ends by itself, and the cancellation goes on.
+            with anyio.CancelScope(shield=True), suppress(StateError):
                 if hands_on():
                     await runs.hand_back(record.run_id, record.epoch)
                 else:
@@ -157,6 +161,8 @@ class Execution:
         except PinciteError as error:
             if not (hands_on() and error.code in _PASSING):  # else the lease ends, and a worker goes on
                 await self._fail(record, error)
+            if error.code in _STORE_FAILED:
+                error.hint = _GOES_ON.format(run_id=record.run_id)
             raise
         with anyio.CancelScope(shield=True):
             await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import anyio
+import anyio.lowlevel
 
 from pincite.domain.errors import ExtraNotInstalled, StorageUnavailable
 from pincite.domain.records import Offer
@@ -23,6 +24,9 @@ _SILENT_S: Final = 30.0
 _CLEAR_EVERY_S: Final = 60.0
 _LEFT_OVER_S: Final = 120.0
 _AGAIN_AFTER_S: Final = 1.0
+_STOP_AT_MOST_S: Final = 30.0
+"""How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs."""
+_CONNECT_S: Final = 10
 _SCHEMA_LOCK: Final = 7_046_252
 """Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever)."""
 _INSTALL: Final = "Install it with: pip install 'pincite[worker]'"
@@ -36,7 +40,7 @@ class ProcrastinateDispatcher:
     def __init__(self, app: Any, *, listen: bool) -> None:  # a procrastinate.App, imported late
         self._app = app
         self._listen = listen
-        self._work: Callable[[Offer], Awaitable[None]] | None = None
+        self._hand_out: Callable[[Offer, anyio.Event], object] | None = None
         self._task = app.task(name=_TASK, queue=QUEUE)(self._run)
 
     async def enqueue(self, offer: Offer) -> None:
@@ -54,13 +58,25 @@ class ProcrastinateDispatcher:
     async def serve(self, work: Callable[[Offer], Awaitable[None]], slots: int, stopping: anyio.Event) -> None:
         """Give offers to `work`, so many at a time, until `stopping`; returns when the last one is done.
 
-        A worker that the database forgot (frozen for long, or the database was away) starts anew.
+        A worker that the database forgot (frozen for long, or the database was away) starts anew. Work runs in tasks
+        of this call, not in those of the queue: whoever is cancelled here ends it, and waits for its end.
         """
-        self._work = work
+
+        async def done(offer: Offer, ended: anyio.Event) -> None:
+            try:
+                await work(offer)
+            finally:
+                ended.set()
+
         async with anyio.create_task_group() as tasks:
+            self._hand_out = lambda offer, ended: tasks.start_soon(done, offer, ended)
             tasks.start_soon(self._clear_left_overs, stopping)
-            while not stopping.is_set():
-                await self._serve_once(slots, stopping)
+            try:
+                while not stopping.is_set():
+                    await self._serve_once(slots, stopping)
+                    await anyio.lowlevel.checkpoint()  # it is shielded: here a cancelled caller is met
+            finally:
+                self._hand_out = None
             tasks.cancel_scope.cancel()
 
     async def _serve_once(self, slots: int, stopping: anyio.Event) -> None:
@@ -78,14 +94,23 @@ class ProcrastinateDispatcher:
             stalled_worker_timeout=_SILENT_S,
         )
 
+        # Cancelled itself, it would leave its tasks behind; so it is told to stop, and cancelled when it does not.
+        held = anyio.CancelScope(shield=True)
+
         async def stop() -> None:
-            await stopping.wait()
-            worker.stop()
+            try:
+                await stopping.wait()
+            except anyio.get_cancelled_exc_class():
+                held.deadline = anyio.current_time() + _STOP_AT_MOST_S
+                raise
+            finally:
+                worker.stop()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stop)
             try:
-                await worker.run()
+                with held:
+                    await worker.run()
             except Exception as error:  # the border to the queue: whatever broke there, begin anew
                 log.warning("the queue broke off and is begun anew: %s", type(error).__name__)
                 with anyio.move_on_after(_AGAIN_AFTER_S):
@@ -93,8 +118,11 @@ class ProcrastinateDispatcher:
             tasks.cancel_scope.cancel()
 
     async def _run(self, scope: str, run_id: str, priority: int = 0) -> None:
-        if self._work is not None:
-            await self._work(Offer(scope, run_id, priority))
+        if self._hand_out is None:  # just being stopped; the run's own row offers it anew
+            return
+        ended = anyio.Event()
+        self._hand_out(Offer(scope, run_id, priority), ended)
+        await ended.wait()
 
     async def _clear_left_overs(self, stopping: anyio.Event) -> None:
         """Remove the jobs of workers that are gone; their runs are offered anew by the runs' own rows."""
@@ -129,7 +157,8 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
     logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it warns of every job that a stopping worker leaves
     await _make_tables(url)
     # No server-side prepared statements: they break behind a transaction pooler.
-    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs={"prepare_threshold": None})
+    options = {"prepare_threshold": None, "connect_timeout": _CONNECT_S}
+    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs=options)
     app = App(connector=connector)
     try:
         await app.open_async()
@@ -138,7 +167,7 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
     try:
         yield ProcrastinateDispatcher(app, listen=listen)
     finally:
-        with anyio.CancelScope(shield=True):
+        with anyio.move_on_after(_STOP_AT_MOST_S, shield=True):
             await app.close_async()
 
 
@@ -147,7 +176,9 @@ async def _make_tables(url: str) -> None:
     from procrastinate.schema import SchemaManager
 
     try:
-        async with await psycopg.AsyncConnection.connect(url, prepare_threshold=None) as connection:
+        async with await psycopg.AsyncConnection.connect(
+            url, prepare_threshold=None, connect_timeout=_CONNECT_S
+        ) as connection:
             await connection.execute(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})".encode())
             found = await (await connection.execute("SELECT to_regclass('procrastinate_jobs')")).fetchone()
             if found is None or found[0] is None:

@@ -7,8 +7,9 @@ whole in its thread: a cancelled task waits for its end, so that no lock is ever
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -174,6 +175,39 @@ class Transaction(Statements):
         return sqlite_dialect.insert(table)
 
 
+class _Attempt(Generic[T]):
+    """A transaction that may be tried more than once: until its commit begins, nothing of it has happened."""
+
+    def __init__(
+        self, engine: Engine, scope: str, do: Callable[[Transaction], T], clock: Clock, *, durable: bool
+    ) -> None:
+        self._engine = engine
+        self._scope = scope
+        self._do = do
+        self._clock = clock
+        self._durable = durable
+        self._committing = False
+
+    def __call__(self) -> T:
+        """What `do` returned, committed. Errors: as `Database.write`."""
+        with (
+            _our_errors(),
+            self._engine.connect().execution_options(durable=self._durable) as connection,
+            connection.begin(),
+        ):
+            value = self._do(Transaction(connection, self._scope, self._clock))
+            self._committing = True
+        return value
+
+    def may_repeat(self) -> bool:
+        """Whether it failed before the commit began."""
+        return not self._committing
+
+
+async def _in_thread(attempt: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
+    return await anyio.to_thread.run_sync(attempt, limiter=limiter)
+
+
 class Database:
     """An open database with its schema up to date. Made by `open_database`."""
 
@@ -193,7 +227,8 @@ class Database:
 
     async def read(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """What `do` makes of one consistent state. Errors: Locked, StorageUnavailable, SchemaMismatch."""
-        return await anyio.to_thread.run_sync(self.read_now, scope, do, limiter=self._reading)
+        attempt = _Attempt(self._reader, scope, do, self._clock, durable=True)
+        return await self._patience.run_async(partial(_in_thread, attempt, self._reading), attempt.may_repeat)
 
     async def write(self, scope: str, do: Callable[[Transaction], T], *, durable: bool = True) -> T:
         """What `do` returns once its changes are committed; when it raises, nothing has changed.
@@ -203,32 +238,18 @@ class Database:
 
         Errors: Locked, StorageFull, StorageUnavailable, SchemaMismatch, and what `do` raises.
         """
-        return await anyio.to_thread.run_sync(self.write_now, scope, do, durable, limiter=self._writing)
+        attempt = _Attempt(self._writer, scope, do, self._clock, durable=durable)
+        return await self._patience.run_async(partial(_in_thread, attempt, self._writing), attempt.may_repeat)
 
     def read_now(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """As `read`, in the calling thread."""
-        return self._transact(self._reader, scope, do, durable=True)
+        attempt = _Attempt(self._reader, scope, do, self._clock, durable=True)
+        return self._patience.run(attempt, attempt.may_repeat)
 
     def write_now(self, scope: str, do: Callable[[Transaction], T], durable: bool = True) -> T:
         """As `write`, in the calling thread."""
-        return self._transact(self._writer, scope, do, durable=durable)
-
-    def _transact(self, engine: Engine, scope: str, do: Callable[[Transaction], T], *, durable: bool) -> T:
-        """What `do` returns; done again where the server went away before the commit began, so nothing has happened."""
-        committing = False
-
-        def attempt() -> T:
-            nonlocal committing
-            with (
-                _our_errors(),
-                engine.connect().execution_options(durable=durable) as connection,
-                connection.begin(),
-            ):
-                value = do(Transaction(connection, scope, self._clock))
-                committing = True
-            return value
-
-        return self._patience.run(attempt, lambda: not committing)
+        attempt = _Attempt(self._writer, scope, do, self._clock, durable=durable)
+        return self._patience.run(attempt, attempt.may_repeat)
 
     def migrate_now(self) -> None:
         """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""

@@ -13,6 +13,11 @@ _CORRUPT_HINT: Final = (
     "`sqlite3 FILE .recover` reads out what is readable."
 )
 
+_AWAY_HINT: Final = (
+    "The database is waited for a while. When it answers again: pincite runs resume RUN (servers and workers go on by "
+    "themselves); finished calls are not made again."
+)
+
 _SQLITE: Final[dict[int, tuple[type[PinciteError], str]]] = {
     sqlite3.SQLITE_BUSY: (Locked, "database_locked"),
     sqlite3.SQLITE_LOCKED: (Locked, "database_locked"),
@@ -67,7 +72,8 @@ _POSTGRESQL: Final[dict[str, tuple[type[PinciteError], str]]] = {
     "": (StorageUnavailable, "connection_lost"),
 }
 
-_PASSING = frozenset({"connection_lost", "shut_down", "out_of_resources", "statement_timeout"})
+_AWAY: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
+_PASSING: Final = _AWAY | {"statement_timeout"}
 
 
 def of_sqlite(error: sqlite3.Error) -> PinciteError:
@@ -108,9 +114,10 @@ def translated() -> Iterator[None]:
 
 
 def _told(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:
+    hint = _CORRUPT_HINT if reason == "corrupt" else _AWAY_HINT if reason in _AWAY else None
     return kind(
         f"the store failed: {detail}",
         reason=reason,
-        hint=_CORRUPT_HINT if reason == "corrupt" else None,
+        hint=hint,
         retryable=True if reason in _PASSING else None,
     )

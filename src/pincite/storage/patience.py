@@ -1,8 +1,10 @@
 """Waiting for a database server that is not there for a moment: it starts, restarts, or was asleep."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
+
+import anyio
 
 from pincite.domain.errors import StorageUnavailable
 
@@ -44,17 +46,57 @@ class Patience:
 
         Errors: what `attempt` raises, at the latest after the wait and one more try.
         """
-        began_s, pause_s = self._now_s(), _FIRST_PAUSE_S
-        until_s = began_s if began_s < self._in_vain_until_s else began_s + self._wait_s
+        wait = _Wait(self)
         while True:
             try:
-                return attempt()
+                return self._answered(attempt())
             except StorageUnavailable as error:
-                if error.reason not in _COMING_BACK or not may_repeat():
-                    raise
-                if self._now_s() + pause_s > until_s:
-                    if self._now_s() >= self._in_vain_until_s:
-                        self._in_vain_until_s = self._now_s() + self._wait_s
+                if (pause_s := wait.pause_s(error, may_repeat())) is None:
                     raise
             self._sleep(pause_s)
-            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+    async def run_async(self, attempt: Callable[[], Awaitable[T]], may_repeat: Callable[[], bool]) -> T:
+        """As `run`; a task that is cancelled while it waits stops waiting."""
+        wait = _Wait(self)
+        while True:
+            try:
+                return self._answered(await attempt())
+            except StorageUnavailable as error:
+                if (pause_s := wait.pause_s(error, may_repeat())) is None:
+                    raise
+            await anyio.sleep(pause_s)
+
+    def _answered(self, value: T) -> T:
+        self._in_vain_until_s = float("-inf")  # it is back: worth waiting for again
+        return value
+
+    def until_s(self) -> float:
+        """Until when somebody who begins to wait now may wait."""
+        now_s = self._now_s()
+        return now_s if now_s < self._in_vain_until_s else now_s + self._wait_s
+
+    def still_has(self, pause_s: float, until_s: float) -> bool:
+        """Whether such a pause ends in time; that it does not is remembered."""
+        now_s = self._now_s()
+        if now_s + pause_s <= until_s:
+            return True
+        if now_s >= self._in_vain_until_s:
+            self._in_vain_until_s = now_s + self._wait_s
+        return False
+
+
+class _Wait:
+    """One caller's wait."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._until_s = patience.until_s()
+        self._next_s = _FIRST_PAUSE_S
+
+    def pause_s(self, error: StorageUnavailable, may_repeat: bool) -> float | None:
+        """How long to pause before the next try; None where there is none."""
+        pause_s = self._next_s
+        if error.reason not in _COMING_BACK or not may_repeat or not self._patience.still_has(pause_s, self._until_s):
+            return None
+        self._next_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        return pause_s

@@ -104,6 +104,34 @@ async def test_a_stopping_worker_hands_its_runs_on(settings: Settings, monkeypat
         assert kinds.count(EventType.RUN_RESUMED) == 1
 
 
+async def test_a_cancelled_worker_ends_at_once_and_hands_its_runs_on(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs beside it broke: nobody asked it to stop in good order, and no task of it may be left behind."""
+    started, ended = anyio.Event(), anyio.Event()
+
+    async def endless(self: ResearchService, task: object) -> None:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    async with engine_of(settings, "alice") as engine:
+        run_id = await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)
+        with monkeypatch.context() as patched:
+            patched.setattr(ResearchService, "run", endless)
+            with anyio.fail_after(60):
+                async with open_worker(settings, WorkerLimits(slots=2)) as worker, anyio.create_task_group() as tasks:
+                    tasks.start_soon(worker.run, anyio.Event())
+                    await started.wait()
+                    tasks.cancel_scope.cancel()
+                assert ended.is_set()
+        record = await engine.run(run_id)
+        assert (record.status, record.epoch) == (RunStatus.QUEUED, 1)
+        assert (await work(settings))[run_id] is RunStatus.COMPLETED
+
+
 async def test_a_defect_in_one_run_does_not_stop_the_worker(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

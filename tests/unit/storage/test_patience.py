@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import anyio
 import pytest
 
 from pincite.domain.errors import PinciteError, SchemaMismatch, StorageUnavailable
@@ -53,6 +54,29 @@ def test_the_wait_is_bounded_and_not_repeated_by_everybody() -> None:
     with pytest.raises(StorageUnavailable):
         patience.run(never, lambda: True)
     assert time.at_s > at_s + 19, "after a while it is worth another wait"
+
+
+def test_a_server_that_came_back_is_waited_for_anew() -> None:
+    time = Time()
+    patience = Patience(10, now_s=time.now_s, sleep=time.sleep)
+    with pytest.raises(StorageUnavailable):
+        patience.run(away(1e9, time), lambda: True)
+    assert patience.run(lambda: "there", lambda: True) == "there"
+    assert patience.run(away(time.at_s + 5, time), lambda: True) == "there"
+
+
+async def test_a_cancelled_task_stops_waiting() -> None:
+    tried = anyio.Event()
+
+    async def attempt() -> None:
+        tried.set()
+        raise StorageUnavailable("not yet", reason="connection_lost")
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Patience(3600).run_async, attempt, lambda: True)
+            await tried.wait()
+            tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,164 @@
+"""The database server goes away in the middle of `pincite research`: for a moment, and for good."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.e2e.commands import Pincite, clean_environment, command
+from tests.postgresql_server import PostgresqlServer
+
+QUESTION = "When was the bridge of Ostrow opened?"
+PAGES = {
+    "/quick": "The bridge of Ostrow was opened in 1931. It carries two railway tracks over the river Warta.",
+    "/slow": "The bridge of Ostrow was opened in 1931, after three years of building by the railway company.",
+}
+LONG_S = 60.0
+
+
+class Site(ThreadingHTTPServer):
+    """Two pages; `/slow` answers once it may."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: Counter[str] = Counter()
+        self.is_waiting, self.may_answer = threading.Event(), threading.Event()
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.server_port}{path}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Site
+
+    def do_GET(self) -> None:
+        text = PAGES.get(self.path)
+        if text is not None:
+            self.server.asked[self.path] += 1
+        if self.path == "/slow":
+            self.server.is_waiting.set()
+            self.server.may_answer.wait(LONG_S)
+        body = f"<html><head><title>Ostrow</title></head><body><article><p>{text}</p></article></body></html>".encode()
+        self.send_response(404 if text is None else 200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as site:
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        try:
+            yield site
+        finally:
+            site.may_answer.set()
+            site.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresqlServer]:
+    folder = Path(tempfile.mkdtemp(prefix="pincite-pg-"))
+    server = PostgresqlServer(folder)
+    try:
+        if server.binaries is None or not server.start():
+            pytest.skip("needs the programs of PostgreSQL: apt-get install postgresql")
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def environ(site: Site, server: PostgresqlServer) -> dict[str, str]:
+    return {
+        "PINCITE_DATABASE_URL": server.url,
+        "PINCITE_ALLOW_NETWORKS": "127.0.0.0/8",
+        "PINCITE_ALLOW_PORTS": str(site.server_port),
+        "PINCITE_FETCH_DEADLINE_S": "40",
+    }
+
+
+class Research:
+    """`pincite research` on both pages, begun and now waiting for the slow one, the quick one on record."""
+
+    def __init__(self, tmp_path: Path, site: Site, server: PostgresqlServer, environ: dict[str, str]) -> None:
+        urls = [part for path in PAGES for part in ("--url", site.url(path))]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pincite", "research", QUESTION, *urls],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(tmp_path, environ),
+            cwd=tmp_path,
+        )
+        if not site.is_waiting.wait(LONG_S):
+            self.process.kill()
+            pytest.fail(f"the slow page was not asked for: {self.process.communicate()[1]}")
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            until_settled = "SELECT 1 FROM calls WHERE status = 'ok' AND request LIKE '%/quick%'"
+            for _ in range(1200):
+                if connection.execute(until_settled).fetchone():
+                    break
+                threading.Event().wait(0.05)
+            else:
+                pytest.fail("the quick page was not read in time")
+
+    def ended(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=180)
+        return self.process.returncode, out, err
+
+
+def test_a_restart_in_the_middle_of_a_run_is_waited_for(
+    tmp_path: Path, site: Site, server: PostgresqlServer, environ: dict[str, str]
+) -> None:
+    research = Research(tmp_path, site, server, environ)
+    server.stop()
+    site.may_answer.set()  # its outcome meets a server that is not there
+    assert server.start()
+    code, out, err = research.ended()
+    assert code == 0, err
+    assert "1931" in out
+    assert site.asked == {"/quick": 1, "/slow": 1}
+
+
+def test_a_database_that_stays_away_ends_the_run_and_it_can_be_resumed(
+    tmp_path: Path, site: Site, server: PostgresqlServer, environ: dict[str, str]
+) -> None:
+    research = Research(tmp_path, site, server, environ)
+    server.stop()
+    site.may_answer.set()
+    code, _, err = research.ended()
+    assert code == 4, err
+    assert "STORAGE_UNAVAILABLE" in err
+    assert "Traceback" not in err
+    named = re.search(r"pincite runs resume (run_\S+)", err)
+    assert named, err
+
+    assert server.start()
+    pincite: Pincite = command(tmp_path, tmp_path)
+    resumed = pincite("runs", "resume", named.group(1), environ=environ)
+    assert resumed.code == 0, resumed.err
+    assert "1931" in resumed.out
+    assert site.asked == {"/quick": 1, "/slow": 2}, "only what was in flight is asked for again"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        events = connection.execute("SELECT seq FROM events ORDER BY seq").fetchall()
+        assert [seq for (seq,) in events] == list(range(1, len(events) + 1))
+        left = connection.execute("SELECT status, reserved_pages, reserved_web_requests FROM runs").fetchall()
+        assert [row[1:] for row in left] == [(0, 0)]
