@@ -125,15 +125,26 @@ async def lies(arguments: argparse.Namespace, questions: list[str]) -> None:
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     done = {(row["question"], row["kind"]) for row in rows}
     ends_at = time.monotonic() + arguments.seconds
+    beside = anyio.CapacityLimiter(4)
     async with open_parts(settings) as parts:
         for text in questions:
             question = Question(text, settings, parts)
-            for kind in [HONEST, *kinds]:
-                if (text, kind) in done or time.monotonic() > ends_at:
-                    continue
+
+            async def one(kind: str, question: Question = question) -> None:
+                if (question.text, kind) in done or time.monotonic() > ends_at:
+                    return
                 rows.append(await (honestly(question) if kind == HONEST else lied_to(question, kind)))
                 with kept.open("a") as file:
                     file.write(json.dumps(rows[-1], ensure_ascii=False) + "\n")
+
+            async def limited(kind: str, one: Callable[[str], Awaitable[None]] = one) -> None:
+                async with beside:
+                    await one(kind)
+
+            await one(HONEST)
+            async with anyio.create_task_group() as group:
+                for kind in kinds:
+                    group.start_soon(limited, kind)
     tell_lies([row for row in rows if row["question"] in questions], kinds)
 
 

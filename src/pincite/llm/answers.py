@@ -63,12 +63,14 @@ def read_answer(text: str, output_type: type[T], *, finish: str = "", refusal: s
         refusal: what the model said instead of answering.
 
     Errors:
-        ModelBadOutput: `refusal`, `empty`, `too_large`, `truncated`, `not_json` or `wrong_shape`.
+        ModelBadOutput: `refusal`, `empty`, `answer_too_large`, `truncated`, `not_json` or `wrong_shape`.
     """
     if refusal or finish == "content_filter":
         raise ModelBadOutput("the model refused to answer", reason="refusal", retryable=False)
     if len(text) > MAX_ANSWER_CHARS:
-        raise ModelBadOutput(f"the model's answer has {len(text)} characters", reason="too_large", retryable=True)
+        raise ModelBadOutput(
+            f"the model's answer has {len(text)} characters", reason="answer_too_large", retryable=True
+        )
     plain = _THOUGHT.sub("", text).strip()
     if not plain:
         reason = "truncated" if finish in _CUT else "empty"

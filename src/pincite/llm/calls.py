@@ -46,7 +46,7 @@ _NOTES: Final[Mapping[str, str]] = {
     "not_json": "Your last answer was not JSON. Answer again with the JSON object alone.",
     "wrong_shape": "Your last answer did not have the shape that was asked for. Answer again in that shape exactly.",
     "empty": "Your last answer was empty. Answer again.",
-    "too_large": "Your last answer was far too long. Answer again, much shorter.",
+    "answer_too_large": "Your last answer was far too long. Answer again, much shorter.",
 }
 
 

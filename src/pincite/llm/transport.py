@@ -27,7 +27,7 @@ def model_http_client(timeout_s: float) -> "httpx2.AsyncClient":
                 left -= len(chunk)
                 if left < 0:
                     raise ModelBadOutput(
-                        f"the model's answer is above {MAX_BODY_BYTES} bytes", reason="too_large", retryable=True
+                        f"the model's answer is above {MAX_BODY_BYTES} bytes", reason="answer_too_large", retryable=True
                     )
                 yield chunk
 

@@ -111,9 +111,10 @@ class ResearchService:
         async with anyio.create_task_group() as beside:
             progress = await self._gather(task, started_s, beside)
         progress = await self._confirmed(task, replace(progress, seconds_left=self._seconds_left(started_s)))
-        metrics = await self._metrics(progress, started_s)
+        metrics = await self._paid(await self._metrics(progress), started_s)
         imprint = Imprint(self._run_id, self._created_at, metrics, self._limits.independent_share)
         report = await self._roles.writer.write(task, progress, imprint)
+        report = replace(report, metrics=await self._paid(report.metrics, started_s))
         await tell_report(self._events, report, sections=not self._roles.tells_sections)
         return report
 
@@ -199,25 +200,27 @@ class ResearchService:
         await self._emit(EventType.BUDGET_EXHAUSTED, reason=cap)
         return replace(progress, capped_by=cap)
 
-    async def _metrics(self, progress: Progress, started_s: float) -> Metrics:
+    async def _metrics(self, progress: Progress) -> Metrics:
         spent = await self._ledger.spent()
         hits, misses = self._ledger.cache_reads()
         codes = Counter(lead.code for lead in progress.leads)
         discarded = Counter(lead.reason for lead in progress.leads if lead.code in _DISCARDED)
         return Metrics(
-            duration_s=round(self._clock.monotonic_s() - started_s, 3),
             searches=spent.searches,
             pages_fetched=len(progress.pages),
             pages_failed=len(progress.leads),
             dead_links=codes["DEAD_LINK"],
             robots_disallowed=codes["ROBOTS_DISALLOWED"],
             pages_discarded=dict(sorted(discarded.items())),
-            tokens_in=spent.tokens_in,
-            tokens_out=spent.tokens_out,
-            cost_usd=spent.cost_usd,
             cache_hits=hits,
             cache_misses=misses,
         )
+
+    async def _paid(self, metrics: Metrics, started_s: float) -> Metrics:
+        """The metrics with the time and what the models used up to now."""
+        used, seconds = await self._ledger.spent(), round(self._clock.monotonic_s() - started_s, 3)
+        sent, written = used.tokens_in, used.tokens_out
+        return replace(metrics, duration_s=seconds, tokens_in=sent, tokens_out=written, cost_usd=used.cost_usd)
 
     async def _emit(self, type_: EventType, **data: Json) -> None:
         await self._events.emit(type_, data)

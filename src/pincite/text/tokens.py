@@ -101,18 +101,16 @@ def terms(text: str) -> tuple[str, ...]:
 
 # Characters of each class for one model token, fitted to the o200k vocabulary: prose, code, HTML, Markdown, JSON and
 # German within 15 %, Russian, Chinese and Japanese within 10 %, tables and URLs within 40 %.
-_CLASSES = re.compile(
-    r"(?P<gap>\s+(?=\d))|(?P<space>\s+)"
-    r"|(?P<word>[A-Za-z]+)"
-    r"|(?P<digits>[0-9]+)"
-    rf"|(?P<cjk>[{CJK}]+)"
-    r"|(?P<letters>[^\W\d_]+)"
-    r"|(?P<other>.)",
-    re.DOTALL,
-)
 _LETTERS_PER_TOKEN = 3.7
 _CJK_PER_TOKEN = 1.3
 _DIGITS_PER_TOKEN = 3
+_GAPS = re.compile(r"\s{2,}|\s(?=\d)")
+_ASCII_WORD = re.compile(r"[A-Za-z]+")
+_ASCII_DIGITS = re.compile(r"[0-9]+")
+_ASCII_SPACES = " \n\t\r\f\v\x1c\x1d\x1e\x1f"
+_CLASSES = re.compile(
+    rf"(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)|(?P<cjk>[{CJK}]+)|(?P<letters>[^\W\d_]+)|(?P<other>.)", re.DOTALL
+)
 
 
 def token_estimate(text: str) -> int:
@@ -120,8 +118,26 @@ def token_estimate(text: str) -> int:
 
     A space before letters is free, as in the vocabularies in use; one before digits is not.
     """
+    total: float = len(_GAPS.findall(text))
+    if not text.isascii():
+        pieces = text.split()
+        total += sum(_mixed(piece) for piece in pieces if not piece.isascii())
+        ascii_text = " ".join(filter(str.isascii, pieces))
+    else:
+        ascii_text = text
+    words_ = list(map(len, _ASCII_WORD.findall(ascii_text)))
+    digits = list(map(len, _ASCII_DIGITS.findall(ascii_text)))
+    spaces = sum(map(ascii_text.count, _ASCII_SPACES))
+    total += len(words_) + sum(length - 7 for length in words_ if length > 7) / 6
+    total += sum(-(-length // _DIGITS_PER_TOKEN) for length in digits)
+    total += 0.7 * (len(ascii_text) - sum(words_) - sum(digits) - spaces)
+    return max(1, round(total + 0.49)) if text else 0
+
+
+def _mixed(piece: str) -> float:
+    """The tokens of a piece of text that has no space and not only ASCII."""
     total = 0.0
-    for match in _CLASSES.finditer(text):
+    for match in _CLASSES.finditer(piece):
         kind, length = match.lastgroup, match.end() - match.start()
         if kind == "word":
             total += 1 if length <= 7 else 1 + (length - 7) / 6
@@ -131,8 +147,6 @@ def token_estimate(text: str) -> int:
             total += length / _CJK_PER_TOKEN
         elif kind == "letters":
             total += max(1.0, length / _LETTERS_PER_TOKEN)
-        elif kind == "other":
+        else:
             total += 0.7
-        elif kind == "gap" or length > 1:
-            total += 1
-    return max(1, round(total + 0.49)) if text else 0
+    return total

@@ -4,6 +4,7 @@ A convenience, never the proof: browsers scroll to it only on a click of their u
 """
 
 import re
+from functools import lru_cache
 from urllib.parse import quote as percent_encode
 
 from pincite.text.normalise import fold
@@ -89,7 +90,13 @@ def _context(text: str, start: int, end: int) -> tuple[str, str]:
 def _count(text: str, words: str) -> int:
     """How often the words stand in the text as a browser compares them: any case, any white space, whole words."""
     pattern = r"\s+".join(re.escape(word) for word in fold(words).text.lower().split())
-    return len(re.findall(rf"(?<!\w){pattern}(?!\w)", fold(text).text.lower()))
+    return len(re.findall(rf"(?<!\w){pattern}(?!\w)", _compared(text)))
+
+
+@lru_cache(maxsize=4)
+def _compared(text: str) -> str:
+    """The text as a browser compares it; kept, because the passages of a page come one after another."""
+    return fold(text).text.lower()
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

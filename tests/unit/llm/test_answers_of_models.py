@@ -40,7 +40,7 @@ def test_json_is_found_wherever_it_stands(text: str) -> None:
         ('{"claims": [{"text": 1}]}', "stop", "wrong_shape"),
         ("[" * 100_000, "stop", "not_json"),
         ("{" * 100_000, "stop", "truncated"),
-        ("x" * (MAX_ANSWER_CHARS + 1), "stop", "too_large"),
+        ("x" * (MAX_ANSWER_CHARS + 1), "stop", "answer_too_large"),
         (ONE, "content_filter", "refusal"),
     ],
 )

@@ -79,7 +79,7 @@ async def test_each_mode_gives_the_typed_answer(mode: str, sent: Callable[[dict[
         (Trouble.TRUNCATED, "MODEL_BAD_OUTPUT", "truncated", True),
         (Trouble.EMPTY, "MODEL_BAD_OUTPUT", "empty", True),
         (Trouble.OTHER_SHAPE, "MODEL_BAD_OUTPUT", "wrong_shape", True),
-        (Trouble.HUGE, "MODEL_BAD_OUTPUT", "too_large", True),
+        (Trouble.HUGE, "MODEL_BAD_OUTPUT", "answer_too_large", True),
         (Trouble.NOT_JSON_AT_ALL, "MODEL_UNAVAILABLE", "model_bad_reply", True),
         (Trouble.GONE, "MODEL_UNAVAILABLE", "model_connection", True),
         (Trouble.GONE_MID_ANSWER, "MODEL_UNAVAILABLE", "model_connection", True),

@@ -220,7 +220,7 @@ TROUBLES = [
     (Trouble.TRUNCATED, "MODEL_BAD_OUTPUT", "truncated", True),
     (Trouble.EMPTY, "MODEL_BAD_OUTPUT", "empty", True),
     (Trouble.OTHER_SHAPE, "MODEL_BAD_OUTPUT", "wrong_shape", True),
-    (Trouble.HUGE, "MODEL_BAD_OUTPUT", "too_large", True),
+    (Trouble.HUGE, "MODEL_BAD_OUTPUT", "answer_too_large", True),
     (Trouble.GONE, "MODEL_UNAVAILABLE", "model_connection", True),
     (Trouble.GONE_MID_ANSWER, "MODEL_UNAVAILABLE", "model_connection", True),
 ]

@@ -1,8 +1,10 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.tokens import is_stop, mentions, stem, terms, token_estimate, tokens
+from pincite.text.tokens import CJK, is_stop, mentions, stem, terms, token_estimate, tokens
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,26 @@ def test_token_estimate_is_positive_and_grows(first: str, second: str) -> None:
     assert token_estimate("") == 0
     assert token_estimate(first + second) + 1 >= max(token_estimate(first), token_estimate(second)) * 0.5
     assert not first or token_estimate(first) >= 1
+
+
+@given(st.text(alphabet="ab zZ09 \n\t\x1c\u00a0_-.,é漢字かЖß½²٣\U0001f600’", max_size=60))
+def test_token_estimate_counts_each_run_of_a_class_once(text: str) -> None:
+    """As one pass over the text from left to right would."""
+    total = 0.0
+    rules = (r"\s+(?=\d)", r"\s+", "[A-Za-z]+", "[0-9]+", f"[{CJK}]+", r"[^\W\d_]+", ".")
+    for match in re.finditer("|".join(f"({rule})" for rule in rules), text, re.DOTALL):
+        length = match.end() - match.start()
+        counted = (
+            1,
+            length > 1,
+            max(1, 1 + (length - 7) / 6),
+            -(-length // 3),
+            length / 1.3,
+            max(1, length / 3.7),
+            0.7,
+        )
+        total += counted[(match.lastindex or 1) - 1]
+    assert token_estimate(text) == (max(1, round(total + 0.49)) if text else 0)
 
 
 # Counts of a real 200,000-word vocabulary (o200k) for the same texts, recorded once.

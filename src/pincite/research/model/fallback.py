@@ -9,6 +9,7 @@ from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteErr
 from pincite.domain.events import EventType
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.plan import Analysis, Gap, Imprint, Plan, Progress, SubQuestion, Task
+from pincite.domain.reasons import reason_text
 from pincite.domain.report import Mode, Report
 from pincite.ports import EventSink
 from pincite.research.roles import Analyst, Drafter, Planner, Writer
@@ -36,7 +37,7 @@ class Replacements:
     def gaps(self) -> tuple[Gap, ...]:
         """What the report says about it."""
         return tuple(
-            Gap("", f"the {role} worked by rules, without the model: {reason.removeprefix('model_').replace('_', ' ')}")
+            Gap("", f"the {role} worked by rules, without the model: {reason_text(reason)}")
             for role, reason in self._reasons.items()
         )
 
@@ -118,7 +119,7 @@ class AnalystWithFallback:
         if not unread or self._replacements.replaced(ModelRole.ANALYST):
             return found
         left = tuple(page for page in progress.pages if page.url in unread)
-        reasons = sorted({reason.removeprefix("model_").replace("_", " ") for reason in unread.values()})
+        reasons = sorted({reason_text(reason) for reason in unread.values()})
         gap = Gap("", f"{len(left)} of {len(progress.pages)} pages were read by rules: {', '.join(reasons)}")
         if not self._replacements.allowed:
             return replace(found, gaps=(*found.gaps, gap))

@@ -40,10 +40,12 @@ def numbered_lines(page: ReadPage, question: str, max_tokens: int) -> tuple[Line
 
 def _passages(page: ReadPage, question: str, max_tokens: int) -> list[tuple[int, int]]:
     """Spans to read, in order: all of a short page, else its start and what the question's words are rare in."""
+    text = page.document.text
+    if not text:
+        return []
+    if token_estimate(text) <= max_tokens:
+        return [(0, len(text))]
     cut = page.chunks or chunks(page.document)
-    total = sum(chunk.tokens for chunk in cut)
-    if total <= max_tokens:
-        return [(0, len(page.document.text))] if page.document.text else []
     scores = Bm25([terms(chunk.text) for chunk in cut]).scores(terms(question))
     ranked = sorted(range(len(cut)), key=lambda index: (-scores[index], index))
     chosen: list[int] = []

@@ -31,10 +31,14 @@ def outlined(
     progress: Progress,
     early: Collection[str] = (),
 ) -> tuple[Part, ...]:
-    """The direct answer, then the sections; `early` are claims that have their place already."""
+    """The direct answer, then the sections; `early` are claims that have their place already.
+
+    An outline that names none of the offered ids is none: each part of the question gets a section with all its claims.
+    """
     known = " ".join([task.question, *(item.claim.text for item in offered.values())])
     answer = _fresh(outline.answer, offered, set())[:_ANSWER_CLAIMS] or list(offered)[:1]
     told = {*answer, *early}
+    nothing = not _fresh([*outline.answer, *(c for s in outline.sections for c in s.claims)], offered, set())
     sections: list[Part] = []
     for section in outline.sections[:MAX_SECTIONS]:
         names = _fresh(section.claims, offered, told)[:CLAIMS_PER_SECTION]
@@ -42,7 +46,7 @@ def outlined(
         if names:
             sections.append(Part(_heading(section.heading, known), tuple(names)))
     for part in progress.plan.sub_questions:
-        sections += _forgotten(part, offered, told)
+        sections += _forgotten(part, offered, told, whole=nothing)
     return (Part("", tuple(answer)), *sections)
 
 
@@ -61,11 +65,11 @@ def early_parts(progress: Progress, offered: Mapping[str, VerifiedClaim], begun:
     return found
 
 
-def _forgotten(part: SubQuestion, offered: Mapping[str, VerifiedClaim], told: set[str]) -> list[Part]:
-    """A section for a part of the question of which the outline tells nothing."""
+def _forgotten(part: SubQuestion, offered: Mapping[str, VerifiedClaim], told: set[str], *, whole: bool) -> list[Part]:
+    """A section for a part of the question of which the outline tells nothing; `whole`: for what it leaves out, too."""
     mine = [name for name, item in offered.items() if item.claim.sub_question == part.text]
     left = [name for name in mine if name not in told][:CLAIMS_PER_SECTION]
-    if not left or len(left) < len(mine):
+    if not left or (len(left) < len(mine) and not whole):
         return []
     told.update(left)
     return [Part(part.heading or heading_of("", part.text), tuple(left))]

@@ -10,6 +10,7 @@ from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, 
 from pincite.domain.evidence import Relation, VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Progress, Task
+from pincite.domain.reasons import reason_text
 from pincite.ports import ClaimChecker, ModelCalls
 from pincite.research.assembly import Line
 from pincite.research.model.outline import Part
@@ -30,7 +31,12 @@ class PartText:
 
     lines: tuple[Line, ...]
     dropped: tuple[Checked, ...] = ()
-    by_model: bool = True
+    failure: str = ""
+
+    @property
+    def by_model(self) -> bool:
+        """Whether the model wrote it; `failure` says why not."""
+        return not self.failure
 
 
 class PartWriter:
@@ -117,11 +123,7 @@ def in_own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
 def _own_words(mine: dict[str, VerifiedClaim], error: PinciteError) -> PartText:
     """The claims in the words in which they were verified, for a part that the model could not write."""
     lines = tuple(Line(item.claim.text, (item,)) for item in mine.values())
-    return PartText(
-        lines,
-        (Checked("", (), f"the model failed ({error.reason}); the statements stand as verified"),),
-        by_model=False,
-    )
+    return PartText(lines, failure=f"{reason_text(error.reason, error.code)}; the statements stand as verified")
 
 
 def _part_prompt(task: Task, part: Part, mine: dict[str, VerifiedClaim]) -> Prompt:

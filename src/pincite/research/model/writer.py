@@ -221,8 +221,8 @@ def _content(parts: Sequence[Part], texts: Sequence[PartText]) -> Content:
 
 def _dropped(part: Part, text: PartText) -> list[Gap]:
     """What had to be left out of a part. The words of a false sentence are not repeated here."""
-    failed = [Gap(part.heading, item.why) for item in text.dropped if not item.text]
-    count = sum(bool(item.text) for item in text.dropped)
+    failed = [Gap(part.heading, text.failure)] if text.failure else []
+    count = len(text.dropped)
     if not count:
         return failed
     told = "1 sentence was" if count == 1 else f"{count} sentences were"

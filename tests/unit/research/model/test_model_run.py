@@ -37,11 +37,21 @@ async def test_a_faithful_model_gives_a_sound_report(ask: Ask) -> None:
     assert "41 metres" in text_of(report)
     assert list(broken_rules(report)) == []
     assert report.metrics.tokens_in > 500
+    answered = [event.data for event in events if event.type is EventType.MODEL_ANSWERED]
+    assert report.metrics.tokens_in == sum(int(str(data["tokens_in"])) for data in answered), "the writer's calls too"
     assert report.metrics.cost_usd > 0
     kinds = [event.type for event in events]
     assert kinds.count(EventType.SECTION_READY) == len([s for s in report.sections if s.kind == "findings"])
     assert EventType.ROLE_REPLACED not in kinds
     assert {seen.task for seen in model.seen} >= {"planner", "analyst", "outline", "writer"}
+
+
+async def test_an_outline_that_names_nothing_loses_no_claim(ask: Ask) -> None:
+    nothing: Any = {"answer": ["c999"], "sections": [{"heading": "", "claims": ["zz"]}]}
+    report = await ask(ScriptedModel({"outline": nothing}), question="How tall is the Varden lighthouse?")
+    told = {claim_id for sentence in report.sentences() for claim_id in sentence.claim_ids}
+    assert len(report.claims) > 1
+    assert told == {claim.id for claim in report.claims}
 
 
 async def test_no_page_is_sent_twice_to_a_role(ask: Ask) -> None:

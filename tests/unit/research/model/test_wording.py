@@ -116,7 +116,7 @@ DIGESTS = {
     "rewrite": "52c8a5a77817",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
-    "structure": "28b24f2fb576",
+    "structure": "b49e57a8c9e6",
 }
 
 
