@@ -62,10 +62,9 @@ def _lines(items: Sequence[VerifiedClaim], told: Told, heading: str, *, apart: b
 def draft(task: Task, progress: Progress) -> Draft:
     """The outline of the report; no claim twice, at most 1,200 words, empty sections dropped."""
     parts = progress.plan.sub_questions
+    printable = [item for item in progress.claims if item.printable]
     by_part = {
-        part.sub_question_id: _without_repeats(
-            [c for c in progress.claims if c.printable and c.claim.sub_question == part.text]
-        )
+        part.sub_question_id: _without_repeats([item for item in printable if item.claim.sub_question == part.text])
         for part in parts
     }
     denial = _denial(progress)
@@ -80,7 +79,7 @@ def draft(task: Task, progress: Progress) -> Draft:
         by_part[part.sub_question_id] = shortened(part, near, alone=len(parts) == 1)
         loose += far
     answer = _answer([part for part in parts if part.text not in touched], by_part, denial)
-    told = {item.claim.text for item in answer}
+    told = {item.claim.text for item in printable if _is_told(item, answer)}
     room = MAX_WORDS - sum(len(item.claim.text.split()) for item in answer)
     findings: list[tuple[str, list[VerifiedClaim]]] = []
     for part in parts:
@@ -125,19 +124,26 @@ def _of_further_pages(
 
 def _without_repeats(items: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
     """The claims without those that another one says in full; that one takes the better place of the two."""
-    spans = [frozenset((e.url, e.quote.start, e.quote.end) for e in item.claim.evidence[:1]) for item in items]
     kept: dict[int, VerifiedClaim] = {}
-    for index, item in enumerate(items):
-        whole = [
-            other
-            for other in items
-            if other is not item
-            and len(item.claim.evidence) < len(other.claim.evidence)
-            and item.claim.text in other.claim.text
-            and spans[index] <= {(e.url, e.quote.start, e.quote.end) for e in other.claim.evidence}
-        ]
-        kept.setdefault(id(whole[0] if whole else item), whole[0] if whole else item)
+    for item in items:
+        whole = next((other for other in items if _says(other, item)), item)
+        kept.setdefault(id(whole), whole)
     return list(kept.values())
+
+
+def _is_told(item: VerifiedClaim, told: Sequence[VerifiedClaim]) -> bool:
+    return any(item.claim.text == other.claim.text or _says(other, item) for other in told)
+
+
+def _says(longer: VerifiedClaim, item: VerifiedClaim) -> bool:
+    """Whether one claim says the other in full, from the same place of the same page, and more."""
+    first, *_ = item.claim.evidence
+    place = (first.url, first.quote.start, first.quote.end)
+    return (
+        len(item.claim.evidence) < len(longer.claim.evidence)
+        and item.claim.text in longer.claim.text
+        and place in {(e.url, e.quote.start, e.quote.end) for e in longer.claim.evidence}
+    )
 
 
 def _part_heading(part: SubQuestion, task: Task, parts: Sequence[SubQuestion]) -> str:
@@ -163,11 +169,19 @@ def _answer(
     by_part = {name: answering(items) for name, items in by_part.items()}
     for _turn in range(ANSWER_SENTENCES):
         for part in parts:
-            said = {item.claim.text for item in chosen}
-            fresh = next((item for item in by_part[part.sub_question_id] if item.claim.text not in said), None)
+            fresh = next((item for item in by_part[part.sub_question_id] if not _is_told(item, chosen)), None)
             if fresh is not None and len(chosen) < ANSWER_SENTENCES:
-                chosen.append(fresh)
+                _take(chosen, fresh, denial)
     return chosen
+
+
+def _take(chosen: list[VerifiedClaim], fresh: VerifiedClaim, denial: VerifiedClaim | None) -> None:
+    """Put a claim last, or in the place of one that it says in full."""
+    for place, item in enumerate(chosen):
+        if item is not denial and _says(fresh, item):
+            chosen[place] = fresh
+            return
+    chosen.append(fresh)
 
 
 def _fitting(items: Sequence[VerifiedClaim], room: int) -> tuple[list[VerifiedClaim], int]:

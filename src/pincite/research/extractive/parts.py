@@ -9,11 +9,14 @@ MAX_PARTS = 8
 _ENUMERATION = re.compile(r"^(?P<stem>[^:]{8,}?):\s+(?P<items>.+)$", re.DOTALL)
 _ITEM_BREAK = re.compile(r"\s*[,;]\s*(?:and|or|as\s+well\s+as)\s+|\s*[,;]\s*", re.I)
 _LAST_AND = re.compile(r"\s+(?:and|or)\s+", re.I)
-_SECOND_QUESTION = re.compile(
-    r"[,;]?\s+and\s+(?=(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b)", re.I
-)
+_ASKS = r"(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b"
+_SECOND_QUESTION = re.compile(rf"[,;]?\s+and\s+(?={_ASKS})", re.I)
+_IS_QUESTION = re.compile(rf"\W*{_ASKS}", re.I)
 _POINTS_BACK = re.compile(
-    r"\b(?:its|them|they|their|these|those)\b|\b(?:it|that|this)\b(?=\W*$|\W+(?:in|on|for|at|by|\w+(?:ed|en))\b)", re.I
+    r"\b(?:its|them|they|their|these|those)\b|\b(?:it|that|this)\b(?=\W*$|\W+(?:in|on|for|at|by|\w+(?:ed|en))\b)"
+    # "what does it protect against?", but not "is it possible to?", "how long does it take to?"
+    r"|\b(?:do(?:es)?|did|can|could|will|would|should|may|might|must|is|was)\s+it\b(?!\s+\w+\s+(?:to|that|if)\b)",
+    re.I,
 )
 _SIDE_TAIL = r"(?P<tail>(?:\s+(?:in|for|when|with|on|of)\s+.*?)?)\s*\??$"
 _PAIR = (
@@ -133,3 +136,9 @@ def item_of(part: str) -> str:
     """The item of an enumeration part, without the words before the colon; any other part is returned whole."""
     match = _ENUMERATION.match(part)
     return match.group("items").strip() if match else part
+
+
+def asking_part(text: str) -> str:
+    """What says which kind of answer is wanted: of a question in front of another one only the other."""
+    item = item_of(text)
+    return item if _IS_QUESTION.match(item) else text

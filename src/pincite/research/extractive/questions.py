@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from pincite.research.extractive.parts import item_of
+from pincite.research.extractive.parts import asking_part, item_of
 from pincite.research.extractive.words import URL, bare_word, is_exact, is_identifier, key_terms
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
@@ -124,8 +124,8 @@ def read_question(text: str) -> Ask:
     Words that only ask ("how many", "by default") are no terms; words before the colon of an enumeration count less.
     """
     plain = URL.sub(" ", text).strip()
-    answer_type = _answer_type(plain)
     item = item_of(plain)
+    asking = asking_part(plain)
     weights: dict[str, float] = {}
     for piece, weight in ((item, 1.0), (plain, _STEM_EMPHASIS if item != plain else 1.0)):
         for term in key_terms(_DEFAULT.sub(" ", _ASKING.sub(" ", piece))):
@@ -141,9 +141,9 @@ def read_question(text: str) -> Ask:
     whole = set(key_terms(plain)) - _parts_of_names(plain)
     return Ask(
         text=plain,
-        answer_type=answer_type,
-        wants_default=bool(_DEFAULT.search(plain)),
-        wants_limit=bool(_LIMIT.search(plain)),
+        answer_type=_answer_type(asking),
+        wants_default=bool(_DEFAULT.search(asking)),
+        wants_limit=bool(_LIMIT.search(asking)),
         terms=terms,
         emphasis=tuple(weights[term] * (1.0 if term in whole else _PART_EMPHASIS) for term in terms),
         identifiers=identifiers,

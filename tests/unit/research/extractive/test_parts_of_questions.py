@@ -40,7 +40,18 @@ def test_a_verb_that_only_asks_counts_little() -> None:
 def test_a_second_question_about_it_keeps_what_it_is() -> None:
     first, second = split_question("Who wrote the owl book of 1920, and when was it released?")
     assert second == f"{first}: when was it released?"
-    assert split_question("How long does a lock wait and how does it take effect?")[1] == "how does it take effect?"
+    first, second = split_question("When does the sweeper sweep a table, and what does it protect against?")
+    assert second == f"{first}: what does it protect against?"
+    apart = split_question("How does a lock wait and how long does it take to stop?")
+    assert apart[1] == "how long does it take to stop?"
+
+
+def test_a_part_that_is_a_question_says_itself_what_it_wants() -> None:
+    first, second = map(read_question, split_question("What is the default level, and what can a query see in it?"))
+    assert first.wants_default
+    assert not second.wants_default
+    listed = read_question("What are the default ports: web, mail")
+    assert listed.wants_default
 
 
 def test_a_second_question_that_names_nothing_is_about_what_the_first_names() -> None:

@@ -133,3 +133,24 @@ async def test_a_sentence_of_one_version_says_which() -> None:
     report = await written(await progress_of(facts, VERSIONS))
     assert [sentence.label for sentence in report.summary.sentences] == ["Version 14", "Version 15"]
     assert "Version 15: The pump stops after 15 minutes without water. [2]" in report.markdown
+
+
+async def test_what_the_answer_says_in_full_is_not_said_again_for_another_part() -> None:
+    valve = "The valve of the pump opens at 12 bar."
+    seal = "The seal lasts 300 hours."
+    made = await progress_of({valve: 0.9, "Never open the valve while it turns.": 0.9, seal: 0.9})
+    one, two, third = made.claims
+    second = "When may it be opened?"
+    both = replace(
+        two.claim,
+        text=f"{valve} {two.claim.text}",
+        sub_question=second,
+        evidence=(*one.claim.evidence, *two.claim.evidence),
+    )
+    progress = replace(
+        made,
+        plan=Plan((SubQuestion("1", QUESTION), SubQuestion("2", second))),
+        claims=(one, replace(two, claim=both), third),
+    )
+    report = await written(progress)
+    assert [sentence.text for sentence in report.sentences()] == [both.text, seal]
