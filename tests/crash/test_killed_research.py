@@ -5,6 +5,8 @@ import os
 import random
 import re
 import signal
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from tests.e2e.commands import EXAMPLES
 
 from pincite.domain.codec import to_json
+from pincite.domain.events import Event
 from pincite.domain.report import Report
 from pincite.engine import Engine
 
@@ -28,6 +31,22 @@ def lasting(report: Report) -> Any:
     return json.loads(re.sub(r"\d{4}-\d\d-\d\d(T[0-9:.]+(Z|\+00:00))?", "day", text))
 
 
+def shape_of(event: Event) -> tuple[str, int]:
+    return event.type, len(event.data)
+
+
+def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:
+    """Where two reports differ, and how."""
+    if isinstance(found, dict) and isinstance(expected, dict) and found.keys() == expected.keys():
+        for name in found:
+            yield from differences(found[name], expected[name], f"{place}/{name}")
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for n, pair in enumerate(zip(found, expected, strict=True)):
+            yield from differences(*pair, f"{place}/{n}")
+    elif found != expected:
+        yield f"{place}: {str(found)[:300]!r} instead of {str(expected)[:300]!r}"
+
+
 async def kill_research(home: Any, kills: list[int], seed: int) -> list[str]:
     """What is wrong after runs that were killed so many times each."""
     folder = home.folder / "home"
@@ -37,7 +56,7 @@ async def kill_research(home: Any, kills: list[int], seed: int) -> list[str]:
     async with Engine.from_settings(**settings) as engine:
         reference = await engine.research(QUESTION)
         expected = lasting(reference)
-        events = [(event.type, len(event.data)) for event in (await engine.view("last")).events]
+        events = [shape_of(event) for event in (await engine.view("last")).events]
     home.store = str(folder / "pincite.sqlite")
     worker = home.worker("research_worker.py", HOME_FOLDER=str(folder), SOURCE=source)
     calls = len(home.finished(reference.run_id))
@@ -65,9 +84,11 @@ async def kill_research(home: Any, kills: list[int], seed: int) -> list[str]:
         paid = [key for _, key in home.paid(run_id)]
         assert view.report is not None
         wrong += [f"{run_id}: paid again {key}" for key, since in settled.items() if key in paid[since:]]
-        wrong += [f"{run_id}: another report"] if lasting(view.report) != expected else []
-        said = [(event.type, len(event.data)) for event in view.events if event.type != "run.resumed"]
-        wrong += [f"{run_id}: events {len(said)} of {len(events)}"] if sorted(said) != sorted(events) else []
+        wrong += [f"{run_id}: another report, {place}" for place in differences(lasting(view.report), expected)]
+        said = Counter(shape_of(event) for event in view.events if event.type != "run.resumed")
+        wrong += [f"{run_id}: event {shape} missing" for shape in (Counter(events) - said).elements()]
+        told = [event for event in view.events if shape_of(event) in said - Counter(events)]
+        wrong += [f"{run_id}: another event {event.type} {dict(event.data)}" for event in told]
         wrong += [f"{run_id}: gaps"] if [e.seq for e in view.events] != list(range(1, len(view.events) + 1)) else []
     return wrong
 

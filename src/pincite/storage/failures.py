@@ -59,6 +59,9 @@ _POSTGRESQL: Final[dict[str, tuple[type[PinciteError], str]]] = {
     "54000": (StorageFull, "row_too_big"),
     "42P01": (SchemaMismatch, "schema_differs"),
     "42703": (SchemaMismatch, "schema_differs"),
+    "42P07": (SchemaMismatch, "schema_differs"),  # a table that a migration makes is there already
+    "42701": (SchemaMismatch, "schema_differs"),
+    "42710": (SchemaMismatch, "schema_differs"),
     "3F000": (SchemaMismatch, "schema_differs"),
     "XX001": (StorageUnavailable, "corrupt"),
     "XX002": (StorageUnavailable, "corrupt"),
