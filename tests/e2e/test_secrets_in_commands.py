@@ -15,7 +15,8 @@ from pincite.domain.errors import PinciteError
 from pincite.runtime.clock import SystemClock
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.storage.database import opened_now
-from pincite.surfaces.cli import secrecy
+from pincite.surfaces import secrecy
+from pincite.surfaces.cli.secrecy import traceback_of
 
 SECRETS = tuple(
     name for name, of in Settings.model_fields.items() if SecretStr in (of.annotation, *get_args(of.annotation))
@@ -80,7 +81,7 @@ def test_settings_that_can_not_be_used_are_not_repeated(
             with opened_now(settings.database_url.get_secret_value(), SystemClock(), wait_s=0):  # type: ignore[union-attr]
                 pass
     except PinciteError as error:
-        said = [secrecy.masked(error.as_dict()), secrecy.traceback_of(error)]
+        said = [secrecy.masked(error.as_dict()), traceback_of(error)]
     assert CANARY not in repr(said)
     assert CANARY not in secrecy.masked(f"it said {value % CANARY}")
 

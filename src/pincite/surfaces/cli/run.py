@@ -14,6 +14,7 @@ from pincite.domain.errors import Internal, InvalidInput, PinciteError
 from pincite.runtime.failures import first_failure
 from pincite.surfaces.cli import secrecy
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
+from pincite.surfaces.secrecy import masked
 
 T = TypeVar("T")
 
@@ -90,11 +91,11 @@ def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], N
 def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
     """Print `error` for a person (stderr) or a program (stdout) and leave with its exit code."""
     if as_json:
-        print_json({"error": secrecy.masked(error.as_dict())})
+        print_json({"error": masked(error.as_dict())})
     else:
-        note(secrecy.masked(f"Error: {error.message} [{error.code}]"))
+        note(masked(f"Error: {error.message} [{error.code}]"))
         if error.hint:
-            note(secrecy.masked(f"Hint: {error.hint}"))
+            note(masked(f"Hint: {error.hint}"))
         if isinstance(error, Internal):
             note(f"Reason: {error.reason}")
     raise typer.Exit(exit_code(error))

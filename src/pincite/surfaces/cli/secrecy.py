@@ -2,23 +2,8 @@
 
 import logging
 import traceback
-from collections.abc import Callable
-from functools import cache
-from typing import Any
 
-
-@cache
-def _mask() -> Callable[[str], str]:
-    from pincite.wiring.observing import mask_of_environment
-
-    return mask_of_environment()
-
-
-def masked(value: Any) -> Any:  # plain JSON
-    """The value with every secret of the settings in it, and what looks like one in its URLs, replaced."""
-    from pincite.runtime.telemetry.logs import masked as masked_by
-
-    return masked_by(value, _mask())
+from pincite.surfaces.secrecy import masked
 
 
 def traceback_of(error: BaseException) -> str:

@@ -34,6 +34,7 @@ from pincite.surfaces.http.openai_parts import (
     unsupported,
 )
 from pincite.surfaces.http.service import admitted, service_of
+from pincite.surfaces.secrecy import masked
 
 router = APIRouter(prefix="/v1", tags=["drop-in: OpenAI"])
 
@@ -112,7 +113,7 @@ async def _stream(request: Request, engine: Engine, run_id: str, body: ChatBody)
     try:
         report = await starting.report_of(engine, run_id)
     except PinciteError as error:
-        told = {"message": error.message, "type": "server_error", "param": None, "code": error.reason}
+        told = {"message": masked(error.message), "type": "server_error", "param": None, "code": error.reason}
         yield data({"error": told})
         return
     for piece in pieces(report.markdown):

@@ -40,6 +40,7 @@ from pincite.surfaces.http.openai_parts import (
     refuse_functions,
 )
 from pincite.surfaces.http.service import admitted, service_of
+from pincite.surfaces.secrecy import masked
 
 router = APIRouter(prefix="/v1/responses", tags=["drop-in: OpenAI"])
 
@@ -226,7 +227,7 @@ async def _response(engine: Engine, run_id: str) -> dict[str, Any]:
         try:
             await starting.report_of(engine, run_id)
         except PinciteError as error:
-            response["error"] = {"code": "server_error", "message": error.message}
+            response["error"] = {"code": "server_error", "message": masked(error.message)}
     if status == "completed" and view.report is not None:
         response["output"].append(_message(view.report))
         response["usage"] = _usage(view.report)

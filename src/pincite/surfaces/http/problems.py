@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, PinciteError, TooLarge, Unauthorized
 from pincite.surfaces.http.json_response import PlainJson
 from pincite.surfaces.outcomes import http_status
+from pincite.surfaces.secrecy import masked_error
 
 Shape = Callable[[PinciteError, int], tuple[int, Mapping[str, Any]]]
 """Makes the status and the body in which another service tells an error, from ours."""
@@ -46,7 +47,8 @@ def install(app: FastAPI) -> None:
 def answer(
     request: Request, error: PinciteError, status: int | None = None, pointers: list[dict[str, str]] | None = None
 ) -> Response:
-    """The response that tells `error` to the caller of `request`."""
+    """The response that tells `error` to the caller of `request`, secrets of the settings taken out."""
+    error = masked_error(error)
     code = http_status(error) if status is None else status
     page = _page(request, error, code)
     if page is not None:

@@ -10,6 +10,7 @@ from mcp.types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import BaseModel, ValidationError
 
 from pincite.domain.errors import NotFound, PinciteError, RunNotFound
+from pincite.surfaces.secrecy import masked
 
 
 def compact(value: BaseModel) -> CallToolResult:
@@ -78,4 +79,4 @@ def _words(error: PinciteError) -> str:
     hint = HINTS.get(error.code, "" if error.hint.startswith(_FOR_PEOPLE) else error.hint)
     again = "The same call may work later." if error.retryable else ""
     message = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
-    return " ".join(part for part in (f"{error.code}: {message}", hint, again) if part)
+    return str(masked(" ".join(part for part in (f"{error.code}: {message}", hint, again) if part)))
