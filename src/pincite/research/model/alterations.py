@@ -71,8 +71,19 @@ def _turned(mine: Sequence[str], theirs: Sequence[str], matcher: SequenceMatcher
         return f"the passage does not say {_listed(turned)} there"
     if lost:
         return f"the passage says {_listed(lost)} there"
-    moved = {word for word in added if word[:1].isupper()} & {word for word in dropped if word[:1].isupper()}
+    moved = _moved(added, dropped)
     return f"{_listed(sorted(moved))} stands in another place in the passage" if moved else ""
+
+
+def _moved(added: Iterable[str], dropped: Iterable[str]) -> set[str]:
+    """The names that stand elsewhere, also where one takes the genitive of another: "Python's API", "API's Python"."""
+    new, old = ({word for word in words if word[:1].isupper()} for words in (added, dropped))
+    gained, lost = _owners(new) & old, _owners(old) & new
+    return (new & old) | (gained | lost if gained and lost else set())
+
+
+def _owners(names: set[str]) -> set[str]:
+    return {name[:-2] for name in names if name.endswith(("'s", "’s"))}
 
 
 def _listed(found: Sequence[str]) -> str:

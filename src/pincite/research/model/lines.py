@@ -13,6 +13,8 @@ from pincite.text.tokens import terms, token_estimate
 _LINE_CHARS = 1_200
 _LINE_TOKENS = 9
 """What the mark and the id before each line cost."""
+_MOST_CHARS_PER_TOKEN = 12
+"""A text with more is too long for its tokens to be worth counting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,9 @@ def _passages(page: ReadPage, question: str, max_tokens: int) -> list[tuple[int,
     text = page.document.text
     if not text:
         return []
-    if token_estimate(text) <= max_tokens:
+    if len(text) <= _MOST_CHARS_PER_TOKEN * max_tokens and token_estimate(text) <= max_tokens:
         return [(0, len(text))]
-    cut = page.chunks or chunks(page.document)
+    cut = page.chunks or chunks(page.document, overlap_tokens=0)
     scores = Bm25([terms(chunk.text) for chunk in cut]).scores(terms(question))
     ranked = sorted(range(len(cut)), key=lambda index: (-scores[index], index))
     chosen: list[int] = []

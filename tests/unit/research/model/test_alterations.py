@@ -49,6 +49,12 @@ def test_units_and_parts_of_names(text: str) -> None:
     assert alteration(text, [passage])
 
 
+def test_names_that_change_places_under_a_genitive() -> None:
+    passage = "A module written in C or C++, using Python’s C API to interact with the core and with user code."
+    assert alteration(passage.replace("Python’s C API", "API’s C Python"), [passage])
+    assert not alteration(passage.replace("Python’s C API", "the C API of Python"), [passage])
+
+
 def test_identifiers_must_be_in_a_source() -> None:
     source = "Set max_locks or --force in Section B.7 for test1 and io.Reader on UTF-8 and x86-64."
     assert foreign_identifiers(source, [source]) == ()
