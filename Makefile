@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-DEMO_QUESTION := How does PostgreSQL decide which rows a transaction can see, and what does VACUUM have to do with it?
+DEMO_QUESTION := What is the default isolation level in PostgreSQL, and what can a query see in it?
 Q ?= $(DEMO_QUESTION)
 LIBRARY ?= examples/postgresql-python-docs.warc.gz
 

@@ -11,7 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "postgresql-python-docs.warc.gz"
-QUESTION = "How does PostgreSQL decide which rows a transaction can see, and what does VACUUM have to do with it?"
+QUESTION = "What is the default isolation level in PostgreSQL, and what can a query see in it?"
 
 
 @dataclass(frozen=True)
