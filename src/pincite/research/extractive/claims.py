@@ -10,23 +10,18 @@ from pincite.domain.plan import ReadPage
 from pincite.research.extractive.headings import is_structural
 from pincite.research.extractive.passages import HEADING_NUMBER, MAX_HEAD_CHARS, Passage, Span, heading_text
 from pincite.research.extractive.scoring import Scored
+from pincite.research.extractive.standing import (
+    CONTINUES,
+    MAX_CLAIM_CHARS,
+    NEEDS_REFERENT,
+    POINTER,
+    POINTS_BACK,
+    sentence_before,
+    stands_alone,
+)
 
-MAX_CLAIM_CHARS = 520
 MIN_CLAIM_WORDS = 3
 _CODE_LINES = 5
-_NEEDS_REFERENT = re.compile(
-    r"(?:it|its|this|that|these|those|they|their|he|his|she|her|such|here|there|both|either|neither|another|"
-    r"one(?!\s+(?:can|may|might|must|should|has|needs|of))|"
-    r"the\s+(?:former|latter|same|default|defaults|value|option|parameter|setting|argument|function|method|command|"
-    r"following|above|result|first|second|third|other|previous))\b",
-    re.IGNORECASE,
-)
-_CONTINUES = re.compile(
-    r"(?:however|therefore|thus|otherwise|in\s+this\s+case|in\s+that\s+case|in\s+addition|moreover|furthermore|hence|"
-    r"also|instead|then|similarly|likewise|consequently|nevertheless|for\s+(?:example|instance)|note\s+that|but|and|"
-    r"so(?!\s+(?:long|far|much|many)\b))\b,?\s*",
-    re.IGNORECASE,
-)
 _OPEN_END = re.compile(
     r"(?::|\b(?:with|using|by|for|to|of|in|from|like|as|via|and|or|the|a|an|as\s+follows|except|than|where|when|if|that)\.?)\s*$",
     re.IGNORECASE,
@@ -39,18 +34,13 @@ _LINK = re.compile(
 )
 """A word that only links a sentence to the one before; what follows it may stand alone."""
 _NEEDS_SENTENCE = re.compile(
-    r"(?:the\s+(?:above|following|former|latter|other)|such|both|either|neither|another)\b", re.IGNORECASE
-)
-_POINTS_BACK = re.compile(
-    r"(?:\W*[\w’'-]+\W+){1,5}(?:these|those|this|that\s+(?:last|same|case)|the\s+(?:latter|former|above|following))\b",
+    r"(?:the\s+(?:above|following|former|latter|other|first|second|third|previous|result|same)|such|both|either|neither|"
+    r"another|th(?:is|at|ese|ose)\s+(?:is|was|are|were|has|have|does|do|did|can|could|may|might|must|should|will|would|"
+    r"also|means?|happens?|occurs?|makes?|causes?|allows?|ensures?|requires?|helps?|works?))\b",
     re.IGNORECASE,
 )
+"""What a heading does not tell: an ordinal, a bare "this" before its verb."""
 """A demonstrative among the first words: "To use this option, ..."."""
-_BARE = re.compile(
-    r"(?:default|optional|required|must|can|may|should|if|when|by\s+default|defaults?\s+to|same\s+as|new\s+in|changed\s+in|"
-    r"added\s+in|removed\s+in|deprecated|available|returns?|raises?|specifies|sets?|controls?|requires?)\b",
-    re.IGNORECASE,
-)
 _ESTIMATE = re.compile(
     r"\b(?:about|approximately|roughly|around|estimated?|probably|likely|typically|nearly|almost|on\s+average)\b",
     re.IGNORECASE,
@@ -69,7 +59,6 @@ _SOURCE_LINK = re.compile(r"\s*\[(?:source|edit)\](?=\s*¶?$)")
 """A link behind a heading or signature, to the code or to an editor."""
 _CELLS = (BlockKind.TABLE, BlockKind.TERM, BlockKind.CODE)
 _WORD = re.compile(r"\w+")
-_POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
 
 
 def make_claim(scored: Scored, page: ReadPage, sub_question: str) -> Claim | None:
@@ -107,7 +96,7 @@ def _spans(scored: Scored) -> list[Span] | None:
     """What the claim is made of, in reading order: its referent where it needs one, then the statement."""
     passage, statement = scored.passage, scored.statement
     text = passage.text(statement.span)
-    if _POINTER.match(text) or text.rstrip().endswith("?") or _SAYS_NOTHING.fullmatch(text):
+    if POINTER.match(text) or text.rstrip().endswith("?") or _SAYS_NOTHING.fullmatch(text):
         return None
     if HEADING_NUMBER.match(text) and text.rstrip()[-1:] not in ".!?:":
         return None  # an entry of a table of contents
@@ -158,7 +147,11 @@ def _front(scored: Scored, text: str) -> list[Span] | None:
         in_row = statement.kind is BlockKind.TABLE
         if len(lead) + len(text) <= MAX_CLAIM_CHARS and (in_row or not stands_alone(text)):
             # "This ..." inside an item is about the sentence before it, not about what introduces the list.
-            said = _sentence_before(scored, text) if _NEEDS_REFERENT.match(text) and not in_row else None
+            said = (
+                sentence_before(scored.passage, scored.index, text)
+                if NEEDS_REFERENT.match(text) and not in_row
+                else None
+            )
             return [said or statement.lead]
     if stands_alone(text) and statement.kind is not BlockKind.TABLE:
         return []
@@ -186,26 +179,13 @@ def _what_follows(scored: Scored) -> list[Span]:
 
 def _with_referent(scored: Scored, text: str) -> list[Span] | None:
     """The sentence before it when that one stands alone, else the heading above."""
-    before = _sentence_before(scored, text)
+    before = sentence_before(scored.passage, scored.index, text)
     if before is not None:
         return [before]
     heading = _heading_span(scored.passage)
     # A heading tells what "it" is, but not what stands against a "however", nor what is "the above".
-    needs_more = _CONTINUES.match(text) or _NEEDS_SENTENCE.match(text) or _POINTS_BACK.match(text)
+    needs_more = CONTINUES.match(text) or _NEEDS_SENTENCE.match(text) or POINTS_BACK.match(text)
     return None if heading is None or needs_more else [heading]
-
-
-def _sentence_before(scored: Scored, text: str) -> Span | None:
-    """The sentence right before the statement, when it stands alone and both fit into a claim."""
-    passage, index = scored.passage, scored.index
-    if not index or scored.statement.kind in (BlockKind.TABLE, BlockKind.CODE):
-        return None
-    before = passage.statements[index - 1]
-    words = passage.text(before.span)
-    adjacent = 0 <= scored.statement.span.start - before.span.end <= 2
-    fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not _POINTER.match(words)
-    shown = before.kind is not BlockKind.CODE or _NEEDS_REFERENT.match(text)
-    return before.span if adjacent and fits and shown and stands_alone(words) else None
 
 
 def _heading_span(passage: Passage) -> Span | None:
@@ -222,17 +202,6 @@ def _heading_span(passage: Passage) -> Span | None:
         text = passage.text(span)
     number = HEADING_NUMBER.match(text)
     return Span(span.start + number.end(), span.end) if number and number.end() < len(text) else span
-
-
-def stands_alone(text: str) -> bool:
-    """Whether a sentence can be read without the one before it."""
-    return bool(text[:1].isupper() or text[:1].isdigit() or not text[:1].isalpha()) and not (
-        _NEEDS_REFERENT.match(text)
-        or _CONTINUES.match(text)
-        or _BARE.match(text)
-        or _POINTS_BACK.match(text)
-        or len(text.split()) < 4
-    )
 
 
 def _names_head(passage: Passage, text: str) -> bool:

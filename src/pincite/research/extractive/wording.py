@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.domain.evidence import VerifiedClaim
-from pincite.research.extractive.claims import stands_alone
 from pincite.research.extractive.passages import HEADING_NUMBER
+from pincite.research.extractive.standing import stands_alone
 
 _SAME_PARAGRAPH_CHARS = 300
 """Statements of one page no further apart than this are one train of thought."""

@@ -1,12 +1,13 @@
 """A claim can be read alone: no dangling "However", "It" or colon, rows read as words, nothing said twice."""
 
+import time
 from typing import Any
 
 import pytest
 
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.domain.plan import Task
-from pincite.research.extractive.claims import stands_alone
+from pincite.research.extractive.standing import stands_alone
 
 
 async def texts(bench: Any, question: str, *pages: str) -> list[str]:
@@ -26,6 +27,13 @@ async def texts(bench: Any, question: str, *pages: str) -> list[str]:
 )
 def test_what_points_back_does_not_stand_alone(text: str) -> None:
     assert not stands_alone(text)
+
+
+@pytest.mark.parametrize("text", ["-" * 3_000, "- " * 3_000, "+-" * 3_000 + "|", "x'" * 3_000])
+def test_no_row_of_marks_takes_long(text: str) -> None:
+    started_s = time.process_time()
+    stands_alone(text)
+    assert time.process_time() - started_s < 5.0
 
 
 def test_a_plain_sentence_stands_alone() -> None:
@@ -90,3 +98,8 @@ async def test_a_list_under_a_term_keeps_its_marks(bench: Any) -> None:
     said = next(text for text in found if "may be started by" in text)
     assert said.startswith("pump_guests (default: nobody, staff): The red pump may be started by: guests")
     assert not any(text.endswith(" or.") for text in found)
+
+
+async def test_a_heading_does_not_say_what_a_bare_this_is(bench: Any) -> None:
+    page = "# Pump\n\n## Night\n\nSee above.\n\nThat happens when the red pump is cold at night."
+    assert await texts(bench, "When does the red pump get cold at night?", page) == []
