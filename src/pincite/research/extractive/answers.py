@@ -11,7 +11,7 @@ _NUMBER_WORDS = (
     "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|"
     "eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|half"
 )
-_FIGURE = re.compile(rf"(?<![\w.])[-+]?\d[\d.,_^]*|\b(?:{_NUMBER_WORDS})\b", re.I)
+_FIGURE = re.compile(rf"(?<![\w.])(?<![A-Za-z]-)[-+]?\d[\d.,_^]*|\b(?:{_NUMBER_WORDS})\b", re.I)
 _AMOUNT = rf"(?:(?<![\w.])\d[\d.,_]*|\b(?:{_NUMBER_WORDS}))[\s-]*"
 _TIME = re.compile(
     _AMOUNT
@@ -24,6 +24,11 @@ _SIZE = re.compile(
     r"lines?|words?|(?:kilo|centi|milli)?met(?:er|re)s?|feet|inch(?:es)?|miles?|km|cm|mm|acres?|hectares?)\b",
     re.I,
 )
+_COUNTED_IN = {
+    _TIME: re.compile(r"\b(?:number\s+of|in)\s+(?:\w*seconds|minutes|hours|days|weeks|months|years)\b", re.I),
+    _SIZE: re.compile(r"\b(?:number\s+of|in)\s+(?:\w*bytes|bits|characters|lines|pages|blocks)\b", re.I),
+}
+"""The unit apart from its figure: "Number of seconds to wait (default: 900)"."""
 _ASKS_TIME = re.compile(
     r"\bhow\s+(?:long|often|quickly|soon|frequently|old|fast)\b|\b(?:what|which)\s+(?:\S+\s+){0,2}(?:interval|duration|"
     r"timeout|time|period|delay|age)\b|\bhow\s+many\s+(?:\w*seconds|minutes|hours|days|weeks|months|years)\b",
@@ -43,10 +48,11 @@ _LIMIT = re.compile(
 )
 _NAMING = re.compile(r"(?:[#/§]|\b[A-Z][\w.]*\s|\b(?:version|section|chapter|release|step|figure|table|page|RFC)\s)$")
 _UNBOUNDED = re.compile(
-    r"\b(?:unlimited|infinite(?:ly)?|indefinitely|forever|no\s+(?:limit|maximum|time\s*out)|never|(?:does|do)\s+not\s+time\s*out)\b",
+    r"\b(?:unlimited|infinite(?:ly)?|indefinitely|forever|no\s+(?:limit|maximum|time\s*out)|never(?!\s+\w)|never\s+(?:expires?|times?\s*out|ends?)|(?:does|do)\s+not\s+time\s*out)\b",
     re.I,
 )
-_ASSIGNED = re.compile(r"\([^()]*\w=[^\s,)]+")
+_ASSIGNED = re.compile(r"\([^()]*\w=(?![A-Z][A-Z_]+\b)[^\s,)]+")
+"""A default in a signature; the name of a constant does not say it."""
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 _DATE = re.compile(
     r"\b\d{1,2}\s+(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
@@ -77,6 +83,10 @@ _DEFAULT = re.compile(
     re.I,
 )
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)*")
+_FULL_NAME = re.compile(
+    r"\b(?P<first>[A-Z][a-zà-ÿ]+)\s+(?:(?:[A-Z]\.|[A-Z][a-zà-ÿ]+|of|de|da|van|von|der)\s+){0,2}[A-Z][a-zà-ÿ’'-]+|\bby\s+[A-Z][a-zà-ÿ]+"
+)
+_LONE_NAME = 0.4
 _REASON = re.compile(
     r"\bbecause\b|\bsince\b|\bso\s+that\b|\btherefore\b|\bin\s+order\s+to\b|\bdue\s+to\b|\breason\b", re.I
 )
@@ -139,7 +149,7 @@ def _number_fit(question: str, text: str) -> float:
         form = _SIZE
     else:
         return 1.0 if states_quantity(text) else 0.8 * bool(_UNBOUNDED.search(text))
-    if form.search(text):
+    if form.search(text) or (_COUNTED_IN[form].search(text) and states_quantity(text)):
         return 1.0
     return 0.8 if _UNBOUNDED.search(text) else 0.45 if states_quantity(text) else 0.0
 
@@ -165,7 +175,7 @@ def _fit(answer_type: str, text: str) -> float:
             return fit if _INTRODUCED.search(text) else _NOT_INTRODUCED * fit
         return 1.0 if _DATE.search(text) or _YEAR.search(text) else 0.3 if _VERSION.search(text) else 0.0
     if answer_type == "person":
-        return 1.0 if any(not is_stop(name) for name in _NAME.findall(text)) else 0.0
+        return _person_fit(text)
     if answer_type == MOMENT:
         return float(bool(_MOMENT.search(text) or _DATE.search(text) or _YEAR.search(text)))
     pattern = {
@@ -176,3 +186,10 @@ def _fit(answer_type: str, text: str) -> float:
         "list": _LISTING,
     }.get(answer_type)
     return 0.0 if pattern is None else float(bool(pattern.search(text)))
+
+
+def _person_fit(text: str) -> float:
+    """A name of two words or after "by"; a lone word with a capital may be the name of anything."""
+    if any(not match["first"] or not is_stop(match["first"]) for match in _FULL_NAME.finditer(text)):
+        return 1.0
+    return _LONE_NAME if any(not is_stop(name) for name in _NAME.findall(text)) else 0.0

@@ -111,6 +111,8 @@ class Choice:
         seen = {item.passage.url for item, _ in self._chosen}
         left = room.pages
         for item in scored:
+            if not self._chosen and self._typed and item.fit < _FORMED:
+                continue  # what has not the form of the answer can only be added to one that has
             if left and item.passage.url not in seen and (self._adds(item) >= room.adds or self._linked(item)):
                 seen.add(item.passage.url)
                 left -= self._add(item, ())

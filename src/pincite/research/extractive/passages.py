@@ -18,6 +18,7 @@ MAX_PASSAGE_CHARS = 1_400
 MAX_STATEMENT_CHARS = 600
 MAX_HEAD_CHARS = 160
 _FURNITURE = 3
+_LEAST_OPENING = 3
 _FURNITURE_CHARS = 60
 _MAX_CODE_LINE_CHARS = 300
 _LONG_ROW_CHARS = 240
@@ -209,6 +210,13 @@ def subject_terms(passage: Passage) -> tuple[str, ...]:
     """Stems of what title and nearest heading name first: `tomllib` of "tomllib — Parse TOML files"."""
     found = (_SUBJECT.match(text) for text in (passage.title, heading_text(passage)))
     return tuple(term for match in found if match for term in key_terms(match.group("name")))
+
+
+def opening_terms(passage: Passage) -> frozenset[str]:
+    """Stems of the first sentence of a passage: of a page's first one, what the page is about. None of a bare label."""
+    prose = (s for s in passage.statements if s.kind is BlockKind.PARAGRAPH and passage.head is None)
+    first = next((s for s in prose if len(s.terms) >= _LEAST_OPENING), None)
+    return frozenset(first.terms) if first else frozenset()
 
 
 def things_named(passage: Passage) -> tuple[frozenset[str], ...]:

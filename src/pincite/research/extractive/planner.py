@@ -12,7 +12,7 @@ from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.feedback import feedback_queries
 from pincite.research.extractive.notes import notes_on
 from pincite.research.extractive.parts import item_of, sides_of, split_question
-from pincite.research.extractive.questions import DEFINITION, Ask, frame_terms, read_question
+from pincite.research.extractive.questions import DEFINITION, Ask, frame_terms, read_question, with_dimensions
 from pincite.research.extractive.ranking import PassageIndex
 from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.slips import slips_in
@@ -109,6 +109,7 @@ class ExtractivePlanner:
         limited = tuple(site for site in sites if not named.isdisjoint(re.split(r"[^a-z0-9]+", site)))
         if not limited or constraints.include_domains:
             return ()
+        # "by default" is no term, and yet on the pages that say what the default is.
         content = _content_words(ask.text)
         texts = [" ".join(dict.fromkeys(words_)) for words_ in (content, _without_names(content, ask)) if words_]
         return self._queries(texts[-1:], replace(constraints, include_domains=limited))
@@ -143,7 +144,7 @@ def _wordings(part: str, survey: Survey) -> list[str]:
     An acronym of the library goes out spelt out as well, and words that the library abbreviates as the acronym.
     """
     ask = read_question(part)
-    content = [word for word in _content_words(ask.text) if not set(ask.terms).isdisjoint(key_terms(word))]
+    content = _asked_words(ask)
     wordings = [content]
     item = item_of(part)
     if item != part:
@@ -153,7 +154,8 @@ def _wordings(part: str, survey: Survey) -> list[str]:
     frame = frame_terms(ask.text)
     if frame:
         wordings.append([word for word in content if stem(word.lower()) not in frame])
-    if ask.identifiers:
+    # A proper name alone ("PostgreSQL") finds what is about anything of it.
+    if set(ask.identifiers) - set(ask.names):
         wordings.append([*ask.identifiers, *ask.names])
     wordings += _otherwise_named(content, part, survey)
     texts = [" ".join(dict.fromkeys(words_)) for words_ in wordings if words_]
@@ -187,6 +189,13 @@ def _fill(part: str, texts: list[str]) -> list[str]:
 
 def _content_words(text: str) -> list[str]:
     return content_words(text)[:_MAX_QUERY_WORDS]
+
+
+def _asked_words(ask: Ask) -> list[str]:
+    """The content words that are terms of the question: none that only asks ("how many", "roughly")."""
+    return [
+        word for word in _content_words(with_dimensions(ask.text)) if not set(ask.terms).isdisjoint(key_terms(word))
+    ]
 
 
 def _without_names(content: list[str], ask: Ask) -> list[str]:

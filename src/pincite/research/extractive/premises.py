@@ -5,7 +5,7 @@ import re
 
 from pincite.domain.evidence import CheckOutcome, Verdict, VerdictStatus
 from pincite.research.extractive.words import key_terms
-from pincite.text.tokens import words
+from pincite.text.tokens import stem, words
 from pincite.verification.lexicon import NEGATIONS
 
 _SHARED_AROUND = 0.5
@@ -40,6 +40,14 @@ _CLAUSES = (
     ),
 )
 _MIN_WORDS = 4
+_ONE = re.compile(
+    r"\b(?:an?|one|the)\s+(?:(?:whole|full|entire|single)\s+)?(?=(?:second|minute|hour|day|week)\b)", re.I
+)
+_COUNTED_IN = re.compile(r"\b(?:number\s+of|in)\s+(?P<unit>\w*(?:seconds|minutes|hours|days|weeks|bytes))\b", re.I)
+"""A unit apart from its figure, as in "Number of seconds to wait (default: 900)"."""
+_DECIMAL = re.compile(r"\d+(?:\.\d+)?")
+_SECONDS = {"second": 1, "minut": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+"""What the stem of a unit of time is in seconds."""
 
 
 def premise_of(question: str) -> str:
@@ -94,6 +102,11 @@ def is_negation(word: str) -> bool:
 
 
 def _amounts(text: str) -> set[tuple[str, str]]:
-    """Pairs of figure and unit: ("5", "second") for "five seconds"."""
-    terms = [term for word in words(text) for term in key_terms(word)[:1]]
-    return {(a, b) for a, b in itertools.pairwise(terms) if a.replace(".", "").isdigit() and b.isalpha() and len(b) > 1}
+    """Pairs of figure and unit: ("5", "second") for "five seconds", ("86400", "second") for "a whole day"."""
+    counted = _ONE.sub("one ", text)
+    terms = [term for word in words(counted) for term in key_terms(word)[:1]]
+    pairs = [(a, b) for a, b in itertools.pairwise(terms) if _DECIMAL.fullmatch(a) and b.isalpha() and len(b) > 1]
+    figures, unit = [term for term in terms if _DECIMAL.fullmatch(term)], _COUNTED_IN.search(text)
+    if unit and not pairs and len(figures) == 1:
+        pairs = [(figures[0], stem(unit["unit"]))]
+    return {(f"{float(a) * _SECONDS[b]:g}", "second") if b in _SECONDS else (a, b) for a, b in pairs}

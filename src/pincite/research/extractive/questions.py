@@ -38,7 +38,7 @@ _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
         "number",
         re.compile(
             # "how many", "how deep", "how tightly": any degree, but not "how does"
-            rf"\bhow\s+(?!{_HOW_PLAIN}\b)\w+\b|{_WHICH}(?:\S+\s+){{0,3}}{_QUANTITY}\b"
+            rf"\bhow\s+(?!{_HOW_PLAIN}\b)\w+\b|{_WHICH}(?:\S+\s+){{0,4}}{_QUANTITY}\b"
             rf"|{_WHICH}is\s+the\s+(?:\S+\s+)?(?:\w+est)\b",
             re.I,
         ),
@@ -73,12 +73,12 @@ _DEFAULT = re.compile(
     re.I,
 )
 _ASKING = re.compile(
-    r"\bhow\s+(?:many|much|long|often|far|soon)\b|\b(?:one|other|same)\b"
+    r"\bhow\s+(?:many|much|long|often|far|soon)\b|\b(?:vs\.?|versus)(?=\s)|\b(?:one|other|same)\b"
     r"|\b(?:what|which)\s+(?:kinds?|sorts?|types?)\s+of\b|\b(?:summari[sz]e|compare|describe|explain)\b"
     r"|(?:^|[.?!:,]\s+|\b(?:please|to)\s+)list\b(?!\s+(?:and|or|vs|versus|in)\b)"
     r"|\b(?:write|give|tell|show|send|make|prepare|draft)\s+(?:me|us)\b"
     r"|\b(?:an?|the|me|us|write|short|brief)\s+(?:summary|overview|report|essay|article|explanation|outline)\s+(?:of|on|about)\b"
-    r"|\b(?:roughly|approximately|exactly|at\s+(?:most|least)|in\s+theory)\b",
+    r"|^\W*since\b|\b(?:roughly|approximately|exactly|at\s+(?:most|least)|in\s+theory)\b",
     re.I,
 )
 _LIMIT = re.compile(
@@ -92,6 +92,12 @@ _FRAME_VERB = re.compile(
     r"(?P<verb>[a-z]+)\s+(?=(?:which|whether|what|how|when|where|who|whose)\b)"
 )
 """The verb before an indirect question ("how does X decide which ..."): it asks, the pages say it in other words."""
+_DIMENSION = re.compile(r"\bhow\s+(?P<degree>big|large|tall|wide|deep|heavy|old)\b", re.I)
+_DIMENSIONS = {
+    "big": "size", "large": "size", "tall": "height", "wide": "width", "deep": "depth",
+    "heavy": "weight", "old": "age",
+}  # fmt: skip
+"""What is asked by its degree is stated by its name: how large something is, as its size."""
 _FRAME_EMPHASIS = 0.1
 _STEM_EMPHASIS = 0.35
 _PART_EMPHASIS = 0.3
@@ -124,10 +130,11 @@ def read_question(text: str) -> Ask:
     Words that only ask ("how many", "by default") are no terms; words before the colon of an enumeration count less.
     """
     plain = URL.sub(" ", text).strip()
-    item = item_of(plain)
+    named = with_dimensions(plain)
+    item = item_of(named)
     asking = asking_part(plain)
     weights: dict[str, float] = {}
-    for piece, weight in ((item, 1.0), (plain, _STEM_EMPHASIS if item != plain else 1.0)):
+    for piece, weight in ((item, 1.0), (named, _STEM_EMPHASIS if item != named else 1.0)):
         for term in key_terms(_DEFAULT.sub(" ", _ASKING.sub(" ", piece))):
             weights.setdefault(term, weight)
     for term in frame_terms(plain):
@@ -138,7 +145,7 @@ def read_question(text: str) -> Ask:
     terms = tuple(weights)[:MAX_TERMS]
     found = [bare_word(word) for word in plain.split()]
     identifiers = tuple(dict.fromkeys(word for word in found if is_identifier(word)))
-    whole = set(key_terms(plain)) - _parts_of_names(plain)
+    whole = set(key_terms(named)) - _parts_of_names(named)
     return Ask(
         text=plain,
         answer_type=_answer_type(asking),
@@ -150,6 +157,11 @@ def read_question(text: str) -> Ask:
         exact=tuple(word for word in identifiers if is_exact(word)),
         names=names_in(plain),
     )
+
+
+def with_dimensions(text: str) -> str:
+    """The question with what it asks by degree named: "size" for "how large"."""
+    return _DIMENSION.sub(lambda match: _DIMENSIONS[match["degree"].lower()], text)
 
 
 def frame_terms(text: str) -> frozenset[str]:

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from pincite.domain.library import Survey
-from pincite.research.extractive.passages import Passage, names_defined, section_terms, subject_terms, things_named
+from pincite.research.extractive.passages import (
+    Passage,
+    names_defined,
+    opening_terms,
+    section_terms,
+    subject_terms,
+    things_named,
+)
 from pincite.research.extractive.questions import Ask
 from pincite.research.extractive.scoring import VARIANT, Indexed, Scored, Weighing, score_passage
 from pincite.research.extractive.words import key_terms
@@ -15,6 +22,7 @@ from pincite.text.tokens import words
 
 _PASSAGES_SCORED = 80
 _FEEDBACK_PASSAGES = 8
+_OPENING_PASSAGES = 3
 _FEEDBACK_TERMS = 10
 _NEGATING = ("un", "non", "in", "dis")
 _ENDINGS = ("i", "li", "er", "or")
@@ -52,7 +60,9 @@ class PassageIndex:
         if url in self._page_terms:
             return
         page_terms: set[str] = set()
+        abstract: frozenset[str] = frozenset()
         for place, passage in enumerate(passages):
+            abstract = abstract or (opening_terms(passage) if place < _OPENING_PASSAGES else abstract)
             body: Counter[str] = Counter(term for statement in passage.statements for term in statement.terms)
             head = frozenset(key_terms(passage.text(passage.head))) if passage.head else frozenset()
             entry = Indexed(
@@ -63,6 +73,7 @@ class PassageIndex:
                 frozenset(key_terms(passage.title)),
                 frozenset(subject_terms(passage)),
                 sum(body.values()),
+                abstract,
                 names_defined(passage),
                 things_named(passage),
                 opens_page=place == 0,

@@ -14,15 +14,18 @@ from pincite.domain.page import BlockKind
 from pincite.research.extractive.answers import answer_fit, is_typed
 from pincite.research.extractive.passages import Passage, Statement
 from pincite.research.extractive.questions import DEFINITION, Ask
+from pincite.research.extractive.standing import sentence_before, stands_alone
 
 # What a term is worth by the place it was found in, strongest place first.
 _IN_HEAD = 0.95
+_WITH_IT = 0.95
 _NEAR = 0.75
 _IN_DEFINITION = 0.8
 _IN_PASSAGE = 0.6
 _IN_SUBJECT = 0.8
 _IN_SECTION = 0.55
 _IN_TITLE = 0.5
+_IN_ABSTRACT = 0.5
 _ON_PAGE = 0.15
 
 _OWN_SHARE = 0.2
@@ -40,6 +43,7 @@ _ITS_ENTRY = 1.4
 _OTHER_ENTRY = 0.8
 """The entry of an identifier that the question names, and the entry of something else that only mentions it."""
 _ITS_SUBJECT = 0.35
+_SAYS_IT = 0.85
 _IS_ENTRY = 0.75
 """What a term, heading or title adds that names just what is asked about; from where on it is that thing's entry."""
 VARIANT = 0.7
@@ -53,7 +57,7 @@ class Indexed:
     """A passage with its terms by field; `subject` is what title and heading name before a dash, colon or bracket.
 
     `names` are what the term or heading of the passage introduces, in lower case as written; `things` the stems of its
-    term, of the heading above, of the page's subject.
+    term, of the heading above, of the page's subject; `abstract` the terms of the sentence that the page opens with.
     """
 
     passage: Passage
@@ -63,6 +67,7 @@ class Indexed:
     title: frozenset[str] = field(repr=False)
     subject: frozenset[str] = field(repr=False)
     length: int
+    abstract: frozenset[str] = field(default=frozenset(), repr=False)
     names: frozenset[str] = field(default=frozenset(), repr=False)
     things: tuple[frozenset[str], ...] = field(default=(), repr=False)
     opens_page: bool = False
@@ -121,17 +126,22 @@ def score_passage(entry: Indexed, page: set[str], weighing: Weighing, elsewhere:
         if statement.kind is BlockKind.TERM and not any(mark in text for mark in _SAYING):
             continue
         near = _neighbours(passage, own, index)
+        with_it = _said_with(passage, own, index)
         coverage = direct = 0.0
         for term, weight in weighing.weights.items():
-            here = weighing.found(term, own[index])
+            here = max(weighing.found(term, own[index]), _WITH_IT * weighing.found(term, with_it))
             coverage += weight * max(here, base[term], _NEAR * weighing.found(term, near))
             direct += weight * max(here, _IN_HEAD * (term in entry.head))
         coverage *= elsewhere / weighing.total
-        fit = 1.0 if index == opening else answer_fit(ask, text, passage, opens=index <= meaning)
+        # A page that opens with what the question asks for is about it.
+        says_it = not typed and entry.opens_page and frozenset(statement.terms) == entry.abstract
+        worth = entry_worth * (1 + _ITS_SUBJECT * direct / weighing.total) if says_it else entry_worth
+        about = says_it and direct >= _SAYS_IT * weighing.total
+        fit = 1.0 if index == opening or about else answer_fit(ask, text, passage, opens=index <= meaning)
         score = (1 - _OWN_SHARE) * coverage + _OWN_SHARE * direct * elsewhere / weighing.total + learned * elsewhere
         score *= 1 + _ORDER_WEIGHT * word_order(ask.terms, statement.terms)
-        score *= (_TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose) * entry_worth
-        yield Scored(passage, index, score * _shape(statement, text), coverage, fit)
+        score *= (_TYPED_BASE + _TYPED_FIT * fit if typed else (1 + _UNTYPED_FIT * fit) * prose) * worth
+        yield Scored(passage, index, score * (1.0 if about else _shape(statement, text)), coverage, fit)
 
 
 def near(entry: Indexed, index: int, weighing: Weighing, term: str) -> float:
@@ -204,6 +214,7 @@ def _base(entry: Indexed, page: set[str], weighing: Weighing) -> dict[str, float
         (_IN_SUBJECT, entry.subject),
         (_IN_SECTION, entry.section),
         (_IN_TITLE, entry.title),
+        (_IN_ABSTRACT, entry.abstract),
         (_ON_PAGE, page),
     )
     return {term: max(worth * weighing.found(term, place) for worth, place in places) for term in weighing.weights}
@@ -226,6 +237,14 @@ def _neighbours(passage: Passage, own: Sequence[frozenset[str]], index: int) -> 
         return frozenset().union(*(own[place] for place in places))
     before = own[index - 1] if index else frozenset()
     return before | own[index + 1] if index + 1 < len(own) else before
+
+
+def _said_with(passage: Passage, own: Sequence[frozenset[str]], index: int) -> frozenset[str]:
+    """The terms of the sentence that a statement is printed with, because it can't be read without it."""
+    text = passage.text(passage.statements[index].span)
+    if not index or passage.head is not None or stands_alone(text):
+        return frozenset()
+    return frozenset() if sentence_before(passage, index, text) is None else own[index - 1]
 
 
 def word_order(question: Sequence[str], statement: Sequence[str]) -> float:

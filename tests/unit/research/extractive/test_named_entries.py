@@ -80,3 +80,38 @@ def test_what_a_page_is_about_opens_the_answer() -> None:
 def test_things_named_leave_brackets_and_numbers_out() -> None:
     page = document_of("# 8. Tools\n\n## 8.5. The with statement\n\nIt opens files.\n")
     assert frozenset({"with", "statement"}) in things_named(cut("https://c.test/", page)[0])
+
+
+MOVING = {
+    "https://a.test/mv": "# nest-mv(1)\n\n## NAME\n\nnest-mv - Move or rename a nest\n\n## OPTIONS\n\nMore.",
+    "https://a.test/rename": "# Settings\n\nAll.\n\nmerge.eggs :: Set it so that a merge sees the rename of a nest.",
+}
+
+
+def index_of(pages: dict[str, str]) -> PassageIndex:
+    made = PassageIndex()
+    for url, text in pages.items():
+        made.add(url, cut(url, document_of(text)))
+    return made
+
+
+def test_a_page_that_opens_with_what_is_asked_answers_first() -> None:
+    best = index_of(MOVING).statements(read_question("How do I rename a nest?"))[0]
+    assert best.passage.text(best.statement.span) == "nest-mv - Move or rename a nest"
+
+
+def test_the_sentence_a_page_opens_with_counts_for_all_of_it() -> None:
+    pages = {
+        "https://a.test/owl": "# owl(1)\n\nAn owl watches the barn.\n\n## Options\n\n--port :: The port is 12.",
+        "https://a.test/elk": "# elk(1)\n\nAn elk eats leaves.\n\n## Options\n\n--port :: The port is 34.",
+    }
+    best = index_of(pages).statements(read_question("Which port has the barn watch?"))[0]
+    assert best.passage.text(best.statement.span) == "The port is 12."
+
+
+def test_a_sentence_that_leans_on_the_one_before_has_its_words() -> None:
+    page = "# Nests\n\nNames of nests must be small letters. They must be at least two characters long."
+    best = index_of({"https://a.test/": page}).statements(read_question("What is the shortest name a nest may have?"))[
+        0
+    ]
+    assert best.passage.text(best.statement.span) == "They must be at least two characters long."

@@ -107,6 +107,37 @@ def test_another_amount_in_the_same_unit_denies() -> None:
     assert not denies(premise, "The bell rings for four seconds.", "Bells.", verdict("numbers", ""))
 
 
+@pytest.mark.parametrize(
+    ("premise", "statement", "against"),
+    [
+        ("the lamp stays lit for a whole day", "Lamp: the lamp stays lit for 15 minutes.", True),
+        ("the lamp stays lit for a whole day", "Lamp: number of seconds to stay lit (default: 900).", True),
+        ("the lamp stays lit for 15 minutes", "Lamp: number of seconds to stay lit (default: 900).", False),
+        ("the lamp stays lit for one hour", "Lamp: it stays lit for 3600 seconds.", False),
+        ("the lamp stays lit for a day", "Lamp: it stays lit for 24 hours.", False),
+    ],
+)
+def test_times_are_compared_over_their_units(premise: str, statement: str, *, against: bool) -> None:
+    assert denies(premise, statement, "The lamp stays lit.", verdict("numbers", "")) is against
+
+
+@pytest.mark.parametrize(
+    ("question", "term"),
+    [
+        ("How large may a nest be?", "size"),
+        ("How wide is the brook?", "width"),
+        ("How old is the mill?", "age"),
+    ],
+)
+def test_what_is_asked_by_degree_is_searched_by_its_name(question: str, term: str) -> None:
+    ask = read_question(question)
+    assert dict(zip(ask.terms, ask.emphasis, strict=True))[term] == 1.0
+
+
+def test_the_sign_of_a_comparison_is_no_term() -> None:
+    assert read_question("owl vs duck").terms == ("owl", "duck")
+
+
 def test_a_negation_denies_only_plainly() -> None:
     premise = "the cart repeats a failed stop"
     found = verdict("negation", "", VerdictStatus.CONTRADICTED)
@@ -164,6 +195,12 @@ def test_a_figure_in_the_term_is_stated_with_the_first_sentence_of_its_meaning()
             "Duck 3.0 and later still swim in OLDPOND.",
         ),
         ("How many eggs start the heating?", "The default value is 6700.", "Setting this to 0 disables all heating."),
+        ("How many eggs fit?", "It takes 6 eggs.", "It does not take KAPPA-8 eggs."),
+        ("How long does it sleep?", "Number of minutes to sleep (default: 30).", "It wakes after 30 calls."),
+        ("How long does it sleep?", "The nap never ends.", "Owls that never sing are let in."),
+        ("Who built the mill?", "The mill was built by Ada.", "Builders see [Mill] for it."),
+        ("Who built the mill?", "Ada Lind built the mill.", "Then Builders went away."),
+        ("What is the default limit of a nest?", "By default it is 64 eggs.", "Nest(a, limit=DEFAULT_LIMIT)"),
     ],
 )
 def test_some_figures_are_no_answer(question: str, better: str, worse: str) -> None:
