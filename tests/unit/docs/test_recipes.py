@@ -2,6 +2,7 @@
 
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -38,9 +39,14 @@ def test_every_recipe_compiles() -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    library = tmp_path_factory.mktemp("library")
-    (library / "a.md").write_text("# Halden lighthouse\n\nThe Halden lighthouse is 41 metres tall.\n", encoding="utf-8")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "a.md").write_text("# Halden lighthouse\n\nThe Halden lighthouse is 41 metres tall.\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Iterator[str]:
     home = tmp_path_factory.mktemp("home")
 
     def open_engine(scope: str, profile: str | None) -> Engine:
@@ -84,6 +90,13 @@ async def test_pydantic_ai(server: str) -> None:
     assert "web_search" in str(result.all_messages())
 
 
-def test_openai_agents(server: str) -> None:
+async def test_openai_agents(server: str, library: Path, tmp_path: Path) -> None:
     made = recipe("agents", server)
     assert made["agent"].mcp_servers == [made["pincite_mcp"]]
+    params = made["pincite_mcp"].params
+    params.command, params.args = sys.executable, ["-m", "pincite", *params.args]
+    params.args += ["--source", f"local:{library}", "--home", str(tmp_path)]
+    async with made["pincite_mcp"] as tools:
+        assert {"research", "web_search"} <= {tool.name for tool in await tools.list_tools()}
+        found = await tools.call_tool("research", {"question": QUESTION})
+    assert "41 metres" in str(found.content)
