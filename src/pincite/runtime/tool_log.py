@@ -60,14 +60,19 @@ class ToolLog:
             self._noted.wait()
             if not self._closing.wait(self._behind_s):
                 self._noted.clear()
-            batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            if batch:
-                try:
-                    self._write(batch)
-                except PinciteError as error:  # a log that can't be written must not stop the work it tells of
-                    self._give_up(batch, again=error.retryable and not self._closing.is_set())
+            self._write_waiting()
             if self._closing.is_set() and not self._waiting:
                 return
+
+    def _write_waiting(self) -> None:
+        """Write what is there; not kept beyond that, for the next call may be hours away."""
+        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if not batch:
+            return
+        try:
+            self._write(batch)
+        except PinciteError as error:  # a log that can't be written must not stop the work it tells of
+            self._give_up(batch, again=error.retryable and not self._closing.is_set())
 
     def _give_up(self, batch: Sequence[LoggedCall], *, again: bool) -> None:
         room = MAX_WAITING - len(self._waiting) if again else 0
