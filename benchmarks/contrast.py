@@ -20,7 +20,9 @@ _NUMBER = re.compile(
 )
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20[0-2]\d)\b")
 _MONTHS = "January February March April May June July August September October November December".split()
-_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’.-]*[a-z](?: [A-Z][\w'’-]*[a-z])*\b")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w.-]*[a-z](?: [A-Z][\w-]*[a-z])*\b(?![’'](?!s\b))")
+"""Only inside a sentence: at the start of one, of a line or of a quotation every word is capitalised."""
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _FOREIGN = (
     "Marvin Quillfeather", "Tessaly Broome", "Ostrava Holdings", "Ludmila Vantongeren", "Northvale", "Pemberwick",
     "Caldera Systems", "Ignatius Farrow", "Zubrowka", "Harlan Petrosyan", "Bellcastle", "Orinthia",
@@ -133,18 +135,26 @@ def _negation(claim: str, page: str, rng: random.Random) -> str | None:
 
 
 def _name_replaced(claim: str, page: str, rng: random.Random) -> str | None:
-    found = [m for m in _NAME.finditer(claim) if m.group().split()[0] not in _MONTHS]
-    if not found:
-        return None
-    return _replace(claim, rng.choice(found), rng.choice(_FOREIGN))
+    found = _names(claim, page)
+    return _replace(claim, rng.choice(found), rng.choice(_FOREIGN)) if found else None
+
+
+def _names(text: str, page: str) -> list[re.Match[str]]:
+    """Names in the text: no date, and no word that the page also writes small (a heading's or a title's words)."""
+    small = set(re.findall(r"\b[a-z][\w-]*", page))
+    return [
+        match for match in _NAME.finditer(text)
+        if match.group().split()[0] not in (*_MONTHS, *_WEEKDAYS)
+        and not any(word.lower() in small for word in match.group().split())
+    ]  # fmt: skip
 
 
 def _name_swapped(claim: str, page: str, rng: random.Random) -> str | None:
-    found = [m for m in _NAME.finditer(claim) if m.group().split()[0] not in _MONTHS]
+    found = _names(claim, page)
     lowered = claim.lower()
     pool = sorted(
-        {m.group() for m in _NAME.finditer(page)
-         if m.group().lower() not in lowered and m.group().split()[0] not in _MONTHS and len(m.group()) > 3
+        {m.group() for m in _names(page, page)
+         if m.group().lower() not in lowered and len(m.group()) > 3
          and not any(part.lower() in lowered for part in m.group().split())}
     )  # fmt: skip
     if not found or not pool:

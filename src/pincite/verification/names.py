@@ -165,7 +165,8 @@ def _problem(
     if best is None:
         if not _referred(name, window):
             if rival_fit >= _CLEAR_FIT:
-                return f"{name.text} in the claim, {rival} in the passage", True
+                # With a part of it there, it may be the same one under another name: no accusation.
+                return f"{name.text} in the claim, {rival} in the passage", not _partly(name, window)
             return f"{name.text} is not in the passage", False
         # A pronoun stands for it: any other name in its place speaks against it.
         return (f"{name.text} in the claim, {rival} in the passage", True) if rival_fit >= _CLEAR_FIT else None
@@ -180,11 +181,27 @@ def _places(name: Name, window: Window, around: list[tuple[str, int, int]]) -> I
     whole = " ".join(name.text.lower().split()) in window.source.lower
     for sentence in (*window.sentences, *filter(None, (window.head,))):
         held = [stem for stem in name.stems if held_by(stem, sentence)]
-        if len(held) < len(name.stems) and not (held and whole) and not _acronym(name, sentence):
+        if (
+            len(held) < len(name.stems)
+            and not (whole and _short_form(held, sentence, window.source))
+            and not _acronym(name, sentence)
+        ):
             continue
         places = [place for stem in held for place in sentence.positions.get(held_by(stem, sentence) or stem, ())]
         for place in places or [0]:
             yield fit(around, sentence, place, place, window.source.idf)
+
+
+def _partly(name: Name, window: Window) -> bool:
+    """Whether some words of a longer name stand in the passage."""
+    longer = len(name.stems) > 1
+    return longer and any(held_by(stem, sentence) for stem in name.stems for sentence in window.sentences)
+
+
+def _short_form(stems: list[str], sentence: Sentence, source: Source) -> bool:
+    """Whether the sentence has a name of these parts alone: "an election" and "Asia Booth" are no Asia Election Act."""
+    parts = {held_by(stem, sentence) or stem for stem in stems}
+    return any(parts.issuperset(name.stems) for name in names(sentence, source))
 
 
 def held_by(stem: str, sentence: Sentence) -> str | None:

@@ -151,3 +151,25 @@ def test_a_word_that_ends_in_a_bound_is_no_bound() -> None:
 def test_a_sentence_taken_word_for_word_has_its_roles_as_they_are() -> None:
     page = "Playing in unique venues, CPL is a league for Canadians by Canadians that will bring soccer to communities."
     assert check_claim(page, [page]).status is VerdictStatus.SUPPORTED
+
+
+PLEDGE = "The federal Elections Act asks for a deposit. Maria Jensen Trust gave it. "
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "right"),
+    [
+        (
+            "The Elections Act traded the animal to a zoo in 1968.",
+            "In an election a village lost, the animal was traded.",
+            False,
+        ),
+        ("The Elections Act asks for a deposit from parties.", "The Act asks every party for a deposit.", True),
+        ("Maria Jensen Trust traded the animal.", "Maria Norr traded the animal to a zoo.", False),
+        ("Maria Jensen Trust traded the animal.", "The Jensen Trust traded the animal to a zoo.", True),
+    ],
+)
+def test_part_of_a_name_stands_for_it_only_as_a_name_of_its_own(claim: str, passage: str, right: bool) -> None:
+    source = Source(PLEDGE + passage)
+    stated = check_names(as_claim(claim), Window(source, 2, len(source.sentences) - 1))
+    assert stated.failed is not right, stated.detail
