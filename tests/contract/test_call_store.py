@@ -27,6 +27,7 @@ from pincite.domain.search import ProviderAttempt
 from pincite.runtime.ledger import RunLedger, call_key, open_ledger
 from pincite.testing.clock import FrozenClock
 
+READ = Usage(pages=1, web_requests=1)
 PAGE = Usage(pages=1, web_requests=1, size_bytes=1000, cost_usd=Decimal("0.002"))
 
 
@@ -128,21 +129,37 @@ async def test_what_a_call_did_not_use_is_given_back(stores: Any, clock: FrozenC
 
 
 async def test_an_interrupted_call_is_charged_its_estimate_and_made_again(stores: Any, clock: FrozenClock) -> None:
-    run = await owned(stores, clock, Budget(pages=3))
+    run = await owned(stores, clock, Budget(web_requests=3))
     ledger = await open_ledger(stores.calls(run), clock)
     planned = await reserved_only(stores, run)
     assert await ledger.spent() == Usage()
     clock.advance(60)
     again = await stores.runs.take("run_1", "w2", 30)
     ledger = await open_ledger(stores.calls(again), clock)
-    assert await ledger.spent() == Usage(pages=1)
-    provider = Provider(usage=Usage(pages=1))
-    await ledger.call("fetch", planned, Usage(pages=1), provider)
+    assert await ledger.spent() == Usage(web_requests=1)
+    provider = Provider(usage=READ)
+    await ledger.call("fetch", planned, READ, provider)
     assert provider.paid == 1
-    assert await ledger.spent() == Usage(pages=2)
-    await ledger.call("fetch", {"url": "other"}, Usage(pages=1), provider)
+    assert await ledger.spent() == Usage(pages=1, web_requests=2)
+    await ledger.call("fetch", {"url": "other"}, READ, provider)
     with pytest.raises(BudgetExhausted):
-        await ledger.call("fetch", {"url": "third"}, Usage(pages=1), provider)
+        await ledger.call("fetch", {"url": "third"}, READ, provider)
+
+
+async def test_a_page_whose_reading_was_broken_off_is_no_page_read(stores: Any, clock: FrozenClock) -> None:
+    """However often a run is killed or stopped, it ends with the pages that one reads which was not."""
+    run = await owned(stores, clock, Budget(pages=2))
+    for worker in ("w2", "w3", "w4"):
+        await reserved_only(stores, run)
+        clock.advance(60)
+        run = await stores.runs.take("run_1", worker, 30)
+        await open_ledger(stores.calls(run), clock)
+    ledger, provider = await open_ledger(stores.calls(run), clock), Provider(usage=READ)
+    for url in ("a", "b"):
+        await ledger.call("fetch", {"url": url}, READ, provider)
+    assert await ledger.spent() == Usage(pages=2, web_requests=5)
+    with pytest.raises(BudgetExhausted):
+        await ledger.call("fetch", {"url": "c"}, READ, provider)
 
 
 async def reserved_only(stores: Any, run: RunRecord) -> dict[str, Json]:
@@ -150,7 +167,7 @@ async def reserved_only(stores: Any, run: RunRecord) -> dict[str, Json]:
 
     request: dict[str, Json] = {"url": "a"}
     key, canonical = call_key("fetch", request)
-    await stores.calls(run).reserve(PlannedCall(key, "fetch", canonical, Usage(pages=1)))
+    await stores.calls(run).reserve(PlannedCall(key, "fetch", canonical, READ))
     return request
 
 
@@ -251,9 +268,9 @@ async def test_a_cancelled_call_is_charged_and_made_again(stores: Any, clock: Fr
         tasks.start_soon(ledger.call, "fetch", {"url": "a"}, PAGE, hanging)
         await started.wait()
         tasks.cancel_scope.cancel()
-    assert await ledger.spent() == PAGE
+    assert await ledger.spent() == PAGE.perhaps_billed
     assert await ledger.call("fetch", {"url": "a"}, PAGE, Provider()) == "page"
-    assert await ledger.spent() == PAGE + PAGE
+    assert await ledger.spent() == PAGE.perhaps_billed + PAGE
 
 
 async def test_a_defect_in_a_call_is_charged_and_not_kept(stores: Any, clock: FrozenClock) -> None:
@@ -264,7 +281,7 @@ async def test_a_defect_in_a_call_is_charged_and_not_kept(stores: Any, clock: Fr
 
     with pytest.raises(ZeroDivisionError):
         await ledger.call("fetch", {"url": "a"}, PAGE, broken)
-    assert await ledger.spent() == PAGE
+    assert await ledger.spent() == PAGE.perhaps_billed
     assert await ledger.call("fetch", {"url": "a"}, PAGE, Provider()) == "page"
 
 

@@ -51,8 +51,10 @@ async def kill_research(home: Any, kills: list[int], seed: int) -> list[str]:
     """What is wrong after runs that were killed so many times each."""
     folder = home.folder / "home"
     source = f"local:{EXAMPLES}"
-    settings = {"home": folder, "source": source}
     chance, wrong = random.Random(seed), []
+    async with Engine.from_settings(home=folder, source=source) as engine:
+        pages = (await engine.research(QUESTION)).metrics.pages_fetched
+    settings: dict[str, Any] = {"home": folder, "source": source, "max_pages": pages}  # none to spare
     async with Engine.from_settings(**settings) as engine:
         reference = await engine.research(QUESTION)
         expected = lasting(reference)

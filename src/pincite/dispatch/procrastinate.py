@@ -14,6 +14,7 @@ import anyio.lowlevel
 
 from pincite.domain.errors import ExtraNotInstalled, StorageUnavailable
 from pincite.domain.records import Offer
+from pincite.runtime.postgresql import options_beside
 
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"
@@ -26,7 +27,6 @@ _LEFT_OVER_S: Final = 120.0
 _AGAIN_AFTER_S: Final = 1.0
 _STOP_AT_MOST_S: Final = 30.0
 """How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs."""
-_CONNECT_S: Final = 10
 _SCHEMA_LOCK: Final = 7_046_252
 """Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever)."""
 _INSTALL: Final = "Install it with: pip install 'pincite[worker]'"
@@ -156,9 +156,7 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
         raise ExtraNotInstalled("workers need Procrastinate", hint=_INSTALL) from error
     logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it warns of every job that a stopping worker leaves
     await _make_tables(url)
-    # No server-side prepared statements: they break behind a transaction pooler.
-    options = {"prepare_threshold": None, "connect_timeout": _CONNECT_S}
-    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs=options)
+    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs=options_beside(url))
     app = App(connector=connector)
     try:
         await app.open_async()
@@ -176,9 +174,7 @@ async def _make_tables(url: str) -> None:
     from procrastinate.schema import SchemaManager
 
     try:
-        async with await psycopg.AsyncConnection.connect(
-            url, prepare_threshold=None, connect_timeout=_CONNECT_S
-        ) as connection:
+        async with await psycopg.AsyncConnection.connect(url, **options_beside(url)) as connection:
             await connection.execute(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})".encode())
             found = await (await connection.execute("SELECT to_regclass('procrastinate_jobs')")).fetchone()
             if found is None or found[0] is None:

@@ -1,6 +1,6 @@
 """Caps and counts of a run. A spend is reserved before it happens and settled after (architecture, invariant 4)."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 
 ZERO_USD = Decimal(0)
@@ -20,6 +20,15 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Usage)))
+
+    @property
+    def perhaps_billed(self) -> "Usage":
+        """What of an estimate counts as spent when nobody knows what came of the call: all but its pages.
+
+        A page whose reading was broken off has not been read, and is read when the run goes on. Were it counted
+        twice, a run that was killed would end with fewer pages than one that was not.
+        """
+        return replace(self, pages=0)
 
     def __sub__(self, other: "Usage") -> "Usage":
         return Usage(*(max(getattr(self, f.name) - getattr(other, f.name), 0) for f in fields(Usage)))

@@ -217,7 +217,7 @@ def _failed(planned: PlannedCall, error: PinciteError) -> SettledCall:
 
 
 def _unknown(planned: PlannedCall) -> SettledCall:
-    return SettledCall(UNKNOWN_OUTCOME, planned.estimate, False, True, 0.0)
+    return SettledCall(UNKNOWN_OUTCOME, planned.estimate.perhaps_billed, False, True, 0.0)
 
 
 def _error_json(error: PinciteError) -> dict[str, Json]:

@@ -51,6 +51,7 @@ from pincite.domain.errors import (
 )
 from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
+from pincite.runtime.postgresql import CONNECTION
 from pincite.storage import failures, migrations
 from pincite.storage.patience import WAIT_S, Patience
 from pincite.storage.wal import switch_to_wal
@@ -380,13 +381,12 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
 
 def _postgresql_engine(url: URL, busy_timeout_s: float) -> Engine:
     try:
-        # No server-side prepared statements: they break behind a transaction pooler.
         engine = create_engine(
             url,
             pool_size=_POOL,
             max_overflow=0,
             pool_pre_ping=True,
-            connect_args={"prepare_threshold": None, "connect_timeout": 10},
+            connect_args={name: value for name, value in CONNECTION.items() if name not in url.query},
         )
     except ModuleNotFoundError as error:
         raise ExtraNotInstalled(

@@ -218,10 +218,10 @@ class SqlCallStore:
         ]
 
     def _charge(self, tx: Transaction, row: Any) -> None:  # a row of `calls` that is still reserved
-        """An interrupted call may have been paid: its estimate counts as spent."""
+        """An interrupted call may have been paid: its estimate counts as spent (`Usage.perhaps_billed`)."""
         estimate = usage_of("estimate", row)
-        self._own(tx, _EXCHANGE, **_exchange(estimate, estimate))
-        charged = usage_of("used", row) + estimate
+        self._own(tx, _EXCHANGE, **_exchange(estimate, estimate.perhaps_billed))
+        charged = usage_of("used", row) + estimate.perhaps_billed
         values = {"status": INTERRUPTED, **usage_values("used", charged)}
         tx.change(tx.update(calls).where(*self._this(row.call_key)).values(**values))
 

@@ -260,8 +260,11 @@ class MemoryCallStore:
         return len(errors)
 
     def _charge(self, call: PlannedCall) -> None:
-        self._count(call, call.estimate)
-        self._run.calls[call.key] = (call, SettledCall('{"error":null}', call.estimate, False, True, 0.0))
+        self._count(call, call.estimate.perhaps_billed)
+        self._run.calls[call.key] = (
+            call,
+            SettledCall('{"error":null}', call.estimate.perhaps_billed, False, True, 0.0),
+        )
 
     def _count(self, call: PlannedCall, used: Usage) -> None:
         self._run.reserved -= call.estimate

@@ -59,5 +59,5 @@ async def test_a_file_system_that_hangs_is_left_at_the_deadline() -> None:
             raise NotFound(url)
 
     with pytest.raises(Timeout):
-        await ArchiveBackend([Stuck()]).fetch(FetchRequest("https://zoo.example/a", deadline_s=0.01))
+        await ArchiveBackend([Stuck()], deadline_s=0.01).fetch(FetchRequest("https://zoo.example/a"))
     gate.set()

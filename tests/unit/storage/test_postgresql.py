@@ -10,6 +10,7 @@ from pincite.domain.errors import StorageUnavailable
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
 from pincite.runtime.clock import SystemClock
+from pincite.runtime.postgresql import options_beside
 from pincite.storage import runs
 from pincite.storage.schema import metadata
 from pincite.storage.service import open_storage
@@ -29,6 +30,18 @@ async def test_the_migrations_make_the_schema_of_the_code(postgresql_url: str) -
             i.name for i in table.indexes
         }
     engine.dispose()
+
+
+async def test_connections_notice_a_server_that_vanished_and_obey_the_url(postgresql_url: str) -> None:
+    joined = "&" if "?" in postgresql_url else "?"
+    async with open_storage(f"{postgresql_url}{joined}keepalives_idle=77", SystemClock()) as storage:
+        with storage.database._writer.connect() as connection:
+            found = connection.connection.dbapi_connection.info.get_parameters()  # type: ignore[union-attr]
+    wanted = {"keepalives_idle": "77", "keepalives_count": "3", "tcp_user_timeout": "60000", "connect_timeout": "10"}
+    assert {name: found.get(name) for name in wanted} == wanted
+    beside = options_beside("postgresql://h/db?sslmode=require&connect_timeout=3")
+    assert "connect_timeout" not in beside
+    assert beside["tcp_user_timeout"] == 60_000
 
 
 async def test_a_run_taken_while_it_is_being_queued_stays_taken(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import anyio
 import anyio.to_thread
 
+from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import NotFound, Timeout
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import FetchRequest, LibraryPage, Snapshot
@@ -21,8 +22,9 @@ class ArchiveBackend:
 
     name = NAME
 
-    def __init__(self, libraries: Sequence[PageSource]) -> None:
+    def __init__(self, libraries: Sequence[PageSource], *, deadline_s: float = DEADLINES_S["local_search"]) -> None:
         self._libraries = tuple(libraries)
+        self._deadline_s = deadline_s  # the one of a request is meant for the web, and a busy machine is no web site
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """The stored page.
@@ -33,7 +35,7 @@ class ArchiveBackend:
             Timeout: the file system did not answer in time.
         """
         try:
-            with anyio.fail_after(request.deadline_s):
+            with anyio.fail_after(self._deadline_s):
                 page = await anyio.to_thread.run_sync(self._find, request.url, abandon_on_cancel=True)
         except TimeoutError:
             raise Timeout("the library did not answer in time", reason="archive_read") from None
