@@ -13,6 +13,8 @@ _RIVAL_MARGIN = 0.10
 _CLEAR_FIT = 0.55
 _LEAST_FIT = 0.20
 _KEPT = 2_000
+_CLOSE_BY = 600
+"""Characters before and after a passage in which the text may have named in full what it then calls by a part."""
 _CONNECTORS = frozenset("of de van von der den du la le el al bin ibn the and & y di da dos del st".split())
 _NOT_NAMES = frozenset(
     "january february march april may june july august september october november december monday tuesday wednesday "
@@ -165,8 +167,7 @@ def _problem(
     if best is None:
         if not _referred(name, window):
             if rival_fit >= _CLEAR_FIT:
-                # With a part of it there, it may be the same one under another name: no accusation.
-                return f"{name.text} in the claim, {rival} in the passage", not _partly(name, window)
+                return f"{name.text} in the claim, {rival} in the passage", True
             return f"{name.text} is not in the passage", False
         # A pronoun stands for it: any other name in its place speaks against it.
         return (f"{name.text} in the claim, {rival} in the passage", True) if rival_fit >= _CLEAR_FIT else None
@@ -183,7 +184,7 @@ def _places(name: Name, window: Window, around: list[tuple[str, int, int]]) -> I
         held = [stem for stem in name.stems if held_by(stem, sentence)]
         if (
             len(held) < len(name.stems)
-            and not (whole and _short_form(held, sentence, window.source))
+            and not (whole and held and _short_form(held, sentence, name.text, window))
             and not _acronym(name, sentence)
         ):
             continue
@@ -192,16 +193,13 @@ def _places(name: Name, window: Window, around: list[tuple[str, int, int]]) -> I
             yield fit(around, sentence, place, place, window.source.idf)
 
 
-def _partly(name: Name, window: Window) -> bool:
-    """Whether some words of a longer name stand in the passage."""
-    longer = len(name.stems) > 1
-    return longer and any(held_by(stem, sentence) for stem in name.stems for sentence in window.sentences)
-
-
-def _short_form(stems: list[str], sentence: Sentence, source: Source) -> bool:
-    """Whether the sentence has a name of these parts alone: "an election" and "Asia Booth" are no Asia Election Act."""
-    parts = {held_by(stem, sentence) or stem for stem in stems}
-    return any(parts.issuperset(name.stems) for name in names(sentence, source))
+def _short_form(stems: list[str], sentence: Sentence, written: str, window: Window) -> bool:
+    """Whether a part of a name stands for it: written as a name, or with the whole name close by."""
+    places = (place for stem in stems for place in sentence.positions.get(held_by(stem, sentence) or stem, ()))
+    if any(not sentence.words[place].text[0].islower() for place in places):
+        return True
+    around = window.source.folded[max(0, window.start - _CLOSE_BY) : window.end + _CLOSE_BY].lower()
+    return " ".join(written.lower().split()) in " ".join(around.split())
 
 
 def held_by(stem: str, sentence: Sentence) -> str | None:

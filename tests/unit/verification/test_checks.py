@@ -153,23 +153,20 @@ def test_a_sentence_taken_word_for_word_has_its_roles_as_they_are() -> None:
     assert check_claim(page, [page]).status is VerdictStatus.SUPPORTED
 
 
-PLEDGE = "The federal Elections Act asks for a deposit. Maria Jensen Trust gave it. "
+LAW = "The federal Elections Act asks for a deposit. "
+FAR = LAW + "The weather stayed dry for the whole of that summer. " * 20
 
 
 @pytest.mark.parametrize(
-    ("claim", "passage", "right"),
+    ("before", "passage", "right"),
     [
-        (
-            "The Elections Act traded the animal to a zoo in 1968.",
-            "In an election a village lost, the animal was traded.",
-            False,
-        ),
-        ("The Elections Act asks for a deposit from parties.", "The Act asks every party for a deposit.", True),
-        ("Maria Jensen Trust traded the animal.", "Maria Norr traded the animal to a zoo.", False),
-        ("Maria Jensen Trust traded the animal.", "The Jensen Trust traded the animal to a zoo.", True),
+        (FAR, "In an election a village lost, the animal was traded.", False),
+        (LAW, "In an election a village lost, the animal was traded.", True),
+        (FAR, "In 1968 the Act traded the animal.", True),
     ],
 )
-def test_part_of_a_name_stands_for_it_only_as_a_name_of_its_own(claim: str, passage: str, right: bool) -> None:
-    source = Source(PLEDGE + passage)
-    stated = check_names(as_claim(claim), Window(source, 2, len(source.sentences) - 1))
+def test_part_of_a_name_stands_for_it_as_a_name_or_close_by(before: str, passage: str, right: bool) -> None:
+    source = Source(before + passage)
+    last = len(source.sentences) - 1
+    stated = check_names(as_claim("The Elections Act traded the animal."), Window(source, last, last))
     assert stated.failed is not right, stated.detail
