@@ -18,6 +18,11 @@ _AWAY_HINT: Final = (
     "themselves); finished calls are not made again."
 )
 
+_REFUSED_HINT: Final = (
+    "This server takes no changes from this user: point PINCITE_DATABASE_URL at the primary, as a user who may write. "
+    "Nothing was changed."
+)
+
 _SQLITE: Final[dict[int, tuple[type[PinciteError], str]]] = {
     sqlite3.SQLITE_BUSY: (Locked, "database_locked"),
     sqlite3.SQLITE_LOCKED: (Locked, "database_locked"),
@@ -94,7 +99,10 @@ def of_sqlstate(sqlstate: str | None, message: str) -> PinciteError:
     """An error of PostgreSQL as one of ours; None is a connection that broke or never came about."""
     state = sqlstate or ""
     kind, reason = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2]) or (Internal, "database_internal")
-    return _told(kind, reason, f"{message.strip().splitlines()[0] if message.strip() else 'no answer'} ({state})")
+    told = _told(kind, reason, f"{message.strip().splitlines()[0] if message.strip() else 'no answer'} ({state})")
+    if reason in ("read_only", "no_permission"):
+        told.hint = _REFUSED_HINT
+    return told
 
 
 def of_os(error: OSError) -> PinciteError:

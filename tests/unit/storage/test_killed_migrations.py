@@ -159,6 +159,23 @@ def test_a_start_beside_a_frozen_migration_waits_and_then_does_it(place: str) ->
     assert_up_to_date(place)
 
 
+def test_a_newer_schema_is_refused_and_left_alone(place: str) -> None:
+    assert_up_to_date(place)
+    newer = "INSERT INTO schema_versions (scope, version, name, applied_at) VALUES ('public', 9000, 'later', '2030')"
+    if "://" in place:
+        with psycopg.connect(place, autocommit=True) as connection:
+            connection.execute(newer)
+    else:
+        with closing(sqlite3.connect(place)) as raw, raw:
+            raw.execute(newer)
+    before = tables_in(place)
+    with pytest.raises(SchemaMismatch) as caught, opened_now(place, SystemClock()):
+        pass
+    assert caught.value.reason == "newer_schema"
+    assert "Install a Pincite as new" in caught.value.hint
+    assert tables_in(place) == before
+
+
 def test_tables_of_another_origin_are_a_typed_error_that_says_what_to_do(place: str) -> None:
     """Half a schema that no transaction of ours can have left, from a dump that was put back in part."""
     if "://" in place:

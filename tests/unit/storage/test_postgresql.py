@@ -32,6 +32,25 @@ async def test_the_migrations_make_the_schema_of_the_code(postgresql_url: str) -
     engine.dispose()
 
 
+async def test_a_server_that_takes_no_changes_is_a_typed_error_and_stays_readable(postgresql_url: str) -> None:
+    """A standby, or a primary that was set to read only after a failover."""
+    scope, now = f"standby {uuid4()}", SystemClock().now()
+    kept = RunRecord("run_1", scope, "Why?", RunStatus.QUEUED, now, now, {}, Budget())
+    async with open_storage(postgresql_url, SystemClock()) as storage:
+        await storage.scope(scope).runs.create(kept)
+    joined = "&" if "?" in postgresql_url else "?"
+    url = f"{postgresql_url}{joined}options=-c%20default_transaction_read_only%3Don"
+    async with open_storage(url, SystemClock()) as storage:
+        runs = storage.scope(scope).runs
+        with pytest.raises(StorageUnavailable) as caught:
+            await runs.delete("run_1")
+        assert caught.value.reason == "read_only"
+        assert "primary" in caught.value.hint
+        assert (await runs.get("run_1")).question == "Why?"
+    async with open_storage(postgresql_url, SystemClock()) as storage:
+        await storage.scope(scope).runs.delete("run_1")
+
+
 async def test_connections_notice_a_server_that_vanished_and_obey_the_url(postgresql_url: str) -> None:
     joined = "&" if "?" in postgresql_url else "?"
     async with open_storage(f"{postgresql_url}{joined}keepalives_idle=77", SystemClock()) as storage:
