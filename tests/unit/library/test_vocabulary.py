@@ -39,6 +39,9 @@ def library(tmp_path: Path, open_library: Callable[[Path], LocalLibrary]) -> Loc
         ("wich queue, thier connection, a poem", {}),
         ("MVCC and WAK", {}),
         ("the boiling point of nitrogen", {}),
+        # A short word with a letter changed, missing or too many may be another word; swapped or doubled, a slip.
+        ("a levee, an even, a metho", {}),
+        ("which levle has the quueue, which lenght", {"levle": "level", "quueue": "queue", "lenght": "length"}),
         ("queue2 and quue7", {}),
         # An identifier whose parts are words of the pages is another identifier, not a slip.
         ("what does io_method do", {}),
