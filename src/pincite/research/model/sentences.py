@@ -7,7 +7,7 @@ from pincite.domain.evidence import CheckOutcome, Relation, Verdict, VerdictStat
 from pincite.ports import ClaimChecker
 from pincite.research.assembly import Line
 from pincite.research.model.alterations import alteration
-from pincite.research.model.wording import foreign_identifiers, foreign_links, plain_line
+from pincite.research.model.wording import foreign_identifiers, foreign_links, plain_line, without_frame
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import terms
 
@@ -58,12 +58,13 @@ def check_sentence(
     if line[-1:] not in '.!?)"”':
         line += "."
     needed = tuple(item for item in items if _is_told(line, item)) or items
-    if any(line.rstrip(".") == item.claim.text.rstrip(".") for item in needed):
+    said = without_frame(line)
+    if any(said.rstrip(".") == item.claim.text.rstrip(".") for item in needed):
         return Checked(line, needed)
-    changed = alteration(line, page_texts(quotes))
+    changed = alteration(said, page_texts(quotes))
     if changed:
         return Checked(line, needed, changed)
-    return Checked(line, needed, _unsupported(line, needed, page_texts(quotes), checker))
+    return Checked(line, needed, _unsupported(said, needed, page_texts(quotes), checker))
 
 
 def _unsupported(line: str, items: Sequence[VerifiedClaim], sources: Sequence[str], checker: ClaimChecker) -> str:

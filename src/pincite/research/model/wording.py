@@ -27,6 +27,17 @@ _IDENTIFIER = re.compile(
 )
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
+_SOURCE = (
+    r"(?:the|this|its|these|those)\s+(?:(?:cited|quoted|given)\s+)?"
+    r"(?:sources?|pages?|documents?|documentation|articles?|texts?|passages?)"
+)
+_FRAME_BEFORE = re.compile(
+    rf"^(?:(?:according\s+to|as\s+stated\s+(?:in|on|by))\s+{_SOURCE},\s+|(?:as\s+)?{_SOURCE}\s+"
+    r"(?:says?|states?|notes?|reports?|explains?|mentions?|writes?|adds?)(?:\s+that\s+|:\s*|,\s+))",
+    re.IGNORECASE,
+)
+_FRAME_AFTER = re.compile(rf",\s+(?:according\s+to|as\s+stated\s+(?:in|on|by))\s+{_SOURCE}(\.?)$", re.IGNORECASE)
+_LEAST_FRAMED = 3
 
 
 def plain_line(text: str) -> str:
@@ -117,3 +128,10 @@ def looks_secret(token: str) -> bool:
     counts = Counter(bare)
     entropy = -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values())
     return entropy >= _ENTROPY_FROM
+
+
+def without_frame(text: str) -> str:
+    """The sentence without words that only say where it is from: "According to the page, ..."."""
+    bare = _FRAME_BEFORE.sub("", text, count=1)
+    bare = _FRAME_AFTER.sub(r"\1", bare, count=1) if bare == text else bare
+    return bare[:1].upper() + bare[1:] if len(bare.split()) >= _LEAST_FRAMED else text

@@ -11,6 +11,7 @@ from pincite.research.model.wording import (
     plain_line,
     private_words,
     safe_query,
+    without_frame,
 )
 from pincite.text.instructions import is_flagged
 
@@ -125,3 +126,21 @@ def test_a_changed_prompt_is_a_new_version() -> None:
     found = {name: sha256_hex(instructions(name).encode())[:12] for name in VERSIONS}
     assert found == DIGESTS
     assert all(len(instructions(name).split()) < 220 for name in VERSIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("According to the source, wool is dyed blue.", "Wool is dyed blue."),
+        ("The page says: The value is kept as-is.", "The value is kept as-is."),
+        ("The cited documents state that wool is dyed.", "Wool is dyed."),
+        ("As the documentation notes, wool is dyed.", "Wool is dyed."),
+        ("Wool is dyed blue, according to the article.", "Wool is dyed blue."),
+        ("The page says: No.", "The page says: No."),
+        ("According to the mayor, wool is dyed blue.", "According to the mayor, wool is dyed blue."),
+        ("The page does not say that wool is dyed.", "The page does not say that wool is dyed."),
+        ("Wool, the page says: dyed.", "Wool, the page says: dyed."),
+    ],
+)
+def test_words_that_only_name_the_source_are_no_statement(text: str, bare: str) -> None:
+    assert without_frame(text) == bare
