@@ -12,7 +12,7 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 
-from pincite.domain.errors import ExtraNotInstalled, StorageUnavailable
+from pincite.domain.errors import ExtraNotInstalled, Locked, StorageUnavailable
 from pincite.domain.records import Offer
 from pincite.runtime.postgresql import options_beside
 
@@ -27,6 +27,7 @@ _LEFT_OVER_S: Final = 120.0
 _AGAIN_AFTER_S: Final = 1.0
 _STOP_AT_MOST_S: Final = 30.0
 """How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs."""
+_LOCK_WAIT_S: Final = 20.0
 _SCHEMA_LOCK: Final = 7_046_252
 """Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever)."""
 _INSTALL: Final = "Install it with: pip install 'pincite[worker]'"
@@ -147,7 +148,7 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
         listen: whether workers are woken by LISTEN; off behind a transaction pooler, where they poll each second.
 
     Errors:
-        ExtraNotInstalled. StorageUnavailable.
+        ExtraNotInstalled. StorageUnavailable. Locked (another process has been making the tables for too long).
     """
     try:
         from procrastinate import App, PsycopgConnector
@@ -175,9 +176,15 @@ async def _make_tables(url: str) -> None:
 
     try:
         async with await psycopg.AsyncConnection.connect(url, **options_beside(url)) as connection:
+            wait_ms = str(int(_LOCK_WAIT_S * 1000))  # one that is frozen while it makes them must not freeze all
+            await connection.execute("SELECT set_config('lock_timeout', %s, true)", (wait_ms,))
             await connection.execute(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})".encode())
             found = await (await connection.execute("SELECT to_regclass('procrastinate_jobs')")).fetchone()
             if found is None or found[0] is None:
                 await connection.execute(SchemaManager.get_schema())
+    except psycopg.errors.LockNotAvailable as error:
+        raise Locked("another process is making the queue's tables", reason="database_locked") from error
     except psycopg.Error as error:
-        raise StorageUnavailable("the queue's tables can't be made", reason="connection_lost") from error
+        raise StorageUnavailable(
+            "the queue's tables can't be made", reason="connection_lost", retryable=True
+        ) from error

@@ -112,7 +112,9 @@ def assert_up_to_date(place: str) -> None:
         engine.dispose()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
+@pytest.mark.parametrize(
+    "share", [pytest.param(0.0, marks=pytest.mark.long), 0.3, pytest.param(0.99, marks=pytest.mark.long)]
+)
 def test_a_new_database_killed_while_it_is_made(place: str, share: float) -> None:
     killed(place, int(in_all() * share))
     assert tables_in(place) == set()

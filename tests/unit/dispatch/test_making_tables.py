@@ -1,0 +1,35 @@
+"""The tables of the queue are made by one process at a time, and a frozen one does not freeze the others."""
+
+import anyio
+import psycopg
+import pytest
+
+from pincite.dispatch import procrastinate
+from pincite.dispatch.procrastinate import open_procrastinate
+from pincite.domain.errors import Locked
+
+
+async def test_many_processes_that_start_at_once_make_them_once(postgresql_database: str) -> None:
+    async def start() -> None:
+        async with open_procrastinate(postgresql_database, listen=False):
+            pass
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(start)
+    with psycopg.connect(postgresql_database, autocommit=True) as connection:
+        assert connection.execute("SELECT to_regclass('procrastinate_jobs')").fetchone() != (None,)
+
+
+async def test_one_that_is_frozen_while_it_makes_them_is_not_waited_for_without_end(
+    postgresql_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(procrastinate, "_LOCK_WAIT_S", 0.2)
+    with psycopg.connect(postgresql_database) as frozen:
+        frozen.execute(f"SELECT pg_advisory_xact_lock({procrastinate._SCHEMA_LOCK})".encode())
+        with pytest.raises(Locked) as caught:
+            async with open_procrastinate(postgresql_database, listen=False):
+                pass
+    assert caught.value.retryable
+    async with open_procrastinate(postgresql_database, listen=False):
+        pass
