@@ -4,11 +4,15 @@ import re
 
 from pincite.domain.page import Document, Snapshot
 
+_LIBRARY = "archive"
 _SHELL_TEXT_CHARS = 200
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
+_SCRIPTS = re.compile(rb"<script\b.*?(?:</script\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+# Where scripts put what they make: a named container, an element of their own kind, or the whole body. An empty
+# element without a name is a spacer.
 _EMPTY_ROOT = re.compile(
-    rb"<(?:div|main|section|app-root|body)\b[^<>]{0,500}>"
-    rb"\s{0,200}(?:<!--[^<>]{0,500}-->\s{0,200})?</(?:div|main|section|app-root|body)>",
+    rb"<(?:(?:div|section)\b(?=[^<>]{0,500}\s(?:id|data-[\w-]{1,60}|ng-app)\b)|main\b|body\b|[a-z]{1,30}-[a-z-]{1,40}\b)"
+    rb"[^<>]{0,500}>\s{0,200}(?:<!--[^<>]{0,500}-->\s{0,200})?</(?:div|main|section|body|[a-z]{1,30}-[a-z-]{1,40})>",
     re.IGNORECASE,
 )
 _NOSCRIPT = re.compile(rb"<noscript[^<>]{0,200}>[^<]{0,400}\bjavascript\b", re.IGNORECASE)
@@ -16,13 +20,17 @@ _HEAD_BYTES = 300_000
 
 
 def needs_rendering(snapshot: Snapshot, document: Document | None) -> bool:
-    """Whether the static page has next to no text and the marks of one that scripts build.
+    """Whether the static page has next to no text and the marks of one that scripts build. Never a library's page.
 
     Args:
         snapshot: the answer as it came.
         document: what was read out of it; None when nothing could be.
     """
-    if "html" not in snapshot.content_type.lower() or (document and len(document.text) >= _SHELL_TEXT_CHARS):
+    if snapshot.via == _LIBRARY or "html" not in snapshot.content_type.lower():
+        return False
+    if document and len(document.text) >= _SHELL_TEXT_CHARS:
         return False
     head = snapshot.body[:_HEAD_BYTES]
-    return bool(_SCRIPT.search(head)) and bool(_EMPTY_ROOT.search(head) or _NOSCRIPT.search(head))
+    if not _SCRIPT.search(head):
+        return False
+    return bool(_NOSCRIPT.search(head) or _EMPTY_ROOT.search(_SCRIPTS.sub(b" ", head)))

@@ -194,6 +194,32 @@ def test_the_user_agent_has_the_version_and_the_robots_name_no_digit() -> None:
     assert PRODUCT_TOKEN.isalpha()
 
 
+SCRIPT = b'<script src="/app.js"></script>'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        SCRIPT + b'<div id="root"></div>',
+        b"<body>" + SCRIPT + b"</body>",
+        SCRIPT + b"<app-root></app-root>",
+        SCRIPT + b"<main class='x'> <!-- app --> </main>",
+        SCRIPT + b"<noscript>You need JavaScript.</noscript>",
+    ],
+)
+def test_an_empty_shell_is_rendered(body: bytes) -> None:
+    page = snapshot(body=body, content_type="text/html")
+    assert needs_rendering(page, None)
+    assert not needs_rendering(replace(page, via="archive"), None)
+
+
+@pytest.mark.parametrize(
+    "body", [b"OK", b"<p>OK</p>", b"<div id='root'></div>", SCRIPT + b"<p>OK</p><div class='clear'></div>"]
+)
+def test_a_short_page_is_not_rendered_for_nothing(body: bytes) -> None:
+    assert not needs_rendering(snapshot(body=body, content_type="text/html"), None)
+
+
 @pytest.mark.parametrize("piece", [b"<div ", b"<div><!--", b"<noscript ", b"<div>" + b" " * 300, b"<body <!-- "])
 def test_whether_to_render_is_decided_in_one_pass(piece: bytes) -> None:
     body = b"<script></script>" + piece * (300_000 // len(piece))
