@@ -3,6 +3,7 @@
 from pincite.domain.errors import EmptyContent
 from pincite.domain.page import Block, BlockKind, Document, Link
 from pincite.fetch.extractors.blocks import BlockWalk, Found
+from pincite.fetch.extractors.controls import without_controls
 from pincite.fetch.extractors.documentation import content_region, is_documentation
 from pincite.fetch.extractors.dom import Page, parse
 from pincite.fetch.extractors.features import Votes
@@ -12,7 +13,7 @@ from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
 
 EXTRACTOR = "html"
-VERSION = "3"
+VERSION = "4"
 
 
 def read_html(text: str, url: str) -> Document:
@@ -31,7 +32,7 @@ def read_html(text: str, url: str) -> Document:
         found = select(found, votes_on(page, url, metadata.types)) if found else found
     if not found:
         raise EmptyContent("the page has no text", reason="empty_page")
-    return build(found, metadata)
+    return build(without_controls(found), metadata)
 
 
 def candidates(text: str, url: str) -> tuple[list[Found], Votes]:

@@ -86,3 +86,33 @@ def test_invisible_characters_go_and_needed_joiners_stay() -> None:
     assert clean("a\u200db 👩\u200d💻 می\u200cخواهم") == "ab 👩\u200d💻 می\u200cخواهم"
     assert clean("e\u0301\r\nx\u2028y\x00") == "é\nx\ny"
     assert clean("A\ufe0f1\ufe0f\u20e3") == "A1\ufe0f\u20e3"
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        "<button>Copy link</button>",
+        "<p><button type='submit'><span>Show all comments</span></button></p>",
+        "<button aria-expanded='false'>Menu</button>",
+    ],
+)
+def test_the_label_of_a_control_is_no_text(control: str) -> None:
+    assert read(control) == TRUTH
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<h2><button aria-expanded='false'>Copy of the light</button></h2>",
+        "<button aria-controls='a1'>Who lit the copy?</button><div id='a1'>A keeper lit it every evening.</div>",
+        "<button><h3>Copy of the light</h3><p>It stands in the harbour.</p></button>",
+        "<details open><summary><button>About the copy</button></summary>It stands in the harbour.</details>",
+    ],
+)
+def test_a_button_that_heads_or_holds_a_part_of_the_page_stays(inside: str) -> None:
+    assert "opy" in read(inside)
+
+
+def test_a_page_of_buttons_alone_is_read() -> None:
+    page = b"<html><body><button>Lamp on</button><button>Lamp off</button></body></html>"
+    assert "Lamp on" in extract(page, URL, "text/html").text
