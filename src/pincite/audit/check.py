@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
+from pincite.audit.wording import differences
 from pincite.domain.codec import from_json, short_utc_text
 from pincite.domain.errors import Internal, ParseError, QuoteMismatch, SchemaMismatch, StorageUnavailable
 from pincite.domain.events import Json
 from pincite.domain.evidence import CheckOutcome, QuoteRecord, Relation, Verdict, VerdictStatus, page_texts
 from pincite.domain.ids import sha256_hex, snapshot_id
-from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import (
     PARTIAL_MARK,
@@ -42,7 +42,6 @@ Reread = Callable[[bytes, str, str | None], Document]
 
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_SHOWN_CHARS = 60
 _CARRIED = frozenset({VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL})
 
 
@@ -410,18 +409,5 @@ def _whole(raw: Mapping[str, Json]) -> Iterator[Problem]:
     if report.markdown == "" and not isinstance(raw.get("markdown"), str):
         yield _failed("markdown", "is missing")
         return
-    place = _first_difference(render_markdown(report), restyle(report.markdown, "[n]"))
-    if place is not None:
-        yield _failed(*place)
-
-
-def _first_difference(expected: str, found: str) -> tuple[str, str] | None:
-    if expected == found:
-        return None
-    wanted, got = expected.split("\n"), found.split("\n")
-    line = next((i for i, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), min(len(wanted), len(got)))
-    one, other = (lines[line] if line < len(lines) else "(end)" for lines in (wanted, got))
-    column = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    at = max(0, column - 20)
-    shown = f"“{other[at : at + _SHOWN_CHARS]}” instead of “{one[at : at + _SHOWN_CHARS]}”"
-    return f"markdown line {line + 1}", f"is not the rendering of the parts: {shown}"
+    for where, what, sure in differences(report):
+        yield _failed(where, what) if sure else _unchecked(where, what)

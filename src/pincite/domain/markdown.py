@@ -266,11 +266,15 @@ def searched_text(gap: ReportGap) -> str:
     return f"searched for: {'; '.join(shown)}" + (f"; and in {more} other wording{'s' * (more > 1)}" if more else "")
 
 
+def lead_head(lead: ReportLead, *, why: str | None = None) -> str:
+    """The line that names a page which was not read, and says why: in our words, or as given."""
+    said = reason_text(lead.reason) if why is None and lead.reason else why
+    return f"- {_block(escape(lead.title or '(no title)'))}" + (f" ({escape(said)})" if said else "")
+
+
 def _lead(lead: ReportLead) -> str:
-    head = _block(escape(lead.title or "(no title)"))
-    reason = f" ({escape(reason_text(lead.reason))})" if lead.reason else ""
     about = f"\n  {LEAD_ABOUT}: {escape(lead.about)} (not read)" if lead.about else ""
-    return f"- {head}{reason}\n  {_link(lead.url)}{about}"
+    return f"{lead_head(lead)}\n  {_link(lead.url)}{about}"
 
 
 def _reference(reference: Reference) -> str:

@@ -12,7 +12,7 @@ from pincite.audit.check import CheckResult, CheckStatus, ProblemKind, check_rep
 from pincite.domain.errors import SchemaMismatch, StorageUnavailable
 from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
-from pincite.domain.report import Mode, Report
+from pincite.domain.report import Mode, Report, ReportLead
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, empty_report, sample_report
 from pincite.verification.checker import MechanicalChecker
@@ -70,6 +70,34 @@ def test_a_sound_report_passes() -> None:
 def test_both_citation_styles_pass() -> None:
     raw = {**RAW, "markdown": restyle(RAW["markdown"], "[n](citation:n)")}
     assert check_report(raw, SAMPLE).status is CheckStatus.PASSED
+
+
+UNREAD = replace(SAMPLE.report, leads=(ReportLead("Tower (old)", "https://t.example/", "", "http_404"),))
+UNREAD_RAW: dict[str, Any] = json.loads(dump_report(replace(UNREAD, markdown=render_markdown(UNREAD))))
+WORDS = "the page does not exist any more"
+
+
+def said_otherwise(words: str) -> CheckResult:
+    markdown = UNREAD_RAW["markdown"]
+    assert f"(old) ({WORDS})" in markdown
+    return check_report({**UNREAD_RAW, "markdown": markdown.replace(f"(old) ({WORDS})", words)}, SAMPLE)
+
+
+def test_a_report_of_earlier_words_is_not_called_changed() -> None:
+    assert check_report(UNREAD_RAW, SAMPLE).status is CheckStatus.PASSED
+    assert said_otherwise("(old) (http_404)").status is CheckStatus.PASSED
+    other = said_otherwise("(old) (this page is gone)")
+    assert other.status is CheckStatus.UNCHECKED
+    assert [problem.where.split(" line")[0] for problem in other.problems] == ["markdown"]
+    assert "“this page is gone” are not this version's words for 'http_404'" in whats(other)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["(new) (http_404)", "(old)", "(old) (gone) [1]", "(old) (gone [1])", "(old) (gone)\n- x", "(old) (<https://x>)"],
+)
+def test_only_why_a_page_was_not_read_may_be_in_other_words(words: str) -> None:
+    assert said_otherwise(words).status is CheckStatus.FAILED
 
 
 EXACT = {"quote", "prefix", "suffix", "document_id", "snapshot_id", "body_sha256", "url"}

@@ -60,5 +60,7 @@ def _render(result: "CheckResult") -> str:
     lines += [f"  {count} of the captures kept as `{name}`: {_KEPT[name]}" for name, count in cut.items()]
     lines += [f"  {problem.kind:<9} {problem.where}: {problem.what}" for problem in result.problems]
     if result.status == "unchecked":
-        lines.append("What is unchecked is neither clean nor wrong: its stored page is not in this home.")
+        words = all(problem.where.startswith("markdown") for problem in result.problems)
+        why = "" if words else ": its stored page is not in this home"
+        lines.append(f"What is unchecked is neither clean nor wrong{why}.")
     return "\n".join(lines)
