@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar
 
 import anyio
 
-from pincite.domain.errors import Locked, PinciteError, RunCancelled, RunFenced, StorageUnavailable
+from pincite.domain.errors import Locked, PinciteError, RunCancelled, StorageFull, StorageUnavailable
 from pincite.domain.records import RunRecord
 from pincite.ports import Clock, RunStore
 
@@ -81,9 +81,9 @@ async def _keep(runs: RunStore, record: RunRecord, clock: Clock, lease: Lease, w
             if await runs.renew(record.run_id, record.epoch, lease.lease_s):
                 lease.lost = RunCancelled(f"run {record.run_id} was cancelled; what was paid for is kept")
             lease.renewed(asked_at_s)
-        except RunFenced as error:
-            lease.lost = error
-        except (Locked, StorageUnavailable) as error:  # the database may come back before the lease ends
+        except (Locked, StorageFull, StorageUnavailable) as error:  # it may come back before the lease ends
             if not lease.is_sure:
                 lease.lost = error
+        except PinciteError as error:  # fenced, or a database that is no longer ours to use
+            lease.lost = error
     work.cancel()
