@@ -2,15 +2,18 @@
 
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx2
 import psycopg
 import pytest
 from tests.e2e.commands import Pincite, clean_environment, command
@@ -162,3 +165,59 @@ def test_a_database_that_stays_away_ends_the_run_and_it_can_be_resumed(
         assert [seq for (seq,) in events] == list(range(1, len(events) + 1))
         left = connection.execute("SELECT status, reserved_pages, reserved_web_requests FROM runs").fetchall()
         assert [row[1:] for row in left] == [(0, 0)]
+
+
+@pytest.mark.long
+def test_a_server_goes_on_by_itself_when_its_database_is_back(
+    tmp_path: Path, site: Site, server: PostgresqlServer, environ: dict[str, str]
+) -> None:
+    """Away for longer than anybody waits: the run is broken off, and taken up again when its lease has ended."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pincite", "serve", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(tmp_path, environ),
+        cwd=tmp_path,
+    )
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=LONG_S) as client:
+            until(lambda: asked(client, "/readyz") == 200)
+            urls = [site.url(path) for path in PAGES]
+            started = client.post("/v1/research", json={"question": QUESTION, "urls": urls})
+            assert started.status_code == 202, started.text
+            run = f"/v1/research/{started.json()['id']}"
+            assert site.is_waiting.wait(LONG_S)
+            server.stop()
+            site.may_answer.set()
+            until(lambda: asked(client, "/readyz") == 503)
+            time.sleep(15)
+            assert process.poll() is None, "the server lives on"
+            assert server.start()
+            until(lambda: client.get(run).json().get("status") in ("completed", "partial"))
+            assert "1931" in client.get(f"{run}/report", params={"format": "md"}).text
+            assert asked(client, "/readyz") == 200
+    finally:
+        process.terminate()
+        _, err = process.communicate(timeout=LONG_S)
+    assert "Traceback" not in err, err
+    assert site.asked["/quick"] == 1
+    assert site.asked["/slow"] <= 2
+
+
+def asked(client: httpx2.Client, path: str) -> int:
+    """The status of an answer, 0 where none came."""
+    try:
+        return client.get(path).status_code
+    except httpx2.HTTPError:
+        return 0
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 2 * LONG_S
+    while not holds():
+        assert time.monotonic() < end, "it did not become true in time"
+        time.sleep(0.2)

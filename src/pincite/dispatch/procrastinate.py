@@ -66,6 +66,8 @@ class ProcrastinateDispatcher:
         async def done(offer: Offer, ended: anyio.Event) -> None:
             try:
                 await work(offer)
+            except Exception:  # the border of a job: a defect ends this one and not the worker
+                log.exception("run %s broke its job", offer.run_id)
             finally:
                 ended.set()
 
@@ -155,7 +157,9 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
         from procrastinate.exceptions import ConnectorException
     except ModuleNotFoundError as error:
         raise ExtraNotInstalled("workers need Procrastinate", hint=_INSTALL) from error
-    logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it warns of every job that a stopping worker leaves
+    # It warns of every job that a stopping worker leaves, and shows a trace for each statement while the database is
+    # away; what matters of it is said above, once.
+    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
     await _make_tables(url)
     connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs=options_beside(url))
     app = App(connector=connector)
