@@ -61,7 +61,7 @@ class ExtractiveAnalyst:
         choice = Choice(sub_question.text, ask, index, progress)
         claims = choice.take(scored, room, first=first, max_domain_share=self._max_domain_share)
         reason = _unsaid(count, "state", "it, as far as can be seen; what was found only touches on it")
-        gaps = (Gap(sub_question.text, reason, queries, touched=True),) if unsure else ()
+        gaps = (Gap(sub_question.text, reason, queries, touched=True),) if unsure or not claims else ()
         return Analysis(claims=claims, gaps=gaps, best_score=best, best_url=(first or scored)[0].passage.url)
 
     def _on_premise(

@@ -84,7 +84,7 @@ _DEFAULT = re.compile(
 )
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+(?:\s+[A-Z][a-z]+)*")
 _FULL_NAME = re.compile(
-    r"\b(?P<first>[A-Z][a-zà-ÿ]+)\s+(?:(?:[A-Z]\.|[A-Z][a-zà-ÿ]+|of|de|da|van|von|der)\s+){0,2}[A-Z][a-zà-ÿ’'-]+|\bby\s+[A-Z][a-zà-ÿ]+"
+    r"(?<![\[(<“‘\"'`/])\b(?P<first>[A-Z][a-zà-ÿ]+)\s+(?:(?:[A-Z]\.|[A-Z][a-zà-ÿ]+|of|de|da|van|von|der)\s+){0,2}[A-Z][a-zà-ÿ’'-]+|\bby\s+[A-Z][a-zà-ÿ]+"
 )
 _LONE_NAME = 0.4
 _REASON = re.compile(

@@ -103,16 +103,16 @@ class Choice:
             if self._add(item, everything):
                 per_passage[id(item.passage)] += 1
                 shares.take(item.passage.url)
-        self._further(scored, room)
+        self._further(scored, room, least)
         return tuple(claim for _, claim in self._chosen)
 
-    def _further(self, scored: Sequence[Scored], room: Room) -> None:
+    def _further(self, scored: Sequence[Scored], room: Room, least: float) -> None:
         """The best statement of each further page that holds a part of the question that nothing chosen holds."""
         seen = {item.passage.url for item, _ in self._chosen}
         left = room.pages
         for item in scored:
-            if not self._chosen and self._typed and item.fit < _FORMED:
-                continue  # what has not the form of the answer can only be added to one that has
+            if not self._chosen and (item.score < least or (self._typed and item.fit < _FORMED)):
+                continue  # what is far from the best, or has not its form, can only be added to an answer
             if left and item.passage.url not in seen and (self._adds(item) >= room.adds or self._linked(item)):
                 seen.add(item.passage.url)
                 left -= self._add(item, ())

@@ -13,6 +13,8 @@ from pincite.text.tokens import words
 _PASSAGES = 6
 _TERMS = 4
 _NAMES = 4
+_SHORTEST, _LONGEST = 3, 30
+"""Letters of a word to search for; what is longer is a digest or an address."""
 
 
 def feedback_queries(index: PassageIndex, ask: Ask, *, limit: int) -> list[str]:
@@ -34,7 +36,7 @@ def feedback_queries(index: PassageIndex, ask: Ask, *, limit: int) -> list[str]:
                 if not set(key_terms(name)) & set(ask.terms):
                     names[name] = max(names.get(name, 0.0), score)
         for term, count in entry.body.items():
-            if term in ask.terms or term.isdigit() or len(term) < 3:
+            if term in ask.terms or term.isdigit() or not _SHORTEST <= len(term) <= _LONGEST:
                 continue
             weights[term] += (score / top) * index.idf(term) * min(count, 3)
     rare = sorted(ask.terms, key=lambda term: -index.idf(term))[:6]

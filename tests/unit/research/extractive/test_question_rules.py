@@ -200,6 +200,7 @@ def test_a_figure_in_the_term_is_stated_with_the_first_sentence_of_its_meaning()
         ("How long does it sleep?", "The nap never ends.", "Owls that never sing are let in."),
         ("Who built the mill?", "The mill was built by Ada.", "Builders see [Mill] for it."),
         ("Who built the mill?", "Ada Lind built the mill.", "Then Builders went away."),
+        ("Who built the mill?", "Ada Lind built the mill.", "Whoever built it is under [Old Mills] there."),
         ("What is the default limit of a nest?", "By default it is 64 eggs.", "Nest(a, limit=DEFAULT_LIMIT)"),
     ],
 )

@@ -103,3 +103,11 @@ async def test_a_list_under_a_term_keeps_its_marks(bench: Any) -> None:
 async def test_a_heading_does_not_say_what_a_bare_this_is(bench: Any) -> None:
     page = "# Pump\n\n## Night\n\nSee above.\n\nThat happens when the red pump is cold at night."
     assert await texts(bench, "When does the red pump get cold at night?", page) == []
+
+
+async def test_what_cannot_be_said_leaves_a_gap_and_nothing_far_fetched(bench: Any) -> None:
+    page = "# Mill\n\nOn the mill of Halden Ada Lind wrote:\n\n## Guests\n\nGuests wrote to see [Mill Days]."
+    report = await bench({"https://0.test/": page}).service().run(Task("Who wrote on the mill of Halden?"))
+    assert not report.claims
+    assert report.gaps
+    assert report.gaps[0].queries
