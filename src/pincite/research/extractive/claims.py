@@ -57,6 +57,7 @@ _SAYS_NOTHING = re.compile(r"[\w.]+\(\)[.,;]?|[^:/]{3,40}:\s+\S*/\S+(?:,\s*\S*/\
 """A bare call, or a label before paths and addresses."""
 _SOURCE_LINK = re.compile(r"\s*\[(?:source|edit)\](?=\s*¶?$)")
 """A link behind a heading or signature, to the code or to an editor."""
+_ENDED = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _CELLS = (BlockKind.TABLE, BlockKind.TERM, BlockKind.CODE)
 _WORD = re.compile(r"\w+")
 
@@ -219,7 +220,7 @@ def _join(passage: Passage, spans: list[Span]) -> str:
     listing = bool(_OPEN_END.search(text))
     for place, piece in enumerate(pieces[1:], start=1):
         listed = listing and not _OPEN_END.search(pieces[place - 1]) and text[-1:] not in ".!?"
-        text = f"{text.rstrip(' ,;')}; {piece}" if listed else f"{text}{' ' if text[-1:] in '.!?:;' else ': '}{piece}"
+        text = f"{text.rstrip(' ,;')}; {piece}" if listed else f"{text}{' ' if _ENDED.search(text) else ': '}{piece}"
         listing = listing or bool(_OPEN_END.search(piece))
     return _tidy(text)
 

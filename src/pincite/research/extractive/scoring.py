@@ -39,6 +39,8 @@ _SAYING = ("=", "default", "→", "->")
 _OTHER_TERM = 0.8
 """A definition of something the question does not name, when the question asks how or why."""
 _FRAGMENT = 0.85
+_ASIDE = 0.85
+"""A whole sentence in brackets."""
 _ITS_ENTRY = 1.4
 _OTHER_ENTRY = 0.8
 """The entry of an identifier that the question names, and the entry of something else that only mentions it."""
@@ -200,6 +202,8 @@ def _shape(statement: Statement, text: str) -> float:
         return _CODE
     if text.startswith(("See ", "see ")) or text.endswith("?"):
         return _POINTER
+    if text.startswith("(") and text.endswith(")"):
+        return _ASIDE
     ended = text[-1:] in ".!:)"
     return 1.0 if ended or statement.kind in (BlockKind.TABLE, BlockKind.TERM) or len(text) > 60 else _FRAGMENT
 

@@ -30,6 +30,14 @@ _BARE = re.compile(
     r"added\s+in|removed\s+in|deprecated|available|returns?|raises?|specifies|sets?|controls?|requires?)\b",
     re.IGNORECASE,
 )
+_IMPERSONAL = re.compile(
+    r"it(?:['’]s|\s+(?:is|was|(?:can|may|might|will|would)\s+be))(?:\s+(?:not|also|then|often|usually|generally|always|never|"
+    r"very|more))*\s+(?:(?:(?:im)?possible|(?:un)?necessary|(?:un)?important|(?:in)?advisable|(?:un)?wise|(?:un)?common|"
+    r"(?:un)?usual|useful|helpful|customary|recommended|permissible|allowed|forbidden|easy|easier|hard|harder|difficult|"
+    r"better|best|enough)\s+(?:to|that|for)|(?:un)?(?:likely|clear|true|known)\s+that|worth\s+\w+ing)\b",
+    re.IGNORECASE,
+)
+"""An "it" that stands for nothing before it: "It is possible to ..."."""
 POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
 
 
@@ -37,7 +45,7 @@ POINTER = re.compile(r"(?:see|refer\s+to|cf\.?)\s", re.IGNORECASE)
 def stands_alone(text: str) -> bool:
     """Whether a sentence can be read without the one before it."""
     return bool(text[:1].isupper() or text[:1].isdigit() or not text[:1].isalpha()) and not (
-        NEEDS_REFERENT.match(text)
+        (NEEDS_REFERENT.match(text) and not _IMPERSONAL.match(text))
         or CONTINUES.match(text)
         or _BARE.match(text)
         or POINTS_BACK.match(text)
@@ -53,6 +61,7 @@ def sentence_before(passage: Passage, index: int, text: str) -> Span | None:
     before = passage.statements[index - 1]
     words = passage.text(before.span)
     adjacent = 0 <= statement.span.start - before.span.end <= 2
-    fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not POINTER.match(words)
+    aside = words.startswith("(") and words.rstrip().endswith(")")
+    fits = len(words) + len(text) <= MAX_CLAIM_CHARS and not POINTER.match(words) and not aside
     shown = before.kind is not BlockKind.CODE or NEEDS_REFERENT.match(text)
     return before.span if adjacent and fits and shown and stands_alone(words) else None

@@ -36,8 +36,32 @@ def test_no_row_of_marks_takes_long(text: str) -> None:
     assert time.process_time() - started_s < 5.0
 
 
-def test_a_plain_sentence_stands_alone() -> None:
-    assert stands_alone("The pump stops at night because this saves power.")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pump stops at night because this saves power.",
+        "It's possible to stop the pump at night.",
+        "It is usually not necessary to stop the pump.",
+        "It is likely that the pump stops.",
+    ],
+)
+def test_what_says_all_stands_alone(text: str) -> None:
+    assert stands_alone(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["It is used to stop the pump.", "It is likely to stop.", "It's able to stop the pump."]
+)
+def test_an_it_that_is_something_does_not(text: str) -> None:
+    assert not stands_alone(text)
+
+
+async def test_a_remark_in_brackets_is_no_referent(bench: Any) -> None:
+    page = "# Red pump\n\nThe red pump hums. (The hum is low.) It stops at night when the valve of Halden is shut."
+    found = await texts(bench, "When does the red pump of Halden stop at night?", page)
+    assert found
+    assert not [text for text in found if "hum is low" in text]
+    assert not [text for text in found if "): " in text or ".: " in text]
 
 
 async def test_a_linking_word_is_left_out_and_the_quote_stays_exact(bench: Any) -> None:
