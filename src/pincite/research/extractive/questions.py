@@ -99,7 +99,8 @@ _DIMENSIONS = {
 }  # fmt: skip
 """What is asked by its degree is stated by its name: how large something is, as its size."""
 _FRAME_EMPHASIS = 0.1
-_STEM_EMPHASIS = 0.35
+_STEM_EMPHASIS, _POINTED_AT = 0.35, 0.6
+"""What words before the colon count: those that all items share, and those that a second question points back to."""
 _PART_EMPHASIS = 0.3
 _NAME = re.compile(r"(?:[A-Z][\w'’.\-]*)(?:\s+(?:(?:of|the|de|von|van|der|da|and)\s+)?[A-Z0-9][\w'’.\-]*)*")
 MAX_TERMS = 40
@@ -133,8 +134,9 @@ def read_question(text: str) -> Ask:
     named = with_dimensions(plain)
     item = item_of(named)
     asking = asking_part(plain)
+    shared = 1.0 if item == named else _STEM_EMPHASIS if asking == plain else _POINTED_AT
     weights: dict[str, float] = {}
-    for piece, weight in ((item, 1.0), (named, _STEM_EMPHASIS if item != named else 1.0)):
+    for piece, weight in ((item, 1.0), (named, shared)):
         for term in key_terms(_DEFAULT.sub(" ", _ASKING.sub(" ", piece))):
             weights.setdefault(term, weight)
     for term in frame_terms(plain):

@@ -80,3 +80,10 @@ def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> Non
 def test_list_is_a_word_unless_it_asks_for_one() -> None:
     assert "list" in read_question("What is the difference between a list and a row?").terms
     assert "list" not in read_question("List the rows of the table.").terms
+
+
+def test_what_a_second_question_points_at_counts_more_than_what_all_items_share() -> None:
+    pointing = read_question("What is a perch in Finch: how do I go back to it?")
+    listing = read_question("What is the weight of a perch: oak, pine")
+    weight = {ask: dict(zip(ask.terms, ask.emphasis, strict=True))["perch"] for ask in (pointing, listing)}
+    assert 1 > weight[pointing] > weight[listing]
