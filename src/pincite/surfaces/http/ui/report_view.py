@@ -18,6 +18,7 @@ from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
 
 CARD_CHARS = 240
+_LOCAL = "local:"
 CALLS: Mapping[str, str] = {
     "search": "Searches",
     "fetch": "Pages",
@@ -152,6 +153,9 @@ def _findings(report: Report) -> Iterator[Finding]:
     owners = {_owner(reference) for reference in report.references}
     if len(owners) == 1 and len(report.references) > 1:
         yield Finding("!", "fair", f"All {len(report.references)} sources are of one publisher", "sources")
+    elif len(owners) > 1 and all(owner.startswith(_LOCAL) for owner in owners):
+        said = f"All {len(report.references)} sources are local files: who published them is not known"
+        yield Finding("!", "fair", said, "sources")
     if report.references and not any(reference.published_at for reference in report.references):
         yield Finding("!", "fair", "No source says when it was published", "sources")
     if report.conflicts:
@@ -177,7 +181,9 @@ def _places(claim: ReportClaim) -> Iterator[tuple[tuple[str, int | None], int]]:
 
 
 def _owner(reference: Reference) -> str:
-    """Who publishes the page: pages of one owner are one independent source."""
+    """Who publishes the page: pages of one owner are one independent source. Who wrote a local file is not known."""
+    if reference.url.startswith(_LOCAL):
+        return reference.url
     try:
         return registrable_domain(reference.url)
     except InvalidUrl:
