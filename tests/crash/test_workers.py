@@ -201,13 +201,15 @@ async def test_a_frozen_worker_loses_its_runs_and_pays_nothing_more(fleet: Fleet
 @pytest.mark.long
 async def test_a_dead_machine_is_replaced_within_thirty_seconds(fleet: Fleet) -> None:
     """With the default lease, and an owner that nobody can see to be dead (as on another machine)."""
-    (run_id,) = await fleet.queue(1)
+    fleet.start()  # first: how long a process takes to start is not what is measured
     async with Engine(fleet.settings) as engine:
+        run_id = await engine.start(QUESTION)
         await (await engine._parts.runs()).take(run_id, "elsewhere/boot/1/1", 20.0)
     died_at = time.monotonic()
-    fleet.start()
-    fleet.wait_until_done(1, TAKEOVER_S)
-    assert time.monotonic() - died_at < TAKEOVER_S
+    while fleet.rows("SELECT epoch FROM runs WHERE scope = %(scope)s") == [(1,)]:
+        await anyio.sleep(0.1)
+        assert time.monotonic() - died_at < TAKEOVER_S
+    fleet.wait_until_done(1, 300)
 
 
 async def test_runs_outlive_a_database_that_drops_every_connection(fleet: Fleet) -> None:
