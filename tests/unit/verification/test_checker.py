@@ -70,3 +70,14 @@ def test_typography_makes_no_difference(claim: str) -> None:
     verdict = check_claim(claim, [page])
     assert verdict.status is VerdictStatus.SUPPORTED
     assert verdict.quotes[0].text == page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The library squashes the text "SQUASH???" when the pump of the park stops at night.',
+        "The park keeps its plans in the folder plans/objects/??/ of the server.",
+    ],
+)
+def test_question_marks_inside_a_statement_do_not_make_it_a_question(text: str) -> None:
+    assert check_claim(text, [text]).status is VerdictStatus.SUPPORTED
