@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pincite.research.extractive.parts import asking_part, item_of
 from pincite.research.extractive.words import URL, bare_word, is_exact, is_identifier, key_terms
 from pincite.text.sentences import sentences
-from pincite.text.tokens import is_stop, words
+from pincite.text.tokens import is_stop, stem, words
 
 DEFINITION = "definition"
 """What it is or does: the kind of answer that each side of a comparison wants, too."""
@@ -111,7 +111,7 @@ class Ask:
     """One question read. `terms` are distinct stems in order, `emphasis` what each counts (1 is usual).
 
     `identifiers` must be somewhere in the pages read, the `exact` ones in any page that answers; `names` are proper
-    names as written.
+    names as written. `same` are terms with another one that says as much: "height" and "tall".
     """
 
     text: str
@@ -123,6 +123,7 @@ class Ask:
     identifiers: tuple[str, ...]
     exact: tuple[str, ...]
     names: tuple[str, ...]
+    same: tuple[tuple[str, str], ...] = ()
 
 
 def read_question(text: str) -> Ask:
@@ -158,6 +159,7 @@ def read_question(text: str) -> Ask:
         identifiers=identifiers,
         exact=tuple(word for word in identifiers if is_exact(word)),
         names=names_in(plain),
+        same=tuple((stem(_DIMENSIONS[degree.lower()]), stem(degree.lower())) for degree in _DIMENSION.findall(plain)),
     )
 
 

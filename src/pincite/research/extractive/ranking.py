@@ -157,7 +157,8 @@ class PassageIndex:
             term: self.idf(term) * emphasis * (_IMPLIED if term in implied else 1.0)
             for term, emphasis in zip(ask.terms, ask.emphasis, strict=True)
         }
-        variants = {term: self._variants(term) for term in weights}
+        same = dict(ask.same)
+        variants = {term: self._variants(term) | {same.get(term, term)} for term in weights}
         learned = self.learned(self._best(self._spelled(weights, variants), about, _FEEDBACK_PASSAGES), weights)
         named = frozenset(word.lower().removesuffix("()") for word in ask.identifiers) & self._names
         return Weighing(ask, weights, variants, learned, sum(weights.values()) or 1.0, named)

@@ -1,10 +1,13 @@
 """How a question is read: kind of answer, parts, terms, premise, identifiers."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.evidence import Check, CheckOutcome, Verdict, VerdictStatus
+from pincite.domain.plan import Task
 from pincite.research.extractive.answers import answer_fit
 from pincite.research.extractive.parts import MAX_PARTS, item_of, split_question
 from pincite.research.extractive.passages import cut
@@ -132,6 +135,15 @@ def test_times_are_compared_over_their_units(premise: str, statement: str, *, ag
 def test_what_is_asked_by_degree_is_searched_by_its_name(question: str, term: str) -> None:
     ask = read_question(question)
     assert dict(zip(ask.terms, ask.emphasis, strict=True))[term] == 1.0
+
+
+@pytest.mark.parametrize("told", ["is 31 metres tall", "has a height of 31 metres"])
+async def test_a_degree_is_found_by_its_name_and_by_its_own_word(bench: Any, told: str) -> None:
+    page = f"# Halden lighthouse\n\nThe Halden lighthouse {told} and was first lit in 1888.\n\n" + "It is red. " * 20
+    report = (
+        await bench({"https://halden-light.test/light": page}).service().run(Task("How tall is the Halden lighthouse?"))
+    )
+    assert [claim.text for claim in report.claims][:1] == [f"The Halden lighthouse {told} and was first lit in 1888."]
 
 
 def test_the_sign_of_a_comparison_is_no_term() -> None:
