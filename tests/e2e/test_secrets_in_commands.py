@@ -71,6 +71,7 @@ def test_errors_defects_and_foreign_logs_of_every_command(tmp_path: Path, kind: 
 def test_settings_that_can_not_be_used_are_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # a plain word is the path of a SQLite file
     monkeypatch.setenv("PINCITE_HOME", str(tmp_path))
     monkeypatch.setenv(environment_names(name)[0], value % CANARY)
     monkeypatch.setattr(secrecy, "_mask", secrecy._mask.__wrapped__)
