@@ -24,6 +24,15 @@ def test_the_report_answers_with_numbered_references(demo_home: Path) -> None:
     assert cited == set(range(1, max(cited) + 1))
 
 
+def test_the_readme_shows_what_the_demo_prints(demo_home: Path) -> None:
+    readme = (EXAMPLES.parent.parent / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("The report begins:")[2].split("```")[1]
+    printed = " ".join((demo_home / "report.md").read_text(encoding="utf-8").split())
+    beginning, reference = " ".join(shown.split()).split(" ... ")
+    assert printed.startswith(beginning)
+    assert reference in printed
+
+
 def test_progress_is_one_plain_line_per_event(demo_home: Path) -> None:
     lines = (demo_home / "progress.txt").read_text(encoding="utf-8").splitlines()
     kinds = [line.split(" ", 1)[0] for line in lines]

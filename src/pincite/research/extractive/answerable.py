@@ -12,7 +12,7 @@ from pincite.research.extractive.questions import Ask
 from pincite.research.extractive.scoring import Scored
 
 LEAST_SCORE = 0.51
-"""Below this the statements only touch on the question: one answerable question in fourteen is (docs/research.md)."""
+"""Below this the statements only touch on the question: one answerable question in eleven is (docs/research.md)."""
 _LOOKED_AT = 40
 _WANTED_FORM = 0.5
 

@@ -107,7 +107,9 @@ class Weighing:
 
     def found(self, term: str, place: Container[str]) -> float:
         """1 when the term is in the place, less when only another form of it is, else 0."""
-        if term in place or any(one == term and other in place for one, other in self.ask.same):
+        if term in place:
+            return 1.0
+        if self.ask.same and any(one == term and other in place for one, other in self.ask.same):
             return 1.0
         return VARIANT if any(other in place for other in self.variants[term]) else 0.0
 
