@@ -1,42 +1,40 @@
 """The report: sentences tied to claims, claims tied to stored passages, references numbered as they appear.
 
-Field names here are the report JSON (`schema_version` 1, architecture §6). A Report that breaks a rule can't be built:
-no orphan sentence, no dangling `[n]`, no unsourced summary sentence (invariant 2). `normalize_citation` lives here too.
+Field names here are the report JSON (`schema_version` 2; docs/exports.md says what is new since 1). A Report that
+breaks a rule can't be built: no orphan sentence, no dangling `[n]`, no unsourced summary sentence (invariant 2).
 """
 
-import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from pincite.domain.errors import Internal, InvalidInput, NotFound
-from pincite.domain.evidence import Check, ClaimType, Relation, VerdictStatus
+from pincite.domain.citation import cut_on_word
+from pincite.domain.errors import Internal, NotFound
+from pincite.domain.evidence import (
+    Check,
+    ClaimType,
+    ContextPiece,
+    EvidencePassage,
+    JudgementLabel,
+    Proof,
+    RecordedJudgement,
+    Relation,
+    VerdictStatus,
+    arranged,
+)
+from pincite.domain.layout import BlockForm, Section, Sentence, SentenceKind, broken_layout
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PARTIAL_MARK = "(partly supported)"
 LOW_CONFIDENCE_LABEL = "Less certain: "
 ONE_SOURCE_MARK = "(one source)"
 LEAD_ABOUT = "Seems to be about"
 UNRESOLVED_MARK = "(not confirmed again)"
-EXCERPT_CHARS = 280
-
-
-class SentenceKind(StrEnum):
-    """A claim sentence states facts and is cited; a connective one states none."""
-
-    CLAIM = "claim"
-    CONNECTIVE = "connective"
-
-
-class SectionKind(StrEnum):
-    """What a section is for: findings first, then what closes a report."""
-
-    FINDINGS = "findings"
-    KEY_NUMBERS = "key_numbers"
-    RISKS = "risks"
-    UNCERTAIN = "uncertain"
+_TELLING_JUDGEMENTS = 12
+"""From so many judgements on it is told when there was not one doubt among them: a judge may be asleep."""
 
 
 class ClaimMark(StrEnum):
@@ -73,35 +71,10 @@ class ReportStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence as printed, without its `[n]`; `references` are the numbers printed after it.
-
-    `label` is printed before it and says of which version of a page it holds. `opens` starts a new paragraph.
-    """
-
-    text: str
-    kind: SentenceKind
-    claim_ids: tuple[str, ...] = ()
-    references: tuple[int, ...] = ()
-    label: str = ""
-    opens: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """The direct answer: claim sentences only, empty when nothing supports one."""
 
     sentences: tuple[Sentence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A headed part; `citations` are the reference numbers its sentences use, in order, once each."""
-
-    heading: str
-    sentences: tuple[Sentence, ...]
-    citations: tuple[int, ...] = ()
-    kind: SectionKind = SectionKind.FINDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +93,39 @@ class ReportEvidence:
     relation: Relation = Relation.SUPPORTS
     fragment_url: str = ""
     reference_n: int | None = None
+    context: tuple[ContextPiece, ...] = ()
+
+    @property
+    def passage(self) -> EvidencePassage:
+        """The quote in context, as judges get it."""
+        return EvidencePassage(self.document_id, self.start, self.end, self.quote, self.context)
+
+
+class PartStatus(StrEnum):
+    """Whether a part of the question is answered."""
+
+    ANSWERED = "answered"
+    PARTLY = "partly"
+    NOT_HERE = "not_in_these_sources"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPart:
+    """A part of the question and what became of it; `missing` names the piece that no source read has."""
+
+    text: str
+    status: PartStatus
+    missing: str = ""
+    likelihood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReportClaim:
-    """A verified statement with its verdict, the checks behind it and its quotes."""
+    """A verified statement with its verdict, the checks behind it and its quotes.
+
+    `proof` says how it earned its place; of what a judge decided, `judge` names who, `likelihood` how sure, `judgement`
+    the entry of `Report.judgements`. `beyond` are the words that its passages do not carry (of a partial one).
+    """
 
     id: str
     text: str
@@ -135,6 +136,11 @@ class ReportClaim:
     evidence: tuple[ReportEvidence, ...] = ()
     independent_sources: int = 1
     marks: tuple[ClaimMark, ...] = ()
+    proof: Proof | None = None
+    judge: str = ""
+    likelihood: float | None = None
+    beyond: str = ""
+    judgement: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +200,12 @@ class ReportLead:
 
 @dataclass(frozen=True, slots=True)
 class RejectedClaim:
-    """A proposed claim that did not pass, and why."""
+    """A proposed claim or sentence that did not pass, and why. `beyond` are the words that nothing carries."""
 
     text: str
     verdict: VerdictStatus
     why: str
+    beyond: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +281,8 @@ class Finding:
 class Report:
     """A finished answer. Building one that breaks invariant 2 raises `Internal`.
 
-    `notes` say how the question was read where that is not as it was written.
+    `notes` say how the question was read where that is not as it was written. `written_by` names the model that wrote
+    the sentences, where one did.
     """
 
     run_id: str
@@ -298,6 +306,9 @@ class Report:
     outline: tuple[str, ...] = ()
     coverage: Coverage = Coverage()
     notes: tuple[str, ...] = ()
+    parts: tuple[ReportPart, ...] = ()
+    judgements: tuple[RecordedJudgement, ...] = ()
+    written_by: str = ""
     version: int = 1
     markdown: str = ""
     schema_version: int = field(default=SCHEMA_VERSION)
@@ -323,7 +334,7 @@ class Report:
         found = []
         for claim in self.claims:
             citations = tuple(
-                FindingCitation(entries[e.reference_n].url, entries[e.reference_n].title, _cut(e.quote))
+                FindingCitation(entries[e.reference_n].url, entries[e.reference_n].title, cut_on_word(e.quote))
                 for e in claim.evidence
                 if e.reference_n in entries and e.relation is Relation.SUPPORTS
             )
@@ -332,14 +343,73 @@ class Report:
         return tuple(found)
 
 
-def paragraphs(sentences: Iterable[Sentence]) -> tuple[tuple[Sentence, ...], ...]:
-    """The sentences of a section by paragraph: one that `opens` starts a new one."""
-    found: list[list[Sentence]] = []
-    for sentence in sentences:
-        if sentence.opens or not found:
-            found.append([])
-        found[-1].append(sentence)
-    return tuple(map(tuple, found))
+def stated(sentence: Sentence) -> str:
+    """What a sentence states, without the marks that are printed with it: what was proven, and what is hashed."""
+    text = sentence.text.removeprefix(LOW_CONFIDENCE_LABEL)
+    for mark in (PARTIAL_MARK, UNRESOLVED_MARK, ONE_SOURCE_MARK):  # the last that was added first
+        text = text.removesuffix(mark).rstrip()
+    return text
+
+
+def statements_of(section: Section) -> tuple[str, ...]:
+    """What each sentence of a section states, as it is proven and hashed.
+
+    A cell of a table states nothing by itself: its row and its column stand in front ("work_mem: default: 4MB").
+    """
+    found = [stated(sentence) for sentence in section.sentences]
+    for block in section.blocks:
+        if block.form is not BlockForm.TABLE:
+            continue
+        columns = block.header[1:] if block.rows else block.header
+        for place, item in enumerate(block.items):
+            row = block.rows[place // len(columns)] if block.rows else ""
+            for index in item:
+                found[index] = in_cell(row, columns[place % len(columns)], found[index])
+    return tuple(found)
+
+
+def in_cell(row: str, column: str, text: str) -> str:
+    """What a cell of a table states: its text after the names of its row and column."""
+    return ": ".join(part for part in (row, column, text) if part)
+
+
+def evidence_of(claims: Iterable[ReportClaim]) -> tuple[EvidencePassage, ...]:
+    """The passages that support the claims of a sentence: what its judgement holds for (`evidence_sha256`)."""
+    return arranged(e.passage for claim in claims for e in claim.evidence if e.relation is Relation.SUPPORTS)
+
+
+def balance_text(report: Report) -> str:
+    """How the sentences of a report were proven, as one line; empty for a report of schema 1 or without any.
+
+    For instance: "14 sentences in their sources' words; 9 paraphrases, judged by openai:gpt-5-mini (not the model that
+    wrote them); 1 derived."
+    """
+    proofs = Counter(s.proof for s in report.sentences() if s.proof is not None)
+    quoted, entailed, derived = proofs[Proof.QUOTED], proofs[Proof.ENTAILED], proofs[Proof.DERIVED]
+    by_whom = _judges(report)
+    parts = (
+        quoted and f"{quoted} {'sentence' if quoted == 1 else 'sentences'} in their sources' words",
+        entailed and f"{entailed} {'paraphrase' if entailed == 1 else 'paraphrases'}{by_whom}",
+        derived and f"{derived} derived{'' if entailed else by_whom}",
+    )
+    text = "; ".join(part for part in parts if part)
+    everything = len(report.judgements) >= _TELLING_JUDGEMENTS and len({j.label for j in report.judgements}) == 1
+    if text and everything and report.judgements[0].label is JudgementLabel.STATES and not report.rejected_claims:
+        text += f"; the judge found everything true, {len(report.judgements)} of {len(report.judgements)}"
+    return f"{text}." if text else ""
+
+
+def _judges(report: Report) -> str:
+    """Who judged the sentences, and whether that was the one who wrote them."""
+    used = {sentence.judgement for sentence in report.sentences() if sentence.judgement}
+    judges = list(dict.fromkeys(j.judge for j in report.judgements if j.id in used))
+    if not judges:
+        return ""
+    itself = ""
+    if report.written_by:
+        own = report.written_by in judges
+        itself = " (the model that wrote them)" if own else " (not the model that wrote them)"
+    return f", judged by {', '.join(judges)}{itself}"
 
 
 def coverage_text(coverage: Coverage) -> str:
@@ -374,6 +444,7 @@ def broken_rules(report: Report) -> Iterator[str]:
         if claim.id not in stated:
             yield f"orphan claim {claim.id}"
     for section in report.sections:
+        yield from broken_layout(section, len(numbers))
         used = tuple(dict.fromkeys(n for s in section.sentences for n in s.references))
         if not used:
             yield f"section without a citation: {section.heading!r}"
@@ -407,62 +478,3 @@ def _broken_sentence(sentence: Sentence, claims: dict[str, ReportClaim]) -> Iter
     for n in sentence.references:
         if n not in carried:
             yield f"[{n}] after {sentence.text!r} carries none of its claims"
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A source in the one shape all front doors use."""
-
-    url: str
-    title: str
-    accessed_at: str
-    excerpt: str
-    published_at: str | None = None
-
-    def as_dict(self, *, camel_case: bool = False) -> dict[str, str]:
-        """`{url, title, published_at?, accessed_at, excerpt}`, or with `publishedAt` and `accessedAt`."""
-        published, accessed = ("publishedAt", "accessedAt") if camel_case else ("published_at", "accessed_at")
-        dated = {} if self.published_at is None else {published: self.published_at}
-        return {"url": self.url, "title": self.title, **dated, accessed: self.accessed_at, "excerpt": self.excerpt}
-
-
-def normalize_citation(
-    url: str,
-    title: str,
-    accessed_at: datetime | str,
-    excerpt: str,
-    published_at: datetime | str | None = None,
-) -> Citation:
-    """The source as a Citation: UTC times, one-line title, excerpt of at most 280 characters cut on a word.
-
-    `url` must already be canonical (`url_key` and `vet_url` make it so). Times without a zone are UTC. Idempotent:
-    feeding the result back gives the same value.
-
-    Errors:
-        InvalidInput: a time given as text is not ISO 8601.
-    """
-    return Citation(
-        url=url,
-        title=" ".join(unicodedata.normalize("NFC", title).split()) or url,
-        accessed_at=_utc(accessed_at),
-        excerpt=_cut(excerpt),
-        published_at=None if published_at is None else _utc(published_at),
-    )
-
-
-def _utc(moment: datetime | str) -> str:
-    if isinstance(moment, str):
-        try:
-            moment = datetime.fromisoformat(moment)
-        except ValueError as error:
-            raise InvalidInput(f"not an ISO 8601 time: {moment!r}", reason="time_invalid") from error
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def _cut(text: str, limit: int = EXCERPT_CHARS) -> str:
-    line = " ".join(unicodedata.normalize("NFC", text).split())
-    if len(line) <= limit:
-        return line
-    head = line[: limit - 1]
-    return (head[: head.rfind(" ")] if " " in head[limit // 2 :] else head).rstrip(" ,;:.-–—…") + "…"

@@ -41,7 +41,7 @@ _NEVER_LAST = frozenset(
 # These end a sentence only when what follows looks like a new one (a capital, and not a name going on).
 _MAYBE_LAST = frozenset(
     "inc ltd corp co llc plc bros gmbh u.s u.k u.n e.u u.s.a d.c a.m p.m b.c a.d b.c.e c.e ph.d m.d b.a m.a b.s m.s "
-    "etc usw u.s.w ave jr sr esq assn gov min max sq cu in lb lbs oz km hr hrs mins secs".split()
+    "etc usw u.s.w ave jr sr esq assn gov min max sq cu lb lbs oz km hr hrs mins secs".split()
 )
 _STARTERS = frozenset(
     "the a an this that these those it its he she they we you i his her their our my there here in on at by for from "
@@ -50,6 +50,8 @@ _STARTERS = frozenset(
     "other others another such during under over between among according also additionally finally first second "
     "der die das ein eine es er sie wir ich le la les un une il elle el los las en".split()
 )
+# Names that are written small begin sentences too: pg_dump, iOS, x86, os.path.
+_IDENTIFIER = re.compile(r"[a-z]+[_A-Z0-9]|[a-z]{2,}(?:\.|::)[a-z]{2}")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -82,7 +84,7 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     mark, following = match.group("mark"), match.group("next")
     if not following:
         return True
-    if following.islower():
+    if following.islower() and (mark[0] != "." or not _IDENTIFIER.match(text, match.end("gap"))):
         # "...he said" and "Yahoo! is": a lower-case word goes on, whatever the mark; a line break does not help.
         return False
     if following == ".":
@@ -106,7 +108,13 @@ def _full_stop(text: str, start: int, match: re.Match[str], word: str) -> bool:
     lower = word.lower()
     if lower in _NEVER_LAST:
         return lower in {"mar", "sat", "sun", "no", "may", "art", "est"} and _starts_sentence(text, match)
-    if lower in _MAYBE_LAST or (len(word) > 1 and "." in word and all(len(part) <= 2 for part in word.split("."))):
+    at = match.start() - len(word)
+    inches = lower == "in" and text[max(0, at - 3) : at].rstrip()[-1:].isdigit()  # not "the admin steps in."
+    if (
+        lower in _MAYBE_LAST
+        or inches
+        or (len(word) > 1 and "." in word and all(len(part) <= 2 for part in word.split(".")))
+    ):
         return _starts_sentence(text, match)
     if len(word) == 1 and word.isalpha() and word.isupper():
         return word == "I" and _starts_sentence(text, match)

@@ -18,7 +18,7 @@ def test_hostile_text_stays_one_marked_line(title: str, text: str) -> None:
     user = messages_of(prompt_with(title, text), fence).user
     inside = user.split(f"\n<</{fence}>>")[0].split(f"<<{fence}>>")[-1]
     assert len(inside.splitlines()) == 3
-    assert all(line.startswith(f"{fence} s") for line in inside.split("\n")[1:])
+    assert [line.split(":")[0] for line in inside.split("\n")[1:]] == ["s1", "s2"]
     assert seen_messages("Task: analyst", user).lines["s2"] == "end"
 
 
@@ -34,6 +34,21 @@ def test_forged_fences_and_template_tokens_are_harmless() -> None:
 
 def test_fences_differ_and_instructions_come_first() -> None:
     assert new_fence() != new_fence()
-    one, two = (messages_of(prompt_with("t", "x"), new_fence()) for _ in range(2))
+    one, two = (messages_of(prompt_with("t", "x")) for _ in range(2))
     assert one.system == two.system == "Task: analyst"
     assert one.user.split("<<")[0].startswith("Question: q?")
+
+
+def test_what_calls_of_a_run_share_comes_first() -> None:
+    bank = Material("Statements", (("c1", "One."),))
+    prompts = [
+        Prompt(
+            "writer", "1", "Task: writer", ("Question: q?",), (bank,), (f"Write {name}",), closing="Now.", fence="f0"
+        )
+        for name in ("one", "two")
+    ]
+    one, two = map(messages_of, prompts)
+    assert one.prefix == two.prefix
+    assert "c1: One." in one.prefix
+    assert one.rest == "Write one\n\nNow."
+    assert one.user == f"{one.prefix}\n\n{one.rest}"

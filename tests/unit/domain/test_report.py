@@ -10,19 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.domain.citation import EXCERPT_CHARS, normalize_citation
 from pincite.domain.errors import Internal, InvalidInput
 from pincite.domain.evidence import Relation, VerdictStatus
-from pincite.domain.report import (
-    EXCERPT_CHARS,
-    Report,
-    ReportStatus,
-    Section,
-    Sentence,
-    SentenceKind,
-    Summary,
-    broken_rules,
-    normalize_citation,
-)
+from pincite.domain.layout import Section, Sentence, SentenceKind
+from pincite.domain.report import Report, ReportStatus, Summary, broken_rules
 from pincite.testing.reports import empty_report, sample_report
 
 CASES = json.loads((Path(__file__).parent / "data" / "citations.json").read_text(encoding="utf-8"))

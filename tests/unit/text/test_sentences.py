@@ -31,6 +31,9 @@ def cut(text: str) -> list[str]:
         ["Das ist z.B. richtig.", "Der Rest nicht."],
         ["It was version 2.", "Later came 3."],
         ["**Bold ends here.**", "Plain goes on."],
+        ["He waits until the admin steps in.", "Local users may write."],
+        ["The board is 5 in. wide and thin.", "It is old."],
+        ["It is slow.", "pg_dump takes a lock.", "iOS does not.", "os.path is older."],
         ["25.1.2. Recovering space takes time.", "It is slow."],
     ],
 )

@@ -1,0 +1,77 @@
+"""A source in the one shape all front doors use, and `normalize_citation` that makes it."""
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pincite.domain.errors import InvalidInput
+
+EXCERPT_CHARS = 280
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source in the one shape all front doors use."""
+
+    url: str
+    title: str
+    accessed_at: str
+    excerpt: str
+    published_at: str | None = None
+
+    def as_dict(self, *, camel_case: bool = False) -> dict[str, str]:
+        """`{url, title, published_at?, accessed_at, excerpt}`, or with `publishedAt` and `accessedAt`."""
+        published, accessed = ("publishedAt", "accessedAt") if camel_case else ("published_at", "accessed_at")
+        dated = {} if self.published_at is None else {published: self.published_at}
+        return {"url": self.url, "title": self.title, **dated, accessed: self.accessed_at, "excerpt": self.excerpt}
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedCopy:
+    """A capture of a page in a public archive: when it was made, and where it can be read as it was captured."""
+
+    url: str
+    captured_at: datetime
+
+
+def normalize_citation(
+    url: str,
+    title: str,
+    accessed_at: datetime | str,
+    excerpt: str,
+    published_at: datetime | str | None = None,
+) -> Citation:
+    """The source as a Citation: UTC times, one-line title, excerpt of at most 280 characters cut on a word.
+
+    `url` must already be canonical (`url_key` and `vet_url` make it so). Times without a zone are UTC. Idempotent:
+    feeding the result back gives the same value.
+
+    Errors:
+        InvalidInput: a time given as text is not ISO 8601.
+    """
+    return Citation(
+        url=url,
+        title=" ".join(unicodedata.normalize("NFC", title).split()) or url,
+        accessed_at=_utc(accessed_at),
+        excerpt=cut_on_word(excerpt),
+        published_at=None if published_at is None else _utc(published_at),
+    )
+
+
+def _utc(moment: datetime | str) -> str:
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError as error:
+            raise InvalidInput(f"not an ISO 8601 time: {moment!r}", reason="time_invalid") from error
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def cut_on_word(text: str, limit: int = EXCERPT_CHARS) -> str:
+    """`text` on one line, of at most `limit` characters, cut between words where it can be."""
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    return (head[: head.rfind(" ")] if " " in head[limit // 2 :] else head).rstrip(" ,;:.-–—…") + "…"

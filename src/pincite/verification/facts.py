@@ -1,0 +1,288 @@
+"""Exact facts: figures with their units, dates, versions, times, money, identifiers, addresses, quoted words.
+
+Code compares these and nothing else. Names of people and things, negation, quantity words, modality, roles and
+conditions are meaning, which a judge decides. Precision comes first: what can be read two ways counts as found.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+from pincite.text.normalise import fold
+from pincite.verification.dates import Moment, moments
+from pincite.verification.figures import Figure, derived, equal, figures, implied, same_thing
+from pincite.verification.units import DAY_S, MONTH_S
+
+
+class FactKind(StrEnum):
+    """What an exact fact is."""
+
+    NUMBER = "number"
+    DATE = "date"
+    IDENTIFIER = "identifier"
+    ADDRESS = "address"
+    QUOTED = "quoted"
+
+
+class FactOutcome(StrEnum):
+    """What became of an exact fact in the evidence."""
+
+    FOUND = "found"  # there, equal after normalising
+    DERIVED = "derived"  # follows from figures that are there, by arithmetic that was executed
+    OTHER = "other"  # another value stands there for the same thing
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class FactFinding:
+    """An exact fact of a statement, `text` as written there, and what became of it.
+
+    `seen` is what stands in the evidence: the equal value, the arithmetic, or the other value. `nowhere`: the pages
+    were searched, too, and don't have it.
+    """
+
+    kind: FactKind
+    text: str
+    outcome: FactOutcome
+    seen: str = ""
+    nowhere: bool = False
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, for a person; empty when nothing is."""
+        if self.outcome is FactOutcome.OTHER:
+            return f"{self.text} in the statement, {self.seen} in the passage"
+        if self.outcome is FactOutcome.ABSENT:
+            return f"{self.text} is {'nowhere on the page' if self.nowhere else 'not in the passage'}"
+        return ""
+
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+|[\w.+-]+@[\w-]+\.[\w.]+")
+_EXTENSION = (
+    r"(?:conf|cfg|cf|ini|toml|json|ya?ml|xml|html?|md|txt|log|csv|sql|db|py|sh|js|ts|c|h|cpp|rs|go|so|exe|deb|rpm|zip|t?gz|"
+    r"pdf)"
+)
+_IDENTIFIER = re.compile(
+    r"(?<![\w-])--?[A-Za-z][\w-]*"  # --force, -v
+    r"|(?<![\w/.~])(?:~|\.{1,2})?/[\w.~*/-]+\w"  # /etc/hosts, ./configure
+    rf"|(?<![\w/])[\w*-][\w.*-]*\.{_EXTENSION}(?!\w)"  # sources.list has no known ending and counts as dotted
+    r"|(?<![\w.])[A-Za-z]\w*(?:\.\w+)*\.[A-Za-z]\w+(?!\w)"  # asyncio.run, gc.pruneExpire
+    r"|(?<!\w)\w*[^\W_]_\w+"  # work_mem, PGDATA_DIR
+    r"|(?<!\w)[a-z]+[A-Z]\w*(?:\.\d+)*"  # pruneExpire
+    r"|(?<![\w-])[A-Z]+-?\d[\d.-]*\d(?!\w)"  # SHA-256, CVE-2021-44228; one digit makes names (TiO2, IPv4)
+)
+_QUOTED = re.compile(r'"([^"\n]{1,600})"|`([^`\n]{1,200})`')
+_ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3}\s*\]|\.{3,})\s*")
+_EDGES = " .,;:!?'\""
+_TITLE_SHARE = 0.6
+_TITLE_WORDS = 12
+_LIST_NUMBER = re.compile(r"^\(?\d{1,2}[.)] +(?=\D)|: +\d{1,2}\.$")
+
+
+def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = ()) -> tuple[FactFinding, ...]:
+    """What became of each exact fact of the statement.
+
+    Args:
+        statement: one sentence.
+        evidence: the texts of the passages and their context.
+        pages: the whole texts they are from; empty when they are not at hand, then nothing is `nowhere`.
+    """
+    facts = tuple(_facts(fold(statement).text))
+    if not facts:
+        return ()
+    stated = [fact.figure for fact in facts if fact.figure is not None]
+    shown = _Seen(evidence)
+    whole = _Seen(pages)
+    found: list[FactFinding] = []
+    for fact in facts:
+        finding = _compared(fact, shown, stated)
+        if pages and finding.outcome not in _STANDING:
+            finding = replace(finding, nowhere=_compared(fact, whole, stated).outcome not in _STANDING)
+        found.append(finding)
+    return tuple(found)
+
+
+_STANDING = frozenset({FactOutcome.FOUND, FactOutcome.DERIVED})
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    kind: FactKind
+    text: str
+    figure: Figure | None = None
+    moment: Moment | None = None
+
+
+class _Seen:
+    """Texts that facts are looked for in; read only as far as somebody asks."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    @cached_property
+    def flat(self) -> str:
+        """All of it in lower case, one space between words, and a bar between texts."""
+        return " | ".join(" ".join(fold(text).text.lower().split()) for text in self._texts)
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """Every figure."""
+        return tuple(figure for text in self._texts for figure in _read(text)[0])
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """Every date."""
+        return tuple(moment for text in self._texts for moment in _read(text)[1])
+
+    @cached_property
+    def operands(self) -> tuple[Figure, ...]:
+        """The figures that can be reckoned with: in digits or with a unit, and dates (a year left out goes on)."""
+        dated: list[Figure] = []
+        year: int | None = None
+        for moment in self.moments:
+            year = moment.year or year
+            if moment.kind == "date" and year is not None:
+                at = (12 * year + (moment.month or 1)) * MONTH_S + (moment.day or 1) * DAY_S
+                dated.append(Figure(moment.text, moment.start, moment.end, (float(year),), (at,), kind="moment"))
+        return (*(figure for figure in self.figures if figure.exact), *dated)
+
+    def has_word(self, word: str) -> bool:
+        """Whether it stands there by itself: `work_mem` is not `maintenance_work_mem`."""
+        at = self.flat.find(word)
+        while at >= 0:
+            before, after = self.flat[at - 1 : at], self.flat[at + len(word) : at + len(word) + 1]
+            if not _goes_on(before) and not _goes_on(after):
+                return True
+            at = self.flat.find(word, at + 1)
+        return False
+
+
+_INSERTED = str.maketrans("[]", "  ")
+"""Brackets of an editor: "the [21st] century"."""
+
+
+def _goes_on(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
+    folded = " ".join(fold(text).text.translate(_INSERTED).split())
+    dates = _dates(folded)
+    return figures(_blanked(folded, [(m.start, m.end) for m in dates])), dates
+
+
+def _dates(text: str) -> tuple[Moment, ...]:
+    """Every date. Without a digit there is at most a century or a month, and looking for those costs a millisecond."""
+    return tuple(moments(text)) if _DATING.search(text) else ()
+
+
+_DATING = re.compile(r"\d|century", re.IGNORECASE)
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    for start, end in spans:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return text
+
+
+def _facts(text: str) -> Iterator[_Fact]:
+    """The exact facts of folded text: what is inside a quotation, an address or an identifier is no fact by itself."""
+    taken: list[tuple[int, int]] = []
+    for match in _QUOTED.finditer(text):
+        words = next(group for group in match.groups() if group is not None).strip(_EDGES)
+        if words and not _is_title(words):
+            taken.append(match.span())
+            yield _Fact(FactKind.QUOTED, words)
+    for pattern, kind in ((_ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
+        for match in pattern.finditer(_blanked(text, taken)):
+            taken.append(match.span())
+            yield _Fact(kind, match.group().rstrip(".,;:-"))
+    text = _blanked(text, [*taken, *(match.span() for match in _LIST_NUMBER.finditer(text))])
+    dates = [moment for moment in _dates(text) if moment.kind in _DATED]
+    for moment in dates:
+        if moment.year is not None or moment.day is not None:
+            yield _Fact(FactKind.DATE, moment.text, moment=moment)
+    for figure in figures(_blanked(text, [(m.start, m.end) for m in dates])):
+        if figure.exact:
+            yield _Fact(FactKind.NUMBER, figure.text.strip(), figure=figure)
+
+
+_DATED = frozenset({"date", "decade", "century"})
+
+
+def _is_title(text: str) -> bool:
+    """Whether most of the longer words are capitalised, as in the name of a song: names are no exact facts."""
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
+    capitals = sum(word[0].isupper() for word in words)
+    return bool(words) and len(text.split()) in range(2, _TITLE_WORDS + 1) and capitals >= _TITLE_SHARE * len(words)
+
+
+def _compared(fact: _Fact, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:
+    if fact.figure is not None:
+        return _number(fact, fact.figure, seen, stated)
+    if fact.moment is not None:
+        return _date(fact, fact.moment, seen)
+    return FactFinding(fact.kind, fact.text, FactOutcome.FOUND if _words_there(fact, seen) else FactOutcome.ABSENT)
+
+
+def _words_there(fact: _Fact, seen: _Seen) -> bool:
+    wanted = " ".join(fact.text.lower().split())
+    if fact.kind is FactKind.QUOTED:
+        parts = [part.strip(_EDGES) for part in _ELLIPSIS.split(wanted)]
+        return all(part in seen.flat for part in parts)
+    if fact.kind is FactKind.ADDRESS:
+        return wanted.rstrip("/") in seen.flat
+    # `--force` may be called "the force option", inetd.conf that of inetd, asyncio.run stand under its module, SHA-256
+    # be written SHA256.
+    bare = wanted.lstrip("-./~")
+    head, _, tail = bare.rpartition(".")
+    part = head.rpartition("/")[2] if _FILE_ENDING.fullmatch(tail) else tail if not tail[-1:].isdigit() else bare
+    return any(seen.has_word(form) for form in {wanted, bare, part, bare.replace("-", "")} if form)
+
+
+_FILE_ENDING = re.compile(_EXTENSION)
+
+
+def _date(fact: _Fact, wanted: Moment, seen: _Seen) -> FactFinding:
+    same = next((moment for moment in seen.moments if wanted.same(moment) or _year_left_out(wanted, moment)), None)
+    if same is not None:
+        return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, same.text)
+    if wanted.month is None and seen.has_word(str(wanted.year)):
+        return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, str(wanted.year))
+    others = {moment.text for moment in seen.moments if moment.kind == wanted.kind and _as_precise(wanted, moment)}
+    if len(others) == 1:
+        return FactFinding(fact.kind, fact.text, FactOutcome.OTHER, others.pop())
+    return FactFinding(fact.kind, fact.text, FactOutcome.ABSENT)
+
+
+def _year_left_out(wanted: Moment, found: Moment) -> bool:
+    """Whether the passage says "on 7 May" and leaves the year to the date of the page."""
+    return found.year is None and found.day is not None and (wanted.month, wanted.day) == (found.month, found.day)
+
+
+def _as_precise(one: Moment, other: Moment) -> bool:
+    return ((one.year is None), (one.month is None), (one.day is None)) == (
+        (other.year is None), (other.month is None), (other.day is None),
+    )  # fmt: skip
+
+
+def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:
+    """What became of a figure."""
+    same = next((figure for figure in seen.figures if equal(wanted, figure)), None)
+    outcome, shown = FactOutcome.ABSENT, ""
+    if same is not None:
+        outcome, shown = FactOutcome.FOUND, same.text
+    elif not wanted.dimension and wanted.kind != "clock" and seen.has_word(wanted.text.lower()):
+        outcome, shown = FactOutcome.FOUND, wanted.text  # the year of a date, part of a name
+    else:
+        follows = next((figure.text for figure in seen.figures if implied(wanted, figure)), "")
+        shown = follows or derived(wanted, seen.operands, [figure for figure in stated if figure is not wanted])
+        others = {figure.text.strip() for figure in seen.figures if same_thing(wanted, figure)}
+        if shown:
+            outcome = FactOutcome.DERIVED
+        elif len(others) == 1:
+            outcome, shown = FactOutcome.OTHER, others.pop()
+    return FactFinding(fact.kind, fact.text, outcome, shown.strip())

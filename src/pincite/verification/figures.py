@@ -1,0 +1,540 @@
+"""Figures as they are written: value, unit, magnitude, period, bound; in digits or words, in four languages.
+
+English, German, French and Spanish. What can be read two ways (1.200; a gigabyte of 1000 or 1024 megabytes; a billion)
+keeps both readings, and two figures are equal when any two readings are: the comparison never refuses for a spelling.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import Final
+
+from pincite.verification.units import (
+    ARTICLES,
+    CURRENCY_SIGNS,
+    GLUE,
+    HALF,
+    HUNDREDS,
+    LETTERS,
+    LONGEST_PHRASE,
+    MAGNITUDES,
+    NUMBER_WORDS,
+    ORDINALS,
+    POWERS,
+    QUARTER,
+    SHARES,
+    TWO_WORD_UNITS,
+    UNITS,
+    VULGAR,
+)
+
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_AN_HOUR = frozenset({"kph", "kmh", "mph"})
+_PER = frozenset("per pro par por a an each every je chaque cada /".split())
+_OF = frozenset({"de", "of", "d"})
+_EACH = frozenset({"per", "pro", "par", "por"})
+_ABBREVIATED = frozenset({"mio", "mrd", "mln", "mn", "bn", "tn", "k"})
+_OCTETS = frozenset({"ko", "mo", "go", "to", "po"})
+"""French kilo-octets and so on: "5 Go", but "5 go"."""
+_NEVER_A_UNIT_ALONE = frozenset({"in", "an", "ha", "us", "v"})
+"""Spelled like a word of grammar: a unit only when it stands at the digits ("5in") or is written as one."""
+
+_BOUND = re.compile(
+    r"(?:(?P<min>more than|greater than|at least|no fewer than|no less than|over|above|exceed(?:s|ed|ing)?|"
+    r"upwards of|mehr als|mindestens|über|plus de|au moins|más de|al menos|mínimo)|"
+    r"(?P<max>less than|fewer than|at most|up to|under|below|no more than|not more than|weniger als|höchstens|"
+    r"bis zu|unter|moins de|au plus|jusqu'à|menos de|como máximo|hasta)|"
+    r"(?P<about>about|around|approximately|roughly|nearly|almost|some|circa|ca\.?|c\.|approx\.?|close to|rund|etwa|"
+    r"ungefähr|fast|environ|près de|presque|unos|unas|aproximadamente|casi|alrededor de|~|≈))\s*(?:the |[$€£]\s?)?$",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 24
+_TOKEN = re.compile(
+    r"(?P<num>\d{1,3}(?:[ ']\d{3})+(?![\d.,']|\w)|\d+(?:\.\d+)?e[+-]?\d+(?!\w)|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+)"
+    r"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)|(?P<sign>\*\*|[-%°$€£¥₹×^/½⅓⅔¼¾⅛⅕])|(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½⅓⅔¼¾⅛⅕]+)"
+)
+_STARTS: Final = frozenset(
+    {phrase.split()[0] for phrase in NUMBER_WORDS} | set(HUNDREDS) | HALF | QUARTER | set(SHARES) | set(ORDINALS)
+    | ARTICLES | _EACH | {word for word in MAGNITUDES if word not in _ABBREVIATED}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with what belongs to it; `start` and `end` are offsets in the text.
+
+    `raw` are its readings as written, `values` those in the base unit of `dimension` (empty: a bare number); `per` is
+    the period in seconds. `exact` is whether a statement is held to it: digits, or words with a unit; "two" beside a
+    noun is a word.
+    """
+
+    text: str
+    start: int
+    end: int
+    raw: tuple[float, ...]
+    values: tuple[float, ...] = ()
+    dimension: str = ""
+    unit: str = ""
+    bound: str = ""
+    per: float = 0.0
+    exact: bool = True
+    kind: str = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    low: str
+    start: int
+    end: int
+    kind: str
+
+
+def figures(text: str) -> tuple[Figure, ...]:
+    """Every figure in folded text, in order. Dates are to be blanked out before."""
+    found = [
+        Figure(match.group(), match.start(), match.end(), (_minutes(match),), kind="clock")
+        for match in _CLOCK.finditer(text)
+    ]
+    for figure in found:
+        text = text[: figure.start] + " " * (figure.end - figure.start) + text[figure.end :]
+    reader = _Reader(text)
+    index = 0
+    while index < len(reader.tokens):
+        token = reader.tokens[index]
+        if token.kind == "num" or token.low in _STARTS or _COMPOUND.search(token.low):
+            read, index = reader.read(index)
+            found += [] if read is None else [read]
+        else:
+            index += 1
+    return tuple(found)
+
+
+def equal(wanted: Figure, found: Figure) -> bool:
+    """Whether the figure of the passage says what that of the statement says, in any reading of the two."""
+    if wanted.kind != found.kind and "number" not in (wanted.kind, found.kind):
+        return False
+    if "version" in (wanted.kind, found.kind):
+        return wanted.text.lstrip("vV") == found.text.lstrip("vV")
+    if "clock" in (wanted.kind, found.kind):
+        return wanted.kind == found.kind and abs(wanted.raw[0] - found.raw[0]) in (0.0, 720.0)
+    if wanted.dimension and found.dimension:
+        if wanted.dimension != found.dimension:
+            return False
+        ones, others = wanted.values, found.values
+        if wanted.per and found.per:
+            ones, others = tuple(v / wanted.per for v in ones), tuple(v / found.per for v in others)
+        rounded = wanted.unit != found.unit or wanted.per != found.per
+        return any(_close(one, other, wanted, rounded=rounded) for one in ones for other in others)
+    # One of the two has its unit elsewhere, as in the head of a table.
+    ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
+    return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
+
+
+def implied(wanted: Figure, found: Figure) -> bool:
+    """Whether "more than 400" follows from 412: true and not by far."""
+    if not wanted.bound or wanted.bound == "about" or wanted.dimension != found.dimension:
+        return False
+    ratios = [f / w for w in wanted.values or wanted.raw for f in found.values or found.raw if w]
+    low, high = (1.0, _FAR) if wanted.bound == "min" else (1 / _FAR, 1.0)
+    return any(low <= ratio <= high for ratio in ratios)
+
+
+def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -> str:
+    """The arithmetic on two of the figures by which the wanted one follows ("2000 - 1991"), executed; or nothing.
+
+    Sums and differences of one kind of quantity, the time between two dates, and shares as quotients. Of bare
+    numbers, of which any page has enough to make any other, one has to be `stated` beside the wanted one.
+    """
+    operands = tuple({(f.dimension, f.raw, f.values): f for f in found}.values())[:_OPERANDS]
+    for one, other in combinations(operands, 2):
+        if one.dimension != other.dimension:
+            continue
+        dates = one.kind == other.kind == "moment"
+        if not (
+            dates
+            or one.dimension
+            or wanted.dimension == "share"
+            or any(equal(said, given) for said in stated for given in (one, other))
+        ):
+            continue
+        dimension = "time" if dates else one.dimension
+        first, second = one.values[:1] or one.raw[:1], other.values[:1] or other.raw[:1]
+        if not first or not second:
+            continue
+        a, b = max(first[0], second[0]), min(first[0], second[0])
+        results = []
+        if dimension == wanted.dimension:
+            results = [(a - b, "-")] if dates else [(a + b, "+"), (a - b, "-")]
+        elif wanted.dimension == "share" and a and b > 0:
+            results = [(b / a, "/"), ((a - b) / b, "-"), ((a - b) / a, "-")]
+        for value, sign in results:
+            if value and any(_close(v, value, wanted, rounded=bool(dimension)) for v in wanted.values or wanted.raw):
+                return f"{one.text.strip()} {sign} {other.text.strip()}"
+    return ""
+
+
+_OPERANDS = 24
+"""Figures of the evidence that are combined at most: 276 pairs, a tenth of a millisecond."""
+
+
+def same_thing(wanted: Figure, found: Figure) -> bool:
+    """Whether both are of one kind of quantity: two durations, two sums of one currency, two times of the day."""
+    return (
+        wanted.kind == found.kind and wanted.dimension == found.dimension and wanted.kind + wanted.dimension != "number"
+    )
+
+
+def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False) -> bool:
+    if math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12):
+        return True
+    if not rounded and wanted.bound != "about":
+        return False
+    if math.isclose(one, other, rel_tol=_SLACK_ABOUT if wanted.bound == "about" else _SLACK_UNIT):
+        return True
+    digits = len(re.sub(r"\D|0+$", "", _LEADING_ZEROS.sub("", wanted.text))) or 1
+    unit = one / wanted.raw[0] if wanted.raw and wanted.raw[0] else 1.0
+    return bool(other) and math.isclose(float(f"{other / unit:.{digits - 1}e}"), one / unit, rel_tol=1e-9)
+
+
+_LEADING_ZEROS = re.compile(r"^\D*0*[.,]?0*")
+_FAR = 4 / 3
+"""How far a value may be beyond a bound that is said to hold: "more than 400" of 412 informs, of 4,000 misleads."""
+_SLACK_ABOUT = 0.06
+_SLACK_UNIT = 0.03
+"""Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month."""
+_CLOCK = re.compile(
+    r"(?<![\d:.])(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d)(?::[0-5]\d)?)? ?(?P<half>[ap])(?:\.m\.|m\b)"
+    r"|(?<![\d:.])(?P<h2>[01]?\d|2[0-4])(?::(?P<m2>[0-5]\d)(?::[0-5]\d)?(?![\d:])| ?h ?(?P<m3>[0-5]\d)\b| Uhr\b)",
+    re.IGNORECASE,
+)
+
+
+def _minutes(match: re.Match[str]) -> float:
+    hours = int(match["h"] or match["h2"])
+    if match["half"]:
+        hours = hours % 12 + (12 if match["half"].lower() == "p" else 0)
+    return hours * 60 + int(match["m"] or match["m2"] or match["m3"] or 0)
+
+
+class _Reader:
+    """Reads the figures of one text, token by token."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tuple(
+            _Token(match.group(), match.group().lower(), match.start(), match.end(), str(match.lastgroup))
+            for match in _TOKEN.finditer(text)
+        )
+
+    def read(self, index: int) -> tuple[Figure | None, int]:
+        """The figure that begins at this token, if one does, and the first token behind it."""
+        token = self.tokens[index]
+        if token.kind == "num":
+            return self._digits(index)
+        if token.kind == "sign":
+            return (None, index + 1) if token.text not in VULGAR else self._share(index, VULGAR[token.text])
+        return self._words(index)
+
+    def _digits(self, index: int) -> tuple[Figure | None, int]:
+        token = self.tokens[index]
+        before = self.text[: token.start][-2:]
+        glued = before[-1:].isalnum() or before[-1:] == "_"
+        named = glued or (before[-1:] in "-." and before[:1].isalpha() and len(before) == 2)
+        if before[-1:].lower() == "v" and not before[:-1].isalnum():
+            return self._version(index, token.start - 1)
+        if token.text.count(".") > 1 and not _GROUPED.fullmatch(token.text):
+            return self._version(index, token.start)
+        values, index = self._powers(_readings(token.text), index + 1)
+        following = self._at(index)
+        if following is not None and following.text in VULGAR and following.start == token.end:
+            values, index = tuple(v + VULGAR[following.text] for v in values), index + 1
+        elif following is not None and following.kind == "word" and following.start == token.end:
+            known = (
+                following.low in UNITS or following.low in LETTERS or following.low in _SUFFIXES or following.low == "x"
+            )
+            if not known:
+                return None, index + 1  # "4IR", "70ty": part of a name
+            if following.low in _SUFFIXES:
+                return self._figure(token.start, index + 1, values, exact=not named, kind="ordinal")
+            if following.low == "s" and len(token.text) == _YEAR_DIGITS:
+                return self._figure(token.start, index + 1, values, exact=not named)  # 1990s
+        return self._figure(token.start, index, values, exact=not named)
+
+    def _version(self, index: int, start: int) -> tuple[Figure | None, int]:
+        end = self.tokens[index].end
+        return Figure(self.text[start:end], start, end, (), kind="version"), index + 1
+
+    def _powers(self, values: tuple[float, ...], index: int) -> tuple[tuple[float, ...], int]:
+        """With what stands raised behind it: 2^64, 2**64, 10⁶, 1.5 × 10^6."""
+        token, after = self._at(index), self._at(index + 1)
+        if token is None:
+            return values, index
+        if token.kind == "sup" and token.text.translate(_SUPERSCRIPT).lstrip("-").isdecimal():
+            return _raised(values, int(token.text.translate(_SUPERSCRIPT))), index + 1
+        if token.text in ("^", "**") and after is not None and after.text.isdecimal():
+            return _raised(values, int(after.text)), index + 2
+        if token.text == "×" and after is not None and after.text == "10":
+            powers, end = self._powers((10.0,), index + 2)
+            if end > index + 2:
+                return tuple(v * powers[0] for v in values), end
+        return values, index
+
+    def _words(self, index: int) -> tuple[Figure | None, int]:
+        token, start = self.tokens[index], self.tokens[index].start
+        if token.low in ARTICLES or token.low in _EACH:
+            return self._article(index)
+        part = 0.5 if token.low in HALF else 0.25 if token.low in QUARTER else 0.0
+        if part:
+            behind = index + 1
+            while (following := self._at(behind)) is not None and following.low in _BETWEEN:
+                behind += 1
+            if self._measure(behind):
+                return self._figure(start, behind, (part,))
+        values, after = self._spelled(index)
+        if values:
+            parts = after - index
+            values, after = self._and_a_half(values, after)
+            ninths = self._at(after)
+            if ninths is not None and ninths.low in SHARES and values[0] < 10:
+                return self._share(after, values[0] * SHARES[ninths.low], start)
+            exact = self._measure(after) or values[0] >= _LARGE or (parts > 1 and values[0] > _HUNDRED)
+            return self._figure(start, after, values, exact=exact)
+        if token.low in ORDINALS:
+            return self._figure(start, index + 1, (float(ORDINALS[token.low]),), exact=False, kind="ordinal")
+        if token.low in SHARES:
+            return self._share(index, SHARES[token.low])
+        return None, index + 1
+
+    def _article(self, index: int) -> tuple[Figure | None, int]:
+        """One of what follows ("a second", "a million", "one and a half"); else no figure."""
+        token, following = self.tokens[index], self._at(index + 1)
+        if following is not None and (following.low in HALF or following.low in QUARTER):
+            return self._words(index + 1)
+        if following is not None and following.low in SHARES and not self._measure(index + 2):
+            return self._share(index + 1, SHARES[following.low], token.start)
+        values, after = self._spelled(index)
+        if values and (after > index + 1 or token.low in NUMBER_WORDS):
+            halved, after = self._and_a_half(values, after)
+            if halved != values or after > index + 1:
+                exact = self._measure(after) or values[0] >= _LARGE
+                return self._figure(token.start, after, halved, exact=exact)
+        if self._measure(index + 1):
+            kind = "number" if token.low == "one" else "article"
+            return self._figure(token.start, index + 1, (1.0,), exact=token.low == "one", kind=kind)
+        return None, index + 1
+
+    def _and_a_half(self, values: tuple[float, ...], index: int) -> tuple[tuple[float, ...], int]:
+        half = _AND_A_HALF.match(self.text, self.tokens[index - 1].end)
+        if half is None:
+            return values, index
+        while index < len(self.tokens) and self.tokens[index].start < half.end():
+            index += 1
+        return tuple(v + 0.5 for v in values), index
+
+    def _spelled(self, index: int) -> tuple[tuple[float, ...], int]:
+        """The number that is spelled out from this token on, and the first token behind it."""
+        totals: tuple[float, ...] = (0.0,)
+        current: float | None = None
+        seen = False
+        while index < len(self.tokens):
+            here = index
+            if seen and self.tokens[index].low in GLUE and self._joined(index):
+                here = index + 1
+            if here >= len(self.tokens) or (seen and not self._joined(here)):
+                break
+            value, after = self._phrase(here)
+            low = self.tokens[here].low
+            if value is not None and (current is None or (current % 100 == 0 and value < 100)):
+                current = (current or 0) + value
+            elif low in HUNDREDS and (current is None or (current < 100 and HUNDREDS[low] == 100)):
+                current, after = (current or 1) * HUNDREDS[low], here + 1
+            elif low in MAGNITUDES:
+                # "mil millones": a magnitude of the magnitude before it.
+                pairs = [(t, m) for t in totals for m in MAGNITUDES[low]]
+                totals = tuple(t * m if current is None and t else t + (current or 1) * m for t, m in pairs)
+                current, after = None, here + 1
+            elif low in ARTICLES and not seen:
+                after = here + 1
+                seen_next = self._at(after)
+                if seen_next is None or (seen_next.low not in HUNDREDS and seen_next.low not in MAGNITUDES):
+                    break
+            else:
+                break
+            seen, index = True, after
+        return (tuple(t + (current or 0) for t in totals) if seen else ()), index
+
+    def _phrase(self, index: int) -> tuple[float | None, int]:
+        """The longest number below a hundred that begins here."""
+        words: list[str] = []
+        best: tuple[float | None, int] = (None, index + 1)
+        while index < len(self.tokens) and len(words) < LONGEST_PHRASE:
+            token = self.tokens[index]
+            if token.text != "-":
+                if token.kind != "word" or (words and not self._joined(index)):
+                    break
+                words.append(token.low)
+                value = NUMBER_WORDS.get(" ".join(words))
+                if value is not None:
+                    best = (value, index + 1)
+                elif len(words) == 1 and _COMPOUND.search(token.low) and (compound := _german(token.low)) is not None:
+                    return compound, index + 1
+            index += 1
+        return best
+
+    def _joined(self, index: int) -> bool:
+        """Whether only spaces and hyphens stand between this token and the one before it."""
+        return index > 0 and not self.text[self.tokens[index - 1].end : self.tokens[index].start].strip()
+
+    def _at(self, index: int) -> _Token | None:
+        return self.tokens[index] if index < len(self.tokens) else None
+
+    def _measure(self, index: int) -> bool:
+        return self._unit(index)[0] != ""
+
+    def _share(self, index: int, value: float, start: int | None = None) -> tuple[Figure | None, int]:
+        token = self.tokens[index]
+        first = token.start if start is None else start
+        text = self.text[first : token.end]
+        return Figure(text, first, token.end, (value,), (value,), "share", "part", exact=False), index + 1
+
+    def _unit(self, index: int) -> tuple[str, str, tuple[float, ...], int]:
+        """(unit, dimension, factors, the token behind it) of the unit at this token; empty when it is none."""
+        none = ("", "", (1.0,), index)
+        token = self._at(index)
+        if token is not None and token.text == "-" and token.start == self.tokens[index - 1].end:
+            index, token = index + 1, self._at(index + 1)
+        if token is not None and token.low in _OF:
+            index, token = index + 1, self._at(index + 1)
+        before = self.tokens[index - 1]
+        if token is None or self.text[before.end : token.start].strip("'. " if before.low in _ABBREVIATED else "' "):
+            return none
+        following = self._at(index + 1)
+        both = f"{token.low} {following.low}" if following is not None else ""
+        if both in TWO_WORD_UNITS:
+            return (both, *TWO_WORD_UNITS[both], index + 2)
+        if token.low in POWERS and following is not None and following.low in UNITS:
+            dimension, factors = UNITS[following.low]
+            power = POWERS[token.low]
+            return both, f"{dimension}^{power}", tuple(f**power for f in factors), index + 2
+        if token.text in CURRENCY_SIGNS:
+            return token.text, CURRENCY_SIGNS[token.text], (1.0,), index + 1
+        if token.low not in UNITS:
+            return none
+        short = len(token.low) <= _SHORT_UNIT and before.kind == "word"
+        if short or (token.low in _NEVER_A_UNIT_ALONE and before.end != token.start):
+            return none
+        if token.low in _OCTETS and token.text.islower():
+            return none
+        return (token.low, *UNITS[token.low], index + 1)
+
+    def _figure(
+        self, start: int, index: int, values: tuple[float, ...], *, exact: bool = True, kind: str = "number"
+    ) -> tuple[Figure | None, int]:
+        """The figure with its magnitude, unit, currency, period, bound and neighbours."""
+        token = self._at(index)
+        currency, start = self._currency(start)
+        glued = token is not None and token.start == self.tokens[index - 1].end
+        if token is not None and token.low in MAGNITUDES and (token.low != "k" or glued):
+            values, index = tuple(v * m for v in values for m in MAGNITUDES[token.low]), index + 1
+        elif token is not None and glued and token.low in LETTERS and currency:
+            values, index = tuple(v * m for v in values for m in LETTERS[token.low]), index + 1
+        unit, dimension, factors, index = self._unit(index)
+        if currency and (not dimension or dimension == currency):
+            unit, dimension, factors = currency, currency, (1.0,)
+        base = tuple(v * f for v in values for f in factors)
+        if dimension == "fahrenheit":
+            dimension, base = "temperature", tuple((v - 32) * 5 / 9 for v in values)
+        end = self.tokens[index - 1].end
+        per = self._per(index)
+        return Figure(
+            self.text[start:end],
+            start,
+            end,
+            values,
+            base,
+            dimension,
+            unit,
+            self._bound(start),
+            per,
+            exact=exact,
+            kind=kind,
+        ), index
+
+    def _currency(self, start: int) -> tuple[str, int]:
+        """The currency that stands in front, and where the figure begins with it."""
+        sign = self.text[max(start - 1, 0) : start].strip() or self.text[max(start - 2, 0) : start].strip()
+        if sign in CURRENCY_SIGNS:
+            return CURRENCY_SIGNS[sign], self.text.rindex(sign, 0, start)
+        code = self.text[max(start - 4, 0) : start].strip().lower()
+        if len(code) == 3 and code in UNITS and UNITS[code][0] == code:
+            return code, self.text.lower().rindex(code, 0, start)
+        return "", start
+
+    def _per(self, index: int) -> float:
+        """The period in seconds that the figure is counted by, looked for up to four words behind it; 0 for none."""
+        if self.tokens[index - 1].low in _AN_HOUR:
+            return 3600.0
+        for at in range(index, min(index + 4, len(self.tokens) - 1)):
+            token, following = self.tokens[at], self.tokens[at + 1]
+            if at > index and self.text[self.tokens[at - 1].end : token.start].strip():
+                return 0.0
+            near = at <= index + 1 or token.low not in ARTICLES
+            if token.low in _PER and near and UNITS.get(following.low, ("",))[0] == "time":
+                return UNITS[following.low][1][0]
+        return 0.0
+
+    def _bound(self, start: int) -> str:
+        match = _BOUND.search(self.text[max(0, start - _LOOK_BACK) : start])
+        return str(match.lastgroup) if match is not None else ""
+
+
+_GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_SUFFIXES = frozenset({"st", "nd", "rd", "th", "er", "ème"})
+_YEAR_DIGITS = 4
+_HUNDRED, _LARGE = 100, 1e6
+"""From here on a spelled number is a figure by itself: "a hundred" and "a thousand" are ways of saying many."""
+_SHORT_UNIT = 2
+"""Units of one or two letters follow digits only: "one s" is no second."""
+_BETWEEN = frozenset({"-", "of", "d", "de", "a", "an", "einer", "eine", "une", "un", "una"})
+_AND_A_HALF = re.compile(r" (?:and a half|et demie?|y medi[ao]|einhalb)\b", re.IGNORECASE)
+_COMPOUND = re.compile("hundert|tausend")
+
+
+def _readings(text: str) -> tuple[float, ...]:
+    """The values that digits with points, commas, spaces or apostrophes may have."""
+    plain = text.replace(" ", "").replace("'", "")
+    if "e" in plain.lower():
+        return (float(plain),)
+    found = []
+    for thousands, decimal in ((",", "."), (".", ",")):
+        head, _, tail = plain.partition(decimal)
+        groups = head.split(thousands)
+        regular = len(groups) == 1 or all(len(group) == 3 for group in groups[1:])
+        if regular and thousands not in tail and decimal not in tail:
+            found.append(float(f"{''.join(groups) or 0}.{tail or 0}"))
+    return tuple(dict.fromkeys(found)) or (float(re.sub(r"\D", "", plain)),)
+
+
+def _raised(values: tuple[float, ...], power: int) -> tuple[float, ...]:
+    if abs(power) > _LARGEST_POWER:
+        return values
+    return tuple(v**power for v in values if v > 0 and abs(power * math.log10(v)) < _LARGEST_POWER) or values
+
+
+_LARGEST_POWER = 300
+
+
+@lru_cache(maxsize=4096)
+def _german(word: str) -> float | None:
+    """The value of a German number written as one word: zweitausenddreihundertfünf."""
+    for part, size in (("tausend", 1000), ("hundert", 100)):
+        head, found, tail = word.partition(part)
+        if found:
+            front = 1 if not head else _german(head)
+            back = 0 if not tail else _german(tail.removeprefix("und"))
+            return None if front is None or back is None else front * size + back
+    return NUMBER_WORDS.get(word)

@@ -1,0 +1,266 @@
+"""How a statement earns its place: quoted, entailed or derived, decided alike for research, audit and check.
+
+`prove` takes statements with their evidence in context and a judge of meaning (or none) and gives each a verdict, the
+proof behind it and the judgement for the record. It never raises for a judge's failure: what was not judged is
+`unchecked`, with the reason.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
+from pincite.domain.evidence import (
+    EvidenceLine,
+    EvidencePassage,
+    JudgeCase,
+    Judgement,
+    JudgementLabel,
+    Proof,
+    RecordedJudgement,
+    VerdictStatus,
+    evidence_sha256,
+    judgement_id,
+    statement_sha256,
+)
+from pincite.ports import Judge
+from pincite.text.context import numbered, pinned
+from pincite.verification.facts import FactFinding, FactOutcome, check_facts
+from pincite.verification.quoted import is_quoted
+from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Said, facts_of, said_by
+
+MAX_STATEMENT_CHARS: Final = 2_000
+"""Longer than any sentence: what is longer is a page, and no judge's window holds it with its evidence."""
+MAX_EVIDENCE_CHARS: Final = 24_000
+"""About 6,000 tokens: 20 passages in context. More is not evidence for one sentence but a page that nobody searched."""
+_FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
+_BY_FACT: Final = frozenset({Facts.NOWHERE, Facts.NOWHERE_OTHER})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence to be proven, and by what.
+
+    Attributes:
+        text: the sentence as it is printed, without its `[n]`.
+        evidence: the passages it rests on (`pincite.text.context.passage_in_context`).
+        pages: the whole texts of their pages, as far as at hand: where a figure may stand elsewhere.
+        premises: the proven statements that it follows from, when it goes beyond each of them (two or more).
+        question: when given, the judge also says whether the statement stands alone and answers this.
+        repin: narrow the evidence to the passages that the judge names (of a claim; a printed sentence keeps all).
+    """
+
+    text: str
+    evidence: tuple[EvidencePassage, ...] = ()
+    pages: tuple[str, ...] = ()
+    premises: tuple[str, ...] = ()
+    question: str = ""
+    repin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What became of a statement.
+
+    Attributes:
+        verdict: supported, partial (then `beyond` holds the words not carried), contradicted, unsupported, unchecked.
+        proof: how it is proven; None unless supported or partial.
+        judgement: for the record of the report; None when no judge was asked or none answered.
+        reason: why it is not supported, for a person; empty when it is.
+        facts: its exact facts and what became of each.
+        evidence: the passages that the verdict (and the judgement's hash) holds for.
+        nothing_to_check: the judge says that it states nothing, and it has no exact fact either.
+    """
+
+    statement: Statement
+    verdict: VerdictStatus
+    proof: Proof | None = None
+    judgement: RecordedJudgement | None = None
+    beyond: str = ""
+    reason: str = ""
+    facts: tuple[FactFinding, ...] = ()
+    evidence: tuple[EvidencePassage, ...] = ()
+    stands_alone: bool | None = None
+    answers: bool | None = None
+    nothing_to_check: bool = False
+
+
+async def prove(statements: Sequence[Statement], judge: Judge | None, *, at: datetime) -> tuple[Proven, ...]:
+    """A verdict on each statement, in order. All that need a judge are put before it in one batch.
+
+    Args:
+        statements: what to prove.
+        judge: None for quoted sentences and exact facts only.
+        at: the time that is noted with the judgements.
+
+    Errors: those of the record (RunFenced, storage), and of a judge's settings; never its failure to answer.
+    """
+    cases = [_Case(str(number), statement) for number, statement in enumerate(statements, start=1)]
+    asking = [case for case in cases if case.needs_judge]
+    said, failure = await _asked(judge, [case.question() for case in asking])
+    again = [case for case in asking if case.disagrees(said.get(case.case_id), judge)]
+    if again and judge is not None:
+        second, _ = await _asked(judge, [case.question(pointed_out=True) for case in again])
+        said |= second
+    return tuple(case.decided(said.get(case.case_id), judge, at, failure) for case in cases)
+
+
+async def _asked(judge: Judge | None, cases: Sequence[JudgeCase]) -> tuple[dict[str, Judgement], str]:
+    """What the judge said of each case, as far as that can be used, and why it said nothing."""
+    if judge is None or not cases:
+        return {}, ""
+    try:
+        answers = await judge.judge(cases)
+    except _FAILURES as error:
+        return {}, f"the judge could not be asked: {error.message}"
+    return usable(answers, cases), ""
+
+
+def usable(answers: Sequence[Judgement], cases: Sequence[JudgeCase]) -> dict[str, Judgement]:
+    """The judgements by case, without those of cases that were not asked, second ones, and impossible likelihoods.
+
+    Lines that were not shown are taken out, and words as `beyond` that are not a part of the statement's length.
+    """
+    asked = {case.case_id: case for case in cases}
+    found: dict[str, Judgement] = {}
+    for answer in answers:
+        case = asked.get(answer.case_id)
+        possible = answer.likelihood is None or (math.isfinite(answer.likelihood) and 0 <= answer.likelihood <= 1)
+        if case is None or not possible or answer.case_id in found:
+            continue
+        shown = {line.line_id for line in case.lines}
+        lines = tuple(dict.fromkeys(line for line in answer.line_ids if line in shown))
+        beyond = " ".join(answer.beyond.split())
+        beyond = beyond if len(beyond) <= 2 * len(case.statement) else ""
+        found[answer.case_id] = replace(answer, line_ids=lines, beyond=beyond)
+    return found
+
+
+class _Case:
+    """One statement on its way: what code found, what is asked, what is decided."""
+
+    def __init__(self, case_id: str, statement: Statement) -> None:
+        self.case_id = case_id
+        self.statement = statement
+        self.lines: tuple[EvidenceLine, ...] = numbered(statement.evidence, statement.premises)
+        self.quoted = not statement.premises and is_quoted(statement.text, statement.evidence)
+        self.facts: tuple[FactFinding, ...] = ()
+        if not self.quoted and self.lines and not self._too_long:
+            self.facts = check_facts(statement.text, [line.text for line in self.lines], statement.pages)
+
+    @property
+    def _too_long(self) -> str:
+        if len(self.statement.text) > MAX_STATEMENT_CHARS:
+            return f"the statement has {len(self.statement.text)} characters; at most {MAX_STATEMENT_CHARS} are judged"
+        size = sum(len(line.text) for line in self.lines)
+        if size > MAX_EVIDENCE_CHARS:
+            return f"the evidence has {size} characters; at most {MAX_EVIDENCE_CHARS} are judged"
+        return ""
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether a judge may change the verdict (of a quoted one: whether it stands alone and answers)."""
+        if self._too_long or not self.statement.text.strip():
+            return False
+        if self.quoted:
+            return bool(self.statement.question)
+        return facts_of(self.facts) is not Facts.NOWHERE
+
+    def question(self, *, pointed_out: bool = False) -> JudgeCase:
+        """What the judge is asked."""
+        hints = [f.problem for f in self.facts if f.problem] if pointed_out else []
+        return JudgeCase(self.case_id, self.statement.text, self.lines, tuple(hints), self.statement.question)
+
+    def disagrees(self, answer: Judgement | None, judge: Judge | None) -> bool:
+        """Whether the judge finds stated what has another figure: then it is asked again."""
+        thresholds = judge.thresholds if judge is not None else None
+        return not self.quoted and (facts_of(self.facts), said_by(answer, thresholds)) in ASKED_AGAIN
+
+    def decided(self, answer: Judgement | None, judge: Judge | None, at: datetime, failure: str) -> Proven:
+        """The verdict by the table."""
+        evidence = self.statement.evidence
+        answered = Proven(self.statement, VerdictStatus.UNCHECKED, facts=self.facts, evidence=evidence)
+        if answer is not None:
+            answered = replace(answered, stands_alone=answer.stands_alone, answers=answer.answers)
+        if self.quoted:
+            return replace(answered, verdict=VerdictStatus.SUPPORTED, proof=Proof.QUOTED)
+        if self._too_long:
+            return replace(answered, reason=self._too_long)
+        facts = facts_of(self.facts)
+        said = said_by(answer, judge.thresholds if judge is not None else None)
+        if answer is not None and self.statement.repin and said in (Said.STATES, Said.PARTLY):
+            evidence = pinned(evidence, [line for line in self.lines if line.line_id in answer.line_ids])
+        beyond = self._beyond(answer, said)
+        verdict = VERDICTS[facts, said] if self.lines else VerdictStatus.UNCHECKED
+        if verdict is VerdictStatus.PARTIAL and not beyond:
+            # Without the words that go beyond nobody can say what is carried.
+            verdict = VerdictStatus.UNCHECKED
+        printable = verdict in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
+        nothing = answer is not None and answer.label is JudgementLabel.NOTHING_TO_CHECK and not self.facts
+        return replace(
+            answered,
+            verdict=verdict,
+            proof=(Proof.DERIVED if len(self.statement.premises) > 1 else Proof.ENTAILED) if printable else None,
+            judgement=self._recorded(answer, judge, evidence, beyond, at),
+            beyond=beyond if verdict is VerdictStatus.PARTIAL else "",
+            reason="" if verdict is VerdictStatus.SUPPORTED else self._reason(facts, said, answer, failure, judge),
+            evidence=evidence,
+            nothing_to_check=nothing,
+        )
+
+    def _beyond(self, answer: Judgement | None, said: Said) -> str:
+        words = [answer.beyond] if answer is not None and said is Said.PARTLY and answer.beyond else []
+        words += [f.text for f in self.facts if f.outcome in (FactOutcome.OTHER, FactOutcome.ABSENT)]
+        return "; ".join(dict.fromkeys(words))
+
+    def _recorded(
+        self,
+        answer: Judgement | None,
+        judge: Judge | None,
+        evidence: tuple[EvidencePassage, ...],
+        beyond: str,
+        at: datetime,
+    ) -> RecordedJudgement | None:
+        if answer is None or judge is None:
+            return None
+        statement = statement_sha256(self.statement.text)
+        shown = evidence_sha256(evidence, self.statement.premises)
+        name = answer.judge or judge.name
+        texts: Mapping[str, str] = {line.line_id: line.text for line in self.lines}
+        return RecordedJudgement(
+            judgement_id(name, statement, shown, answer.label, beyond),
+            name,
+            answer.label,
+            statement,
+            shown,
+            at,
+            answer.likelihood,
+            beyond,
+            tuple(texts[line_id] for line_id in answer.line_ids),
+        )
+
+    def _reason(self, facts: Facts, said: Said, answer: Judgement | None, failure: str, judge: Judge | None) -> str:
+        """Why it is not supported, as a person would say it."""
+        problems = "; ".join(f.problem for f in self.facts if f.problem)
+        if problems and (facts in _BY_FACT or said is Said.STATES):
+            return problems
+        if not self.lines:
+            return "no passage was given" if answer is None else "it says nothing that could be checked"
+        match said:
+            case Said.PARTLY if answer is not None and answer.beyond:
+                return f"the passages do not carry: {answer.beyond}"
+            case Said.PARTLY:
+                return "partly carried; the judge did not say which words are not"
+            case Said.CONTRADICTS:
+                return problems or "the passages say otherwise"
+            case Said.ABSENT:
+                return problems or "the passages do not say this"
+        if failure:
+            return failure
+        if answer is not None and answer.label is JudgementLabel.NOTHING_TO_CHECK:
+            return "it says nothing that could be checked"
+        if answer is not None:
+            return f"{answer.judge or (judge.name if judge else '')} is not sure enough ({answer.likelihood:.2f})"
+        return "nobody judged it" if judge is None else "the judge did not answer"

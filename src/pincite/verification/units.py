@@ -1,0 +1,200 @@
+"""How numbers and units are called, in English, German, French and Spanish: the tables that figures are read with."""
+
+from collections.abc import Mapping
+from typing import Final
+
+_ONES_EN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_ONES_DE = (
+    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn "
+    "achtzehn neunzehn"
+).split()
+_ONES_FR = (
+    "zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit "
+    "dix-neuf"
+).split()
+_ONES_ES = (
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
+    "dieciocho diecinueve"
+).split()
+_TENS_EN = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_TENS_DE = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
+_TENS_FR = "vingt trente quarante cinquante soixante".split()
+_TENS_ES = "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa".split()
+_TWENTIES_ES = (
+    "veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve".split()
+)
+
+
+def _number_words() -> dict[str, float]:
+    """0 to 99 in words, hyphens as spaces."""
+    found: dict[str, float] = {
+        "anderthalb": 1.5,
+        "eins": 1,
+        "eine": 1,
+        "une": 1,
+        "una": 1,
+        "zwo": 2,
+        "septante": 70,
+        "nonante": 90,
+    }
+    for ones in (_ONES_EN, _ONES_DE, _ONES_FR, _ONES_ES):
+        found |= {word.replace("-", " "): value for value, word in enumerate(ones)}
+    for ones, tens, joints in ((_ONES_EN, _TENS_EN, (" ",)), (_ONES_ES, _TENS_ES, (" y ",))):
+        for ten, word in enumerate(tens, start=2):
+            found[word] = 10 * ten
+            found |= {f"{word}{joint}{ones[one]}": 10 * ten + one for one in range(1, 10) for joint in joints}
+    found |= {word: 21 + index for index, word in enumerate(_TWENTIES_ES)}
+    for ten, word in enumerate(_TENS_DE, start=2):
+        found[word] = 10 * ten
+        found |= {f"{_ONES_DE[one]}und{word}": 10 * ten + one for one in range(1, 10)}
+    bases = {word: 10 * ten for ten, word in enumerate(_TENS_FR, start=2)} | {"quatre vingt": 80, "quatre vingts": 80}
+    for word, value in bases.items():
+        found[word] = value
+        for one in range(1, 20 if value in (60, 80) else 10):
+            for joint in (" ", " et ") if one in (1, 11) else (" ",):
+                found[f"{word}{joint}{_ONES_FR[one].replace('-', ' ')}"] = value + one
+    return found
+
+
+NUMBER_WORDS: Final = _number_words()
+LONGEST_PHRASE: Final = max(phrase.count(" ") for phrase in NUMBER_WORDS) + 1
+HUNDREDS: Final = {
+    **dict.fromkeys("hundred hundreds hundert einhundert cent cents cien ciento cientos".split(), 100),
+    **{f"{word}hundert": 100 * value for value, word in enumerate(_ONES_DE[:10]) if value > 1},
+    **{
+        word: 100 * value
+        for value, word in enumerate(
+            "doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos novecientos".split(), 2
+        )
+    },
+}
+_THOUSAND = dict.fromkeys("thousand thousands tausend mille mil k".split(), (1e3,))
+_MILLION = dict.fromkeys("million millions millionen millón millones mio mln mn".split(), (1e6,))
+_MILLIARD = dict.fromkeys("milliard milliards milliarde milliarden mrd bn".split(), (1e9,))
+# English says billion for 10^9, German, French and Spanish for 10^12: both readings stand.
+_BILLION = dict.fromkeys("billion billions billionen billón billones".split(), (1e9, 1e12))
+_TRILLION = dict.fromkeys("trillion trillions trillionen trillón trillones tn".split(), (1e12, 1e18))
+_DOZEN = dict.fromkeys("dozen dozens dutzend douzaine douzaines docena docenas".split(), (12.0,))
+MAGNITUDES: Final[Mapping[str, tuple[float, ...]]] = {
+    **_THOUSAND, **_MILLION, **_MILLIARD, **_BILLION, **_TRILLION, **_DOZEN,
+    "lakh": (1e5,), "crore": (1e7,),
+}  # fmt: skip
+LETTERS = {"k": (1e3,), "m": (1e6,), "b": (1e9,), "bn": (1e9,), "mn": (1e6,), "tn": (1e12,)}
+GLUE = frozenset({"and", "und", "et", "y", "-"})
+ARTICLES = frozenset("a an one ein eine einen einem einer un une una".split())
+HALF = frozenset("half halbe halben halber halbes demi demie media medio".split())
+QUARTER = frozenset("quarter viertel quart cuarto".split())
+SHARES = {
+    **dict.fromkeys("half hälfte moitié mitad".split(), 1 / 2),
+    **dict.fromkeys("third drittel tiers tercio".split(), 1 / 3),
+    **dict.fromkeys("quarter viertel quart cuarto".split(), 1 / 4),
+    "thirds": 1 / 3, "quarters": 1 / 4, "fifth": 1 / 5, "fifths": 1 / 5, "tenth": 1 / 10, "tenths": 1 / 10,
+}  # fmt: skip
+ORDINALS = {
+    word: value
+    for value, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1)
+}
+VULGAR = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅛": 1 / 8, "⅕": 1 / 5}
+CURRENCY_SIGNS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr"}
+
+DAY_S: Final = 86400.0
+MONTH_S: Final = 30.44 * DAY_S
+# name → (dimension, factors to its base unit): equal quantities of one dimension are equal whatever the unit.
+UNITS: dict[str, tuple[str, tuple[float, ...]]] = {}
+for _names, _dimension, _factors in (
+    ("km kilometer kilometers kilometre kilometres kilometern kilómetros kilomètres", "length", 1e3),
+    ("m meter meters metre metres metern metro metros mètre mètres", "length", 1.0),
+    ("cm centimeter centimeters centimetre centimetres zentimeter centímetros centimètres", "length", 1e-2),
+    ("mm millimeter millimeters millimetre millimetres milímetros millimètres", "length", 1e-3),
+    ("µm micron microns micrometer micrometers micrometre micrometres", "length", 1e-6),
+    ("nm nanometer nanometers nanometre nanometres", "length", 1e-9),
+    ("kph kmh", "length", 1e3),
+    ("mph mi mile miles meilen millas milles", "length", 1609.344),
+    ("ft foot feet", "length", 0.3048),
+    ("in inch inches zoll pulgadas pouces", "length", 0.0254),
+    ("yd yard yards", "length", 0.9144),
+    ("kg kilogram kilograms kilogramm kilogramos kilogrammes kilo kilos", "mass", 1.0),
+    ("g gram grams gramm gramos grammes", "mass", 1e-3),
+    ("mg milligram milligrams milligramm miligramos milligrammes", "mass", 1e-6),
+    ("µg mcg microgram micrograms", "mass", 1e-9),
+    ("t ton tons tonne tonnes tonnen tonelada toneladas", "mass", 1e3),
+    ("lb lbs", "mass", 0.45359237),
+    ("oz ounce ounces", "mass", 0.028349523),
+    ("w watt watts vatios", "power", 1.0),
+    ("kw kilowatt kilowatts", "power", 1e3),
+    ("mw megawatt megawatts", "power", 1e6),
+    ("gw gigawatt gigawatts", "power", 1e9),
+    ("tw terawatt terawatts", "power", 1e12),
+    ("wh", "energy", 1.0),
+    ("kwh kilowattstunden", "energy", 1e3),
+    ("mwh", "energy", 1e6),
+    ("gwh", "energy", 1e9),
+    ("twh", "energy", 1e12),
+    ("l liter liters litre litres litern litro litros", "volume", 1.0),
+    ("ml milliliter milliliters millilitre millilitres mililitros", "volume", 1e-3),
+    ("gallon gallons", "volume", 3.785411784),
+    ("hectare hectares hektar hectárea hectáreas ha", "area", 1e4),
+    ("acre acres", "area", 4046.8564),
+    ("s sec secs second seconds sekunde sekunden seconde secondes segundo segundos", "time", 1.0),
+    ("ms millisecond milliseconds millisekunde millisekunden milliseconde millisecondes milisegundos", "time", 1e-3),
+    ("µs us microsecond microseconds mikrosekunden microsecondes microsegundos", "time", 1e-6),
+    ("ns nanosecond nanoseconds nanosekunden nanosecondes nanosegundos", "time", 1e-9),
+    ("min mins minute minutes minuten minuto minutos", "time", 60.0),
+    ("h hr hrs hour hours stunde stunden hora horas heure heures", "time", 3600.0),
+    ("day days tag tage tagen día días jour jours", "time", DAY_S),
+    ("week weeks woche wochen semana semanas semaine semaines", "time", 604800.0),
+    ("month months monat monate monaten mes meses mois", "time", MONTH_S),
+    ("year years yr yrs jahr jahre jahren año años an ans année années", "time", 12 * MONTH_S),
+    ("decade decades jahrzehnt jahrzehnte jahrzehnten década décadas décennies", "time", 120 * MONTH_S),
+    ("century centuries jahrhundert jahrhunderte siglo siglos siècle siècles", "time", 1200 * MONTH_S),
+    ("bit bits", "data", 1 / 8),
+    ("byte bytes octet octets", "data", 1.0),
+    ("hz hertz", "frequency", 1.0),
+    ("khz kilohertz", "frequency", 1e3),
+    ("mhz megahertz", "frequency", 1e6),
+    ("ghz gigahertz", "frequency", 1e9),
+    ("v volt volts voltios", "voltage", 1.0),
+    ("kv kilovolt kilovolts", "voltage", 1e3),
+    ("px pixel pixels píxeles", "pixels", 1.0),
+    ("% percent pct prozent", "share", 0.01),
+    ("dollar dollars usd dólar dólares", "usd", 1.0),
+    ("euro euros eur", "eur", 1.0),
+    ("gbp sterling", "gbp", 1.0),
+    ("yen jpy", "jpy", 1.0),
+    ("rupee rupees inr", "inr", 1.0),
+    ("franc francs chf franken", "chf", 1.0),
+):  # fmt: skip
+    for _name in _names.split():
+        UNITS[_name] = (_dimension, (_factors,))
+for _power, (_letter, _long, _binary) in enumerate(
+    (("k", "kilo", "kibi"), ("m", "mega", "mebi"), ("g", "giga", "gibi"), ("t", "tera", "tebi"), ("p", "peta", "pebi")),
+    1,
+):
+    for _base, _size in (("byte", 1.0), ("bit", 1 / 8)):
+        _both = (_size * 1000**_power, _size * 1024**_power)
+        for _name in (f"{_long}{_base}", f"{_long}{_base}s"):
+            UNITS[_name] = ("data", _both)
+        for _name in (f"{_binary}{_base}", f"{_binary}{_base}s"):
+            UNITS[_name] = ("data", _both[1:])
+    UNITS[f"{_letter}b"] = UNITS[f"{_letter}o"] = ("data", (1000.0**_power, 1024.0**_power))
+    UNITS[f"{_letter}ib"] = ("data", (1024.0**_power,))
+    UNITS[f"{_letter}bit"] = ("data", (1000.0**_power / 8, 1024.0**_power / 8))
+TWO_WORD_UNITS: Final = {
+    "per cent": ("share", (0.01,)),
+    "pour cent": ("share", (0.01,)),
+    "por ciento": ("share", (0.01,)),
+    "percentage points": ("points", (0.01,)),
+    "percentage point": ("points", (0.01,)),
+    "basis points": ("points", (0.0001,)),
+    "prozent punkte": ("points", (0.01,)),
+    "pound sterling": ("gbp", (1.0,)),
+    "° c": ("temperature", (1.0,)),
+    "degrees celsius": ("temperature", (1.0,)),
+    "grad celsius": ("temperature", (1.0,)),
+    "° f": ("fahrenheit", (1.0,)),
+    "degrees fahrenheit": ("fahrenheit", (1.0,)),
+}
+POWERS = {"square": 2, "sq": 2, "cubic": 3, "quadrat": 2, "kubik": 3}

@@ -1,0 +1,85 @@
+"""The verdict table: what code found of the exact facts and what a judge said of the meaning, brought together.
+
+The one place that decides, for research, audit and check alike (docs/verification.md).
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+from pincite.domain.evidence import Judgement, JudgementLabel, Thresholds, VerdictStatus
+from pincite.verification.facts import FactFinding, FactOutcome
+
+
+class Facts(StrEnum):
+    """The exact facts of a statement together: as good as the worst of them."""
+
+    FOUND = "found"  # all found or derived, or none to find
+    ABSENT = "absent"  # one is not in the evidence
+    OTHER = "other"  # the evidence gives another value for the same thing
+    NOWHERE = "nowhere"  # one is nowhere on the page
+    NOWHERE_OTHER = "nowhere_other"  # both
+
+
+class Said(StrEnum):
+    """What the judge said. `open`: nobody was asked, no answer came, or its likelihood is between the thresholds."""
+
+    STATES = "states"
+    PARTLY = "partly"
+    CONTRADICTS = "contradicts"
+    ABSENT = "absent"
+    OPEN = "open"
+
+
+_S, _P, _C, _U, _N = (
+    VerdictStatus.SUPPORTED,
+    VerdictStatus.PARTIAL,
+    VerdictStatus.CONTRADICTED,
+    VerdictStatus.UNSUPPORTED,
+    VerdictStatus.UNCHECKED,
+)
+
+#                          states partly contradicts absent open
+_ROWS: Final = {
+    Facts.FOUND:          (_S,    _P,    _C,         _U,    _N),
+    # The judge was asked again with the fact pointed out before "states" is read here.
+    Facts.ABSENT:         (_P,    _P,    _C,         _U,    _N),
+    Facts.OTHER:          (_P,    _C,    _C,         _C,    _N),
+    Facts.NOWHERE:        (_U,    _U,    _U,         _U,    _U),
+    Facts.NOWHERE_OTHER:  (_U,    _C,    _C,         _C,    _C),
+}  # fmt: skip
+VERDICTS: Final[Mapping[tuple[Facts, Said], VerdictStatus]] = {
+    (facts, said): verdict for facts, row in _ROWS.items() for said, verdict in zip(Said, row, strict=True)
+}
+"""The verdict on a statement that is not in its source's own words."""
+
+ASKED_AGAIN: Final = frozenset({(Facts.ABSENT, Said.STATES), (Facts.OTHER, Said.STATES)})
+"""Where judge and code disagree: the judge is asked once more, the fact pointed out."""
+
+
+def facts_of(findings: Iterable[FactFinding]) -> Facts:
+    """The findings on single facts as one."""
+    missing = [f for f in findings if f.outcome not in (FactOutcome.FOUND, FactOutcome.DERIVED)]
+    if not missing:
+        return Facts.FOUND
+    other = any(f.outcome is FactOutcome.OTHER for f in missing)
+    if any(f.nowhere for f in missing):
+        return Facts.NOWHERE_OTHER if other else Facts.NOWHERE
+    return Facts.OTHER if other else Facts.ABSENT
+
+
+def said_by(judgement: Judgement | None, thresholds: Thresholds | None) -> Said:
+    """What a judgement counts as.
+
+    A judge's word (no likelihood) counts as it is. A likelihood counts beyond the thresholds measured for the judge;
+    without any it can only refuse.
+    """
+    if judgement is None or judgement.label is JudgementLabel.NOTHING_TO_CHECK:
+        return Said.OPEN
+    said = Said(judgement.label.value)
+    if judgement.likelihood is None:
+        return said
+    if said in (Said.STATES, Said.PARTLY):
+        sure = thresholds is not None and judgement.likelihood >= thresholds.supported_from
+        return said if sure else Said.OPEN
+    return said if thresholds is None or judgement.likelihood <= thresholds.refused_to else Said.OPEN

@@ -1,0 +1,190 @@
+"""Exact facts: what is equal in another form is found, in four languages; what differs is named."""
+
+import pytest
+
+from pincite.verification.facts import FactKind, FactOutcome, check_facts
+
+
+def outcome(statement: str, *evidence: str, pages: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    return [(fact.text, fact.outcome.value) for fact in check_facts(statement, evidence, pages)]
+
+
+FOUND = [
+    # figures and units
+    ("The cache takes 4 gigabytes.", "The cache takes 4GB."),
+    ("The cache takes 4 GB.", "It is limited to 4096 MB."),
+    ("It waits half a minute.", "The delay is 30 s."),
+    ("It waits 30 seconds.", "It waits half a minute."),
+    ("It waits one and a half hours.", "It waits 90 minutes."),
+    ("The limit is 2^64 rows.", "There may be 18446744073709551616 rows."),
+    ("The limit is 32,768.", "The limit is 2**15."),
+    ("About 1.5 million people live there.", "1,500,000 people live there."),
+    ("More than 2000 people came.", "Over 2,000 people came."),
+    ("More than 400 MW are produced.", "The plant produces 412 MW."),
+    ("About 400 MW are produced.", "The plant produces 412 MW."),
+    ("A page has 8 kibibytes.", "A page has 8192 bytes."),
+    ("Two weeks are enough.", "14 days are enough."),
+    ("It took one year.", "It took twelve months."),
+    ("Twenty-five weeks later", "25 weeks later"),
+    ("A quarter of an hour passed.", "15 minutes passed."),
+    ("25 percent of them agree.", "25 % of them agree."),
+    ("25 percent of them agree.", "A quarter of them agree."),
+    ("The share is 50 %.", "Half of them agree."),
+    ("It costs $2 million.", "It costs two million dollars."),
+    ("It costs US$2m.", "The price is 2 million dollars."),
+    ("It is 20 °C warm.", "It is 68 degrees Fahrenheit warm."),
+    ("It weighs 10 kg.", "It weighs 22 lb."),
+    ("60 requests per minute are allowed.", "1 request per second is allowed."),
+    ("The 3rd attempt fails.", "The third attempt fails."),
+    ("Between 10 and 24 years old.", "They are 10-24 years old."),
+    ("It runs at 5,000 km/h.", "It runs at 5000 kilometres per hour."),
+    ("Power: 412.", "Power (MW) | 412"),
+    ("It lasts 5 seconds.", "Timeout in seconds | 5"),
+    # German, French, Spanish
+    ("Das dauert 22 Tage.", "Das dauert zweiundzwanzig Tage."),
+    ("There are 1,200,000 inhabitants.", "Es gibt 1.200.000 Einwohner."),
+    ("There are 1,200,000 inhabitants.", "Il y a 1 200 000 habitants."),
+    ("The share is 3.5 %.", "Der Anteil beträgt 3,5 Prozent."),
+    ("Revenue was 2 billion euros.", "Der Umsatz lag bei zwei Milliarden Euro."),
+    ("Revenue was 2 million euros.", "Der Umsatz lag bei 2 Mio. Euro."),
+    ("It takes 2305 metres.", "Es sind zweitausenddreihundertfünf Meter."),
+    ("It takes 97 days.", "Cela prend quatre-vingt-dix-sept jours."),
+    ("It takes 32 minutes.", "Tarda treinta y dos minutos."),
+    ("It takes 200 metres.", "Son doscientos metros."),
+    ("It costs 1 billion euros.", "Cuesta mil millones de euros."),
+    ("The disk holds 5 GB.", "Le disque contient 5 Go."),
+    ("Mehr als 25 Prozent", "plus de 25 pour cent"),
+    ("Una media hora de 30 minutos", "une demi-heure"),
+    # dates and times
+    ("It began on 3 May 2024.", "It began on 2024-05-03."),
+    ("It began on May 3, 2024.", "Am 3. Mai 2024 begann es."),
+    ("It began on 3 March 2020.", "Cela a commencé le 3 mars 2020."),
+    ("It began on 3 May 2024.", "Empezó el 3 de mayo de 2024."),
+    ("It began in 2019.", "It began in June 2019."),
+    ("It began in the 1990s.", "It began in 1994."),
+    ("It began in the 19th century.", "It began in 1871."),
+    ("The train leaves at 3 pm.", "The train leaves at 15:00."),
+    ("The train leaves at 15:30.", "Le train part à 15h30."),
+    # versions, identifiers, names of files, addresses, quoted words
+    ("Since version 3.11.2 it works.", "New in v3.11.2"),
+    ("Set work_mem higher.", "The work_mem setting"),
+    ("Use --force to go on.", "-f, --force overwrites"),
+    ("Use --force to go on.", "The force option overwrites."),
+    ("Call asyncio.create_task for it.", "create_task(coro) starts it"),
+    ("Edit /etc/hosts by hand.", "The file /etc/hosts is read."),
+    ("Edit inetd.conf by hand.", "The inetd super-server"),
+    ("It hashes with SHA-256.", "It hashes with SHA256."),
+    ("See https://example.org/a/.", "More at https://example.org/a"),
+    ('He called it "a bad  idea".', "This is “a bad idea”, he said."),
+    ('It says "first ... last" there.', "It says: first the middle last."),
+]
+
+
+@pytest.mark.parametrize(("statement", "evidence"), FOUND)
+def test_the_same_in_another_form_is_found(statement: str, evidence: str) -> None:
+    facts = check_facts(statement, [evidence])
+    assert facts, "the statement has an exact fact"
+    assert {fact.outcome for fact in facts} <= {FactOutcome.FOUND, FactOutcome.DERIVED}, facts
+
+
+OTHER = [
+    ("The cache takes 4 GB.", "The cache takes 4 MB.", "4 MB"),
+    ("It waits 30 minutes.", "It waits 30 seconds.", "30 seconds"),
+    ("An index of 64-bit codes", "a 32-bit hash code", "32-bit"),
+    ("It costs $2 million.", "It costs $3 million.", "$3 million"),
+    ("It began on 3 May 2024.", "It began on 4 May 2024.", "4 May 2024"),
+    ("It began in 2019.", "It began in 2018.", "2018"),
+    ("Es dauert zwei Tage.", "Es dauert zwei Wochen.", "zwei Wochen"),
+    ("Il faut trois jours.", "Il faut cinq jours.", "cinq jours"),
+    ("Tarda dos horas.", "Tarda tres horas.", "tres horas"),
+    ("The train leaves at 3 pm.", "The train leaves at 4 pm.", "4 pm"),
+    ("Since version 3.11.2 it works.", "New in 3.11.1", "3.11.1"),
+]
+
+
+@pytest.mark.parametrize(("statement", "evidence", "seen"), OTHER)
+def test_another_value_for_the_same_thing_is_named(statement: str, evidence: str, seen: str) -> None:
+    (fact,) = check_facts(statement, [evidence])
+    assert (fact.outcome, fact.seen) == (FactOutcome.OTHER, seen)
+    assert seen in fact.problem
+
+
+ABSENT = [
+    ("The default is 256.", "The default is 128."),
+    ("Set maintenance_work_mem higher.", "The work_mem setting"),
+    ("Use --force-all to go on.", "Use --force to go on."),
+    ("Edit /etc/passwd by hand.", "The file /etc/hosts is read."),
+    ("Edit postgresql.conf by hand.", "Edit pg_hba.conf by hand."),
+    ("Call asyncio.gather for it.", "asyncio.run starts it"),
+    ("It hashes with SHA-512.", "It hashes with SHA-256."),
+    ("See https://example.org/b.", "More at https://example.org/a"),
+    ('He called it "a very bad idea".', "This is “a bad idea”, he said."),
+    ("Two pages of 5 % and 7 %", "One says 5 % and 9 %, the other 8 %."),
+]
+
+
+@pytest.mark.parametrize(("statement", "evidence"), ABSENT)
+def test_what_is_not_there_is_absent(statement: str, evidence: str) -> None:
+    assert FactOutcome.ABSENT in {fact.outcome for fact in check_facts(statement, [evidence])}
+
+
+@pytest.mark.parametrize(
+    ("statement", "evidence", "arithmetic"),
+    [
+        ("It stayed there for nine years.", "From 1991 until 2000 it stayed there.", "1991 - 2000"),
+        ("It stayed there for four months.", "It opened in May 1852 and moved in September.", "May 1852 - September"),
+        ("In all it takes 4 weeks.", "After 21 days there is a delay of seven days.", "21 days + seven days"),
+        ("It grew by 10 %.", "It grew from 200 to 220.", "200 - 220"),
+        ("It fills 10 %.", "Of 220 places it fills 22.", "220 / 22"),
+        ("It grew by 20, from 200.", "It grew from 200 to 220.", "200 - 220"),
+    ],
+)
+def test_arithmetic_is_executed(statement: str, evidence: str, arithmetic: str) -> None:
+    derived = [fact for fact in check_facts(statement, [evidence]) if fact.outcome is FactOutcome.DERIVED]
+    assert [fact.seen for fact in derived] == [arithmetic]
+
+
+def test_any_two_numbers_of_a_page_do_not_make_a_third() -> None:
+    assert outcome("There are 30 of them.", "Some have 10, some have 20, and one has 128.") == [("30", "absent")]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "One of them is enough.",
+        "It has two modes, three at most.",
+        "A hundred people may come once.",
+        "Half of them agree in the first place.",
+        "Mr. Smith may march to the west in May.",
+        'They covered "The Man Who Sold the World" there.',
+        "1. First it opens the file",
+        "There are two strategies: 1.",
+        "TiO2 and 4IR and F1 are names",
+        "He is under-aged or a bit to go",
+    ],
+)
+def test_words_and_names_are_no_exact_facts(statement: str) -> None:
+    assert check_facts(statement, ["Something else."]) == ()
+
+
+def test_pages_tell_elsewhere_from_nowhere() -> None:
+    page = "The first takes 40 litres. The second takes 90 litres."
+    (elsewhere,) = check_facts("It takes 90 litres.", ["The first takes 40 litres."], [page])
+    (nowhere,) = check_facts("It takes 70 litres.", ["The first takes 40 litres."], [page])
+    (unknown,) = check_facts("It takes 70 litres.", ["The first takes 40 litres."])
+    assert [fact.nowhere for fact in (elsewhere, nowhere, unknown)] == [False, True, False]
+    assert nowhere.problem == "70 litres in the statement, 40 litres in the passage"
+
+
+def test_kinds() -> None:
+    facts = check_facts('On 3 May 2024 work_mem was "too small" at 4 MB (https://example.org).', ["Nothing of it."])
+    assert sorted(fact.kind for fact in facts) == sorted(
+        [FactKind.QUOTED, FactKind.ADDRESS, FactKind.IDENTIFIER, FactKind.DATE, FactKind.NUMBER]
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\0", "9" * 400, "1" + ",000" * 200, "2^99999", "10**10**10", "½" * 50, "1e400"]
+)
+def test_odd_text_breaks_nothing(text: str) -> None:
+    assert all(fact.outcome in FactOutcome for fact in check_facts(text, [text, "5"], [text]))
