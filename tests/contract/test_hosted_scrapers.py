@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio.to_thread
 import pytest
-import stamina
 
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import (
@@ -139,7 +138,6 @@ async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
     from pincite.fetch.resolver import VettedResolver
 
     kind, path = SCRAPERS[request.param]
-    stamina.set_testing(True, attempts=4)
     async with StubWeb() as web:
         fake = Fake(request.param)
         web.raw(path, fake.answer)
@@ -149,7 +147,6 @@ async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
         scraper = kind(ApiSettings(f"http://127.9.0.1:{web.port}", KEY, deadline_s=2.0), around)
         yield Bench(scraper, fake, gate, resolver)
         await scraper.aclose()
-    stamina.set_testing(False)
 
 
 async def test_a_page_becomes_a_marked_capture(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
@@ -276,7 +273,7 @@ async def test_every_refusal_has_its_error(bench: Bench) -> None:
     for status, body, headers, expected in ERRORS[bench.fake.name]:
         bench.fake.error = (status, body, headers)
         with pytest.raises(expected) as caught:
-            await bench.get()
+            await bench.get(deadline_s=30.0)  # shorter than any Retry-After here
         assert KEY not in json.dumps([caught.value.as_dict(), caught.value.context])
         if expected is RateLimited and bench.fake.name != "zenrows":
             assert caught.value.retry_after_s == 42

@@ -376,10 +376,11 @@ class RunCancelled(StateError):
 
 
 class RunFenced(StateError):
-    """Another worker owns this run now; this one may not pay any more."""
+    """This process stood still (suspended, frozen) and another one took over its run: the result is there."""
 
     code = "RUN_FENCED"
     default_reason = "run_fenced"
+    default_hint = "Nothing is lost or paid twice: pincite runs show RUN"
 
 
 class StorageUnavailable(StateError):
@@ -411,6 +412,17 @@ class Locked(StateError):
 
     code = "LOCKED"
     default_reason = "locked"
+    default_retryable = True
+
+
+class TooManyOpenFiles(StateError):
+    """The process may not open another file or connection; the message names its limit."""
+
+    code = "TOO_MANY_OPEN_FILES"
+    default_reason = "open_files"
+    default_hint = (
+        "Raise the limit (ulimit -n 4096, LimitNOFILE= in systemd, --ulimit nofile= in Docker), then try again."
+    )
     default_retryable = True
 
 

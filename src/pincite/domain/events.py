@@ -33,7 +33,7 @@ class EventType(StrEnum):
     BUDGET_RESERVED = "budget.reserved"  # an amount was set aside before a call; `kind`, `estimate`
     BUDGET_SETTLED = "budget.settled"  # what a call really used; `kind`, `usage`
     BUDGET_EXHAUSTED = "budget.exhausted"  # a cap was reached; `reason` (which one)
-    MODEL_ANSWERED = "model.answered"  # a model answered; `role`, `model`, `tokens_in`, `tokens_out`, `cost_usd`
+    MODEL_ANSWERED = "model.answered"  # a model answered; `role`, `task`, `model`, `tokens_*`, `cached_in`, `cost_usd`
     MODEL_FAILED = "model.failed"  # a model failed once; `role`, `model`, `code`, `reason`
     ROLE_REPLACED = "role.replaced"  # a role went on without a model; `role`, `code`, `reason`
     SECTION_READY = "report.section_ready"  # a section is written; `heading`, `text`, `sentences` (how many), `early`

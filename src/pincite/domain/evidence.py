@@ -1,7 +1,10 @@
-"""Quotes, claims and verdicts: what ties a sentence to a passage."""
+"""Quotes, claims, judgements and verdicts: what ties a sentence to a passage."""
 
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 CONTEXT_CHARS = 48
@@ -76,6 +79,178 @@ class VerdictStatus(StrEnum):
     UNCHECKED = "unchecked"
 
 
+class Proof(StrEnum):
+    """How a printed sentence earned its place (docs/verification.md)."""
+
+    QUOTED = "quoted"  # its source's own words, proven by slicing
+    ENTAILED = "entailed"  # other words; a named judge found that the passages state it, and no exact fact differs
+    DERIVED = "derived"  # follows from several proven statements, which it names
+
+
+class ContextRole(StrEnum):
+    """What a piece of a page tells about a passage that stands below or after it."""
+
+    TITLE = "title"
+    HEADING = "heading"
+    TERM = "term"
+    LIST_ITEM = "list_item"  # the item it stands in, below its first words
+    LIST_INTRO = "list_intro"
+    NOTE = "note"  # the title of the box around it, or the kind of box where it has none
+    CAPTION = "caption"
+    TABLE_HEADER = "table_header"
+    ROW_HEADER = "row_header"  # a cell above that reaches down into this row, a label across it
+    ANTECEDENT = "antecedent"  # the sentence before one that points back
+    AROUND = "around"  # the rest of its paragraph
+    PREMISE = "premise"  # a proven statement that another one follows from
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPiece:
+    """Words of a page without which a passage can't be understood: `document.text[start:end] == text`.
+
+    The title of a page need not stand in its text; then `start` and `end` are None.
+    """
+
+    role: ContextRole
+    text: str
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePassage:
+    """A passage with what it takes to understand it: the one shape of evidence for judges, audits, checks and readers.
+
+    `document.text[start:end] == text`; `whole` says that it begins and ends where sentences (or list items, rows) do,
+    so that it drops no "not" before it. `document_id` names the page, also where there is no stored document.
+    """
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    context: tuple[ContextPiece, ...] = ()
+    whole: bool = False
+
+
+def arranged(passages: Iterable[EvidencePassage]) -> tuple[EvidencePassage, ...]:
+    """The passages page by page, in the order of each page, each once: the order of pages is that of their ids."""
+    unique = {(p.document_id, p.start, p.end): p for p in passages}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def evidence_sha256(passages: Iterable[EvidencePassage], premises: Sequence[str] = ()) -> str:
+    """The hash of what a judgement rests on: pages, texts and their roles in `arranged` order, and the premises."""
+    shown = [[p.document_id, [[piece.role, piece.text] for piece in p.context], p.text] for p in arranged(passages)]
+    return hashlib.sha256(json.dumps([shown, list(premises)], ensure_ascii=False).encode()).hexdigest()
+
+
+def statement_sha256(text: str) -> str:
+    """The hash of a statement as it is printed."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class JudgementLabel(StrEnum):
+    """What a judge of meaning says of a statement and its passages. `nothing_to_check`: it states nothing checkable."""
+
+    STATES = "states"
+    PARTLY = "partly"
+    CONTRADICTS = "contradicts"
+    ABSENT = "absent"
+    NOTHING_TO_CHECK = "nothing_to_check"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceLine:
+    """A numbered line of what a judge is shown; `role` is None for the passage itself, else what the line is for.
+
+    `page` is the document it stands in, `[start, end)` where; the title, and a premise, stand nowhere.
+    """
+
+    line_id: str
+    text: str
+    role: ContextRole | None = None
+    page: str = ""
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCase:
+    """One statement with its evidence in context, as every judge gets it.
+
+    Without lines only one thing can be asked: whether the statement says anything checkable. `hints` are what code
+    noticed ("the statement says 64-bit, the passage 32-bit"). `question` asks as well whether the statement stands
+    alone and answers it; empty when that is not wanted.
+    """
+
+    case_id: str
+    statement: str
+    lines: tuple[EvidenceLine, ...]
+    hints: tuple[str, ...] = ()
+    question: str = ""
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The pages that its lines are of. Cases of the same pages may be judged in one call, others never are."""
+        return tuple(dict.fromkeys(line.page for line in self.lines if line.page))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge found about one case.
+
+    `likelihood` is 0-1, None when the judge gives its word instead of a figure. `line_ids` are the lines it rests on,
+    `beyond` the words of the statement that they do not carry. `judge` names who, where that is not whom was asked.
+    """
+
+    case_id: str
+    label: JudgementLabel
+    likelihood: float | None = None
+    line_ids: tuple[str, ...] = ()
+    beyond: str = ""
+    stands_alone: bool | None = None
+    answers: bool | None = None
+    judge: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From which likelihood on a judge's "states" counts, and up to which its refusal; fitted on labelled data.
+
+    `measured` says on what, and with which precision.
+    """
+
+    supported_from: float
+    refused_to: float
+    measured: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJudgement:
+    """A judgement on the record: it holds for exactly the statement and the evidence that are hashed into it.
+
+    `id` is made of judge, statement, evidence, label and beyond (`judgement_id`). `lines` are the texts of the lines
+    it rests on. `likelihood` is 0-1, None when the judge gives no figure.
+    """
+
+    id: str
+    judge: str
+    label: JudgementLabel
+    statement_sha256: str
+    evidence_sha256: str
+    judged_at: datetime
+    likelihood: float | None = None
+    beyond: str = ""
+    lines: tuple[str, ...] = ()
+
+
+def judgement_id(judge: str, statement: str, evidence: str, label: JudgementLabel, beyond: str) -> str:
+    """The id of a judgement; `statement` and `evidence` are their hashes."""
+    made = json.dumps([judge, statement, evidence, label, beyond], ensure_ascii=False).encode()
+    return "jdg_" + hashlib.sha256(made).hexdigest()[:32]
+
+
 class CheckOutcome(StrEnum):
     """Outcome of one check."""
 
@@ -118,9 +293,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One quote of one claim, with the capture it was sliced from.
+    """One quote of one claim, with the capture it was sliced from, and what it takes to understand it.
 
-    `title`, `url` and dates are the source's; `fragment_url` is a text-fragment link where the passage is unique.
+    `fragment_url` is a text-fragment link where the passage is unique.
     """
 
     quote: Quote
@@ -129,11 +304,32 @@ class Evidence:
     url: str
     relation: Relation = Relation.SUPPORTS
     fragment_url: str = ""
+    context: tuple[ContextPiece, ...] = ()
+
+    @property
+    def passage(self) -> EvidencePassage:
+        """The quote in context, as judges get it."""
+        quote = self.quote
+        return EvidencePassage(quote.document_id, quote.start, quote.end, quote.text, self.context)
+
+
+class NoteForm(StrEnum):
+    """What a note taken from a page is a piece of; a writer makes prose, steps or a table of it."""
+
+    STATEMENT = "statement"
+    FIGURE = "figure"
+    STEP = "step"
+    ROW = "row"
+    DEFINITION = "definition"
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One checkable statement with its quotes. `claim_id` is made of normalised text and sub-question."""
+    """One checkable statement with its quotes. `claim_id` is made of normalised text and sub-question.
+
+    `form` says what it is a piece of, `group` which claims of a page belong together (the steps of one procedure, the
+    rows of one table, in order), `holds_for` for what or when the page says it holds (a version, a date, who says so).
+    """
 
     claim_id: str
     text: str
@@ -141,6 +337,9 @@ class Claim:
     type: ClaimType = ClaimType.FACT
     confidence: float = 0.5
     evidence: tuple[Evidence, ...] = ()
+    form: NoteForm = NoteForm.STATEMENT
+    group: str = ""
+    holds_for: str = ""
 
 
 UNRESOLVED = "unresolved"
@@ -149,12 +348,21 @@ UNRESOLVED = "unresolved"
 
 @dataclass(frozen=True, slots=True)
 class VerifiedClaim:
-    """A claim and the verdict on it; `independent_sources` counts mirrors and syndicated copies once."""
+    """A claim and the verdict on it; `independent_sources` counts mirrors and syndicated copies once.
+
+    `proof` says how it earned its place, `judgement` who judged it, `beyond` what its passages don't carry. A judge
+    says whether it `stands_alone` and `answers` its part of the question; None where none was asked.
+    """
 
     claim: Claim
     verdict: Verdict
     independent_sources: int = 0
     checks: tuple[Check, ...] = field(default=())
+    proof: Proof | None = None
+    judgement: RecordedJudgement | None = None
+    beyond: str = ""
+    stands_alone: bool | None = None
+    answers: bool | None = None
 
     @property
     def printable(self) -> bool:

@@ -7,30 +7,33 @@ the `<https://...>` of references and leads.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
+from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, paragraphs
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
     LOW_CONFIDENCE_LABEL,
+    PartStatus,
     Reference,
     Report,
     ReportConflict,
     ReportConstraints,
     ReportGap,
     ReportLead,
+    ReportPart,
     ReportStatus,
-    Sentence,
+    balance_text,
     coverage_text,
-    paragraphs,
 )
 
 CitationStyle = Literal["[n]", "[n](citation:n)"]
 
 ANSWER_HEADING = "Answer"
 CONFLICTS_HEADING = "Where the sources disagree"
+PARTS_HEADING = "What is missing"
 GAPS_HEADING = "What could not be answered"
 SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
@@ -39,6 +42,12 @@ QUESTION_CHARS = 600
 QUERIES_SHOWN = 4
 """Queries of a gap that are printed; the JSON has all."""
 SUPPORT_WORD = "Support"
+BALANCE_WORD = "Proof"
+PART_WORDS = {
+    PartStatus.ANSWERED: "answered",
+    PartStatus.PARTLY: "answered in part",
+    PartStatus.NOT_HERE: "not in these sources",
+}
 EXCLUDE_EACH_OTHER = "These statements exclude each other:"
 TOUCHED_ON = "**No answer found.** Nothing that was read states one; what follows only touches on the question."
 NO_ANSWER = "**Not enough evidence.** Nothing that was read supports an answer, so none is given."
@@ -46,6 +55,8 @@ PARTIAL_ANSWER = "*This report is partial: not every part of the question could 
 
 _PLAIN_MARK = re.compile(r"(?<!\\)\[(\d+)\](?!\()")
 _LINKED_MARK = re.compile(r"(?<!\\)\[(\d+)\]\(citation:\1\)")
+
+_FENCE = re.compile(r"(?:> ?)?(`{3,})")
 
 # What has to be escaped, and nothing more: an escaped character is one more thing to read past.
 _SPECIAL = re.compile(
@@ -76,10 +87,30 @@ def render_markdown(report: Report, style: CitationStyle = "[n]") -> str:
 
 
 def restyle(markdown: str, style: CitationStyle) -> str:
-    """The same Markdown with its citation marks in `style`; changing there and back gives the first text again."""
-    if style == "[n]":
-        return _LINKED_MARK.sub(r"[\1]", markdown)
-    return _PLAIN_MARK.sub(r"[\1](citation:\1)", markdown)
+    """The same Markdown with its citation marks in `style`; changing there and back gives the first text again.
+
+    Code stays as it is: `a[1]` in a fence is no citation.
+    """
+    change = _linked if style != "[n]" else _plain
+    fence = ""
+    lines: list[str] = []
+    for line in markdown.split("\n"):
+        marked = _FENCE.match(line)
+        opens = not fence and marked is not None
+        lines.append(line if fence or opens else change(line))
+        if opens and marked is not None:
+            fence = marked[1]
+        elif marked is not None and marked[1] == fence and line.endswith(fence):
+            fence = ""
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    return _LINKED_MARK.sub(r"[\1]", text)
+
+
+def _linked(text: str) -> str:
+    return _PLAIN_MARK.sub(r"[\1](citation:\1)", text)
 
 
 def escape(text: str) -> str:
@@ -131,24 +162,35 @@ def _blocks(report: Report) -> Iterator[str]:
         yield _paragraph(report.summary.sentences)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield _section(section.sentences)
-    if report.conflicts:
-        yield _heading(2, CONFLICTS_HEADING)
-        known = {reference.n for reference in report.references}
-        yield "\n".join(line for conflict in report.conflicts for line in _conflict(conflict, known))
-    if report.gaps:
-        insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
-        yield _heading(2, SEARCHED_HEADING if insufficient else GAPS_HEADING)
-        yield "\n".join(line for gap in report.gaps for line in _gap(gap))
+        yield _layout(section) if section.blocks else _section(section.sentences)
+    yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
         yield "\n".join(_lead(lead) for lead in report.leads)
+    balance = balance_text(report)
+    if balance:
+        yield f"{BALANCE_WORD}: {escape(balance)}"
     support = coverage_text(report.coverage)
     if support:
         yield f"{SUPPORT_WORD}: {escape(support)}"
     if report.references:
         yield _heading(2, REFERENCES_HEADING)
         yield from (_reference(reference) for reference in report.references)
+
+
+def _open(report: Report) -> Iterator[str]:
+    """What the sources leave open: conflicts, parts without an answer, gaps."""
+    if report.conflicts:
+        yield _heading(2, CONFLICTS_HEADING)
+        known = {reference.n for reference in report.references}
+        yield "\n".join(line for conflict in report.conflicts for line in _conflict(conflict, known))
+    if any(part.status is not PartStatus.ANSWERED for part in report.parts):
+        yield _heading(2, PARTS_HEADING)
+        yield "\n".join(_part(part) for part in report.parts)
+    if report.gaps:
+        insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+        yield _heading(2, SEARCHED_HEADING if insufficient else GAPS_HEADING)
+        yield "\n".join(line for gap in report.gaps for line in _gap(gap))
 
 
 def _above(report: Report) -> Iterator[str]:
@@ -189,6 +231,95 @@ def constraints_text(constraints: ReportConstraints) -> str:
 def _heading(level: int, text: str) -> str:
     # A trailing run of # would be taken for the closing half of the heading.
     return "#" * level + " " + re.sub(r"(#+)$", r"\\\1", escape(text))
+
+
+def _layout(section: Section) -> str:
+    """The blocks of a section one after the other."""
+    return "\n\n".join(_BLOCK_TEXTS[block.form](block, section.sentences) for block in section.blocks)
+
+
+def _item(sentences: Sequence[Sentence], item: Sequence[int]) -> str:
+    return " ".join(_sentence(sentences[index]) for index in item)
+
+
+def _prose_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
+    return "\n\n".join(_block(_item(sentences, item)) for item in block.items)
+
+
+def _list_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
+    return "\n".join(f"- {_block(_item(sentences, item))}" for item in block.items)
+
+
+def _steps_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
+    return "\n".join(f"{n}. {_block(_item(sentences, item))}" for n, item in enumerate(block.items, start=1))
+
+
+def _table_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
+    columns = len(block.header) - bool(block.rows)
+    cells = [_cell(_item(sentences, item)) for item in block.items]
+    rows = [cells[at : at + columns] for at in range(0, len(cells), columns)]
+    if block.rows:
+        rows = [[_cell(escape(name)), *row] for name, row in zip(block.rows, rows, strict=True)]
+    head = [_cell(escape(name)) for name in block.header]
+    return _pipes([head, *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _excerpt_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
+    """The excerpt as a quotation under the place it comes from, its marks at its end."""
+    excerpt = block.excerpt
+    if excerpt is None:  # the rules of a report forbid it
+        return ""
+    place = escape(" › ".join((*excerpt.path, excerpt.term) if excerpt.term else excerpt.path))
+    head = " ".join(filter(None, (f"**{place}**" if place else "", _marks((excerpt.reference_n,)))))
+    return "\n".join(
+        f"> {line}".rstrip() for line in (head, "", *_excerpt_lines(block, excerpt, sentences).split("\n"))
+    )
+
+
+def _excerpt_lines(block: ReportBlock, excerpt: Excerpt, sentences: Sequence[Sentence]) -> str:
+    said = [[without_controls(sentences[index].text) for index in item] for item in block.items]
+    match excerpt.kind:
+        case ExcerptKind.CODE:
+            return "\n\n".join(_fenced("\n".join(item), excerpt.language) for item in said)
+        case ExcerptKind.TABLE:
+            rows = [block.header, *(tuple(row.split(" | ")) for item in said for row in item)]
+            width = max(map(len, rows))
+            cells = [[_cell(escape(cell)) for cell in (*row, *[""] * (width - len(row)))] for row in rows]
+            return _pipes(cells)
+        case ExcerptKind.LIST:
+            return "\n".join(f"- {_block(_quoted(item))}" for item in said)
+        case ExcerptKind.STEPS:
+            return "\n".join(f"{n}. {_block(_quoted(item))}" for n, item in enumerate(said, start=1))
+        case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
+            return "\n\n".join(_block(_quoted(item)) for item in said)
+
+
+def _pipes(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as a table, the first one its header."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
+
+
+def _quoted(item: Sequence[str]) -> str:
+    return " ".join(escape(text) for text in item)
+
+
+def _fenced(code: str, language: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{''.join(c for c in language if c.isalnum() or c in '+-#')}\n{code}\n{fence}"
+
+
+_BLOCK_TEXTS: dict[BlockForm, Callable[[ReportBlock, Sequence[Sentence]], str]] = {
+    BlockForm.PARAGRAPH: _prose_block,
+    BlockForm.LIST: _list_block,
+    BlockForm.STEPS: _steps_block,
+    BlockForm.TABLE: _table_block,
+    BlockForm.EXCERPT: _excerpt_block,
+}
 
 
 def _section(sentences: Iterable[Sentence]) -> str:
@@ -248,6 +379,17 @@ def shortened(text: str) -> str:
     if len(line) <= QUESTION_CHARS:
         return line
     return f"{line[:QUESTION_CHARS].rsplit(' ', 1)[0]}… ({len(line.split())} words)"
+
+
+def _part(part: ReportPart) -> str:
+    """A part of the question with what became of it."""
+    return "- " + _block(f"{escape(shortened(part.text))}: {escape(part_text(part))}")
+
+
+def part_text(part: ReportPart) -> str:
+    """What became of a part of the question, in words."""
+    missing = f"; missing: {part.missing}" if part.missing and part.status is PartStatus.PARTLY else ""
+    return PART_WORDS[part.status] + missing
 
 
 def _gap(gap: ReportGap) -> Iterator[str]:

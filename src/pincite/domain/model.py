@@ -7,7 +7,7 @@ user's), `material` is untrusted. `prompt_text` puts the untrusted part behind a
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -34,33 +34,55 @@ class Material:
     lines: tuple[tuple[str, str], ...] = field(repr=False)
 
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
+"""How long a model that thinks shall think; each provider's own knob is set from it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One request to a model without its fence.
 
-    `name` and `version` are those of the prompt file that gave `instructions`. `note` says what was wrong with the
-    last answer, when this is another attempt. The order is made for prompt caches: what changes least comes first.
+    `name` and `version` are those of the prompt file that gave `instructions`. What changes least comes first, so that
+    the prompt caches of providers hit: `instructions`, `context` and `shared` are the same for many calls of a run,
+    `task`, `material` and `closing` belong to this call. `note` says what was wrong with the last answer, when this is
+    another attempt. `max_tokens_out` is room for the answer; `thinking_tokens` is room beside it, which whoever makes
+    the call sets, as it does `fence` (empty: a new one).
     """
 
     name: str
     version: str
     instructions: str
     context: tuple[str, ...] = ()
+    shared: tuple[Material, ...] = ()
+    task: tuple[str, ...] = ()
     material: tuple[Material, ...] = ()
     closing: str = ""
     note: str = ""
     max_tokens_out: int = 2_000
+    effort: Effort = "low"
+    thinking_tokens: int = 0
+    fence: str = field(default="", repr=False)
+
+    @property
+    def cap_tokens(self) -> int:
+        """The most the model may write, thoughts included: what providers count against their cap."""
+        return self.max_tokens_out + self.thinking_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """Tokens of one call and their price; `cost_usd` is None when nobody knows it. `estimated`: no usage was told."""
+    """Tokens of one call and their price; `cost_usd` is None when nobody knows it. `estimated`: no usage was told.
+
+    `thinking` of `tokens_out` were thoughts, None where the provider does not say; `cached_in` of `tokens_in` came from
+    its prompt cache.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
     cached_in: int = 0
     cost_usd: Decimal | None = Decimal(0)
     estimated: bool = False
+    thinking: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

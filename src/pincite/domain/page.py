@@ -6,8 +6,8 @@ are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A 
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -92,16 +92,41 @@ class MarkKind(StrEnum):
     CODE = "code"
     STRONG = "strong"
     EMPHASIS = "emphasis"
+    SUPERSCRIPT = "superscript"  # raised; an exponent is written with a caret in front ("10^6", the mark covers "6")
+    SUBSCRIPT = "subscript"
+    REFERENCE = "reference"  # the mark of a footnote ("[1]"), no part of the sentence
+    ABBREVIATION = "abbreviation"  # `title` says what it stands for
+    STRUCK = "struck"  # crossed out: what the page no longer says
+    FORMULA = "formula"  # a formula in one line: its figures are not figures of the text
+    JOINED = "joined"  # digits of two elements without a space between them: they may be two numbers
+
+
+UNSURE = frozenset({MarkKind.STRUCK, MarkKind.FORMULA, MarkKind.JOINED})
+"""Marks of words and numbers that no statement may rest on without a closer look."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An inline span `[start, end)` of a block's own text; `href` for links."""
+    """An inline span `[start, end)` of a block's own text; `href` for links, `title` for abbreviations."""
 
     start: int
     end: int
     kind: MarkKind
     href: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CellSpan:
+    """A table cell that covers more than one place: its top left place and how many rows and columns it covers.
+
+    The text stands at the top left place; the others are empty in `Block.rows`.
+    """
+
+    row: int
+    column: int
+    rows: int = 1
+    columns: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +134,13 @@ class Block:
     """One paragraph, heading, list item, table ... of a page.
 
     `text` is what quotes are sliced from. For a table it is one line per row with cells joined by " | ", and `rows`
-    holds the cells (first row is the header when `has_header`). `level` is the heading level 1-6, or the list depth
-    from 0. `language` is that of a code block. `page` is the page number in a PDF, from 1. `secondary` text shows only
-    to who asks for it (a closed `<details>`).
+    holds the cells (the first `header_rows` name the columns, the first `header_columns` of a row name it; see
+    `domain.tables`). `level` is the heading level 1-6, or the list depth from 0. `language` is that of a code block.
+    `page` is the page number in a PDF, from 1. `secondary` text shows only to who asks for it (a closed `<details>`).
+
+    `parent` is the index in `Document.blocks` of what the block stands in: for all of a definition (paragraphs, code,
+    lists, tables in it) the last of its terms, for all of a list item after its first words that item. `note` is the
+    kind of box around it (`note`, `warning`, ...), in the page's own word.
     """
 
     kind: BlockKind
@@ -125,6 +154,11 @@ class Block:
     marks: tuple[Mark, ...] = ()
     page: int | None = None
     secondary: bool = False
+    parent: int | None = None
+    note: str = ""
+    header_rows: int = 0
+    header_columns: int = 0
+    spans: tuple[CellSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +207,9 @@ class Document:
     def __post_init__(self) -> None:
         starts: list[int] = []
         position = 0
-        for block in self.blocks:
+        for index, block in enumerate(self.blocks):
+            if block.parent is not None and not 0 <= block.parent < index:
+                raise ValueError(f"block {index} stands in block {block.parent}, which is not before it")
             starts.append(position)
             position += len(block.text) + len(BLOCK_SEPARATOR)
         text = BLOCK_SEPARATOR.join(block.text for block in self.blocks)
@@ -195,6 +231,25 @@ class Document:
     def block_at(self, offset: int) -> int:
         """The index of the block that holds `offset` (a separator counts to the block before it)."""
         return max(bisect_right(self.starts, offset) - 1, 0)
+
+    def ancestors(self, index: int) -> tuple[int, ...]:
+        """The blocks that the block at `index` stands in (terms, list items), outermost first."""
+        found: list[int] = []
+        parent = self.blocks[index].parent
+        while parent is not None:
+            found.insert(0, parent)
+            parent = self.blocks[parent].parent
+        return tuple(found)
+
+    def marks_in(self, start: int, end: int, kinds: Collection[MarkKind] = UNSURE) -> tuple[Mark, ...]:
+        """The marks of these kinds that touch `text[start:end]`, offsets in `text`."""
+        return tuple(
+            replace(mark, start=mark.start + begin, end=mark.end + begin)
+            for index in range(self.block_at(start), self.block_at(max(end - 1, start)) + 1)
+            for begin in (self.starts[index],)
+            for mark in self.blocks[index].marks
+            if mark.kind in kinds and mark.start + begin < end and mark.end + begin > start
+        )
 
     def is_secondary(self, start: int, end: int) -> bool:
         """Whether all of `[start, end)` shows only to who asks for it."""

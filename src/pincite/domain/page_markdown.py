@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
+from pincite.domain.tables import CELL_SEPARATOR, header_row_count
 
 _SPECIAL = re.compile(r"[\\`*]|<(?=[a-zA-Z/!?])|(?<=\])\((?=\S)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _LINE_START = re.compile(
@@ -11,7 +12,6 @@ _LINE_START = re.compile(
 )
 _MAX_DEPTH = 6
 _FENCE = re.compile(r"`{3,}")
-_BETWEEN_CELLS = " | "
 _LISTS = frozenset({BlockKind.LIST_ITEM, BlockKind.TERM, BlockKind.DEFINITION})
 
 
@@ -60,7 +60,7 @@ def block_markdown(block: Block) -> str:
 def _table(block: Block) -> Iterator[str]:
     width = max(len(row) for row in block.rows)
     rows = [tuple(row) + ("",) * (width - len(row)) for row in _cells(block)]
-    header, body = (rows[0], rows[1:]) if block.has_header else (("",) * width, rows)
+    header, body = (rows[0], rows[1:]) if header_row_count(block) else (("",) * width, rows)
     yield f"| {' | '.join(header)} |"
     yield f"|{' --- |' * width}"
     for row in body:
@@ -81,8 +81,8 @@ def _cells(block: Block) -> Iterator[list[str]]:
             inside = tuple(mark for mark in marks[first:index] if mark.start >= at)
             known = block.text[at:end] == cell
             shown.append(_cell(_marked(block.text, at, end, inside) if known else _escaped(cell)))
-            at = end + len(_BETWEEN_CELLS)
-        at += 1 - len(_BETWEEN_CELLS)  # a line ends with one character
+            at = end + len(CELL_SEPARATOR)
+        at += 1 - len(CELL_SEPARATOR)  # a line ends with one character
         yield shown
 
 
@@ -133,9 +133,13 @@ def _wrapped(text: str, mark: Mark, inner: tuple[Mark, ...], depth: int) -> str:
             return f"{lead}**{body.strip()}**{trail}"
         case MarkKind.EMPHASIS:
             return f"{lead}*{body.strip()}*{trail}"
-        case _:
+        case MarkKind.STRUCK:
+            return f"{lead}~~{body.strip()}~~{trail}"
+        case MarkKind.LINK:
             target = mark.href.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
             return f"{lead}[{body.strip()}]({target}){trail}" if target else body
+        case _:
+            return body
 
 
 def _escaped(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.library import Survey
@@ -10,11 +11,57 @@ from pincite.domain.report import ConflictKind, Metrics
 from pincite.domain.search import Constraints, Query, SearchResult
 
 
+class AnswerForm(StrEnum):
+    """The form of answer that a part of a question wants."""
+
+    PROSE = "prose"
+    FIGURE = "figure"
+    DATE = "date"
+    NAME = "name"
+    YES_NO = "yes_no"
+    DEFINITION = "definition"
+    REASON = "reason"
+    LIST = "list"
+    STEPS = "steps"
+    TABLE = "table"
+
+
+class ReportLength(StrEnum):
+    """How long a report may be when its evidence carries it."""
+
+    SHORT = "short"
+    STANDARD = "standard"
+    LONG = "long"
+
+
+class ReportDepth(StrEnum):
+    """How deep a report goes into its subject."""
+
+    OVERVIEW = "overview"
+    STANDARD = "standard"
+    EXPERT = "expert"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStyle:
+    """How the asker wants the report: obeyed for its form, never for what counts as true.
+
+    `language` is a BCP 47 tag or a name; empty: that of the question. `instructions` are in the asker's own words.
+    """
+
+    audience: str = ""
+    length: ReportLength = ReportLength.STANDARD
+    language: str = ""
+    depth: ReportDepth = ReportDepth.STANDARD
+    instructions: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """The question of a run with its limits, frozen at the start.
 
-    `continues` is the run whose pages and claims are at hand, `background` the question it answered.
+    `continues` is the run whose pages and claims are at hand, `background` the question it answered. `parts` are those
+    of a plan that the asker has seen and perhaps changed: the first round asks these.
     """
 
     question: str
@@ -23,14 +70,17 @@ class Task:
     profile: str = "standard"
     continues: str = ""
     background: str = ""
+    style: ReportStyle = ReportStyle()
+    parts: tuple["SubQuestion", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SubQuestion:
     """One part of the question and the queries meant to answer it. `sub_question_id` is its number as text.
 
-    `answer_type` is the kind of answer wanted (`number`, `person`, `yes_no`, ...; empty when any will do).
-    `depends_on` names the sub-question whose answer this one needs (multi-hop). `heading` is a short title for it.
+    `answer_type` is the kind of answer wanted (`number`, `person`, `yes_no`, ...; empty when any will do), as rules
+    read it, `form` that in which it is to be told. `depends_on` names the sub-question whose answer this one needs
+    (multi-hop): it is asked when that is known. `heading` is a short title for it.
     """
 
     sub_question_id: str
@@ -39,6 +89,16 @@ class SubQuestion:
     answer_type: str = ""
     depends_on: str | None = None
     heading: str = ""
+    form: AnswerForm = AnswerForm.PROSE
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChange:
+    """What a later round changed in the plan, and why."""
+
+    change: str
+    part: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +106,15 @@ class Plan:
     """Sub-questions in the order a reader wants them answered.
 
     `survey` is what the libraries know of the question's words; `notes` say to a reader how the question was read
-    where that is not as it was written.
+    where that is not as it was written. `changes` are those of this round; `left_out` are the parts that were dropped,
+    each with the reason, over all rounds.
     """
 
     sub_questions: tuple[SubQuestion, ...]
     survey: Survey = Survey()
     notes: tuple[str, ...] = ()
+    changes: tuple[PlanChange, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ REASONS: Final[Mapping[str, str]] = {
     "host_queue": "too many of its site's pages were waiting",
     # what came
     "page_blocked": "the site refused to hand it out",
+    "archive_excluded": "the archive may not show it",
     "challenge": "the site lets only people at a browser in",
     "login_required": "the site wants a login",
     "login_page": "the site wants a login",

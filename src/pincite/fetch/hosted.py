@@ -81,9 +81,10 @@ class HostedScraper(ABC):
             DeadLink, PageBlocked, TooLarge, UnsupportedContentType: the page, as the scraper says.
         """
         admission = await self._admit(request, request.url)
-        until = self._around.clock.monotonic_s() + (request.deadline_s or _TOTAL_S)
+        clock = self._around.clock
+        until = clock.monotonic_s() + (request.deadline_s or _TOTAL_S)
         scraped = await retried(
-            lambda: self._scrape(request, admission.url), lambda: until - self._around.clock.monotonic_s()
+            lambda: self._scrape(request, admission.url), clock, lambda: until - clock.monotonic_s()
         )
         final = admission.url
         if scraped.final_url and scraped.final_url != final.sent:

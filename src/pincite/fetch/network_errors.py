@@ -5,12 +5,15 @@ import ssl
 import aiohttp
 
 from pincite.domain.errors import DnsError, NetworkError, PinciteError, Timeout, TlsError, TooLarge
+from pincite.runtime.open_files import too_many_open_files
 
 _HEADERS_TOO_LARGE = ("too many", "more than", "too long", "too large", "line is too long")
 
 
 def mapped(error: Exception, host: str) -> PinciteError:
     """The error of ours that `error` stands for."""
+    if (full := too_many_open_files(error)) is not None:
+        return full
     match error:
         case PinciteError():
             return error

@@ -11,6 +11,7 @@ from anyio import to_thread
 from pincite.domain.errors import DeadLink, DnsError, InvalidSetting
 from pincite.fetch.limits import DNS_ANSWERS_MAX, DNS_CACHE_S
 from pincite.ports import Clock, Resolver
+from pincite.runtime.open_files import too_many_open_files
 from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.policy import UrlPolicy, check_addresses
 
@@ -40,6 +41,8 @@ def _lookup(host: str) -> Sequence[str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
+        if (full := too_many_open_files(error, silent=True)) is not None:
+            raise full from None
         if error.errno == socket.EAI_NONAME:
             raise DeadLink(f"there is no host {host}", reason="dns_failed") from None
         raise DnsError(f"the name {host} can't be looked up", reason="dns_failed") from None

@@ -1,7 +1,8 @@
 """Asks each site for its robots.txt once, keeps the answer, and says whether a page may be fetched."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -29,6 +30,8 @@ from pincite.urls.policy import UrlPolicy, vet_parsed
 _KEEP_S = 86_400.0
 _KEEP_UNCLEAR_S = 3_600.0
 _RETRY_S = 600.0
+_RETRY_FAILED_S = 30.0
+"""A site that could not be reached is asked again sooner than one that answered an error: it may be our network."""
 _MIN_KEEP_S = 60.0
 _SITES_MAX = 20_000
 _DEADLINE_S = 10.0
@@ -120,13 +123,16 @@ class RobotsGate:
             typed: the URL that the user typed, if one did; it may spare pages of its own origin robots.txt.
 
         Errors:
-            InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed; DnsError and the like are left to the fetch.
+            InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed: what policy or the site's robots.txt says.
+            DnsError, TlsError, NetworkError, Timeout, ...: the site could not be asked for one.
         """
         parsed = vet_parsed(url, policy=self._policy)
         self._policy.check_host_lists(parsed.host, include=include, exclude=exclude)
         if self._mode is RobotsMode.OFF or (self._mode is RobotsMode.USER_TRIGGERED and _same_origin(parsed, typed)):
             return Admission(parsed, self._mode.value)
         site = await self.site(parsed)
+        if site.failure is not None:
+            raise copy(site.failure)  # each caller has one of its own, with its own way up
         if site.decision is Decision.DISALLOW_ALL:
             raise RobotsDisallowed(
                 f"{parsed.host} does not give its robots.txt, so nothing there is fetched now",
@@ -202,8 +208,8 @@ class RobotsGate:
             return self._unreachable(known, _RETRY_S)
         except BudgetExhausted:  # nothing was asked, so nothing is known
             raise
-        except PinciteError:  # unreachable: RFC 9309 §2.3.1.4
-            return self._unreachable(known, _RETRY_S)
+        except PinciteError as error:  # unreachable: RFC 9309 §2.3.1.4, nothing there is fetched
+            return self._unreachable(known, _RETRY_FAILED_S, error)
 
     def _judged(self, seen: Visit, known: SiteRules | None) -> SiteRules:
         exchange = seen.exchange
@@ -222,11 +228,11 @@ class RobotsGate:
         keep = _KEEP_S if exchange.status in {404, 410} else _KEEP_UNCLEAR_S
         return self._keep(Decision.ALLOW_ALL, Robots(), keep)  # unavailable: RFC 9309 §2.3.1.3
 
-    def _unreachable(self, known: SiteRules | None, retry_s: float) -> SiteRules:
+    def _unreachable(self, known: SiteRules | None, retry_s: float, failure: PinciteError | None = None) -> SiteRules:
         if known is not None and known.has_rules:
             until_s = self._clock.monotonic_s() + retry_s
             return SiteRules(Decision.APPLY_STALE, known.rules, until_s, known.body, known.read_at)
-        return self._keep(Decision.DISALLOW_ALL, Robots(), retry_s)
+        return replace(self._keep(Decision.DISALLOW_ALL, Robots(), retry_s), failure=failure)
 
     def _keep(self, decision: Decision, rules: Robots, seconds: float) -> SiteRules:
         return SiteRules(decision, rules, self._clock.monotonic_s() + seconds)

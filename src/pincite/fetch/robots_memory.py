@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.errors import PinciteError
 from pincite.domain.records import Entry
 from pincite.fetch.robots import Robots, parse_robots
 from pincite.ports import Cache, Clock
@@ -29,13 +30,17 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """The decision for one origin, until when it holds (by the monotonic clock), and the file with its time."""
+    """The decision for one origin, until when it holds (by the monotonic clock), and the file with its time.
+
+    `failure` is why the origin could not even be asked; then it said nothing that would be a refusal.
+    """
 
     decision: Decision
     rules: Robots
     until_s: float = 0.0
     body: bytes = b""
     read_at: datetime | None = None
+    failure: PinciteError | None = None
 
     @property
     def has_rules(self) -> bool:

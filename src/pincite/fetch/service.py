@@ -129,10 +129,17 @@ class FetchService:
         check_request(request)
         if not request.url.startswith(LOCAL_SCHEME):
             request = replace(request, url=vet_url(request.url, policy=self._policy))
+            self._vet_lists(request, request.url)  # before the cache, which knows nothing of this request's lists
         page = await self._page(request)
+        if page.snapshot.final_url != request.url and not page.snapshot.final_url.startswith(LOCAL_SCHEME):
+            self._vet_lists(request, page.snapshot.final_url)
         if len(page.snapshot.body) < _LARGE_BYTES:
             return _result(request, page)
         return await to_thread.run_sync(_result, request, page)
+
+    def _vet_lists(self, request: FetchRequest, url: str) -> None:
+        include, exclude = request.include_domains, request.exclude_domains
+        self._policy.check_host_lists(parse_url(url).host, include=include, exclude=exclude)
 
     async def _page(self, request: FetchRequest) -> _Page:
         if request.confirms:

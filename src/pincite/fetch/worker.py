@@ -18,6 +18,7 @@ from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.page import Document
 from pincite.fetch.worker_process import HEADER, REPLY
 from pincite.fetch.worker_wire import unpack_reply
+from pincite.runtime.open_files import too_many_open_files
 
 READER = "pincite.fetch.extractors:extract"
 _MODULE = "pincite.fetch.worker_process"
@@ -169,8 +170,10 @@ class ExtractorPool:
                 env={"PYTHONPATH": ":".join(filter(None, sys.path)), "PYTHONUTF8": "1"},
                 start_new_session=True,
             )
-        except OSError:
+        except OSError as error:
             self._idle.put(None)
+            if (full := too_many_open_files(error)) is not None:
+                raise full from error
             raise
         return _Worker(process)
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from pincite.domain import errors
-from pincite.domain.page import Block, BlockKind, Document, Link, Mark, MarkKind
+from pincite.domain.page import Block, BlockKind, CellSpan, Document, Link, Mark, MarkKind
 
 _FIELDS = ("extractor", "version", "title", "byline", "site_name", "description", "language", "canonical_url")
 
@@ -15,8 +15,9 @@ def pack_document(document: Document) -> bytes:
     blocks = [
         [
             block.kind, block.text, block.level, block.ordered, block.number, block.language, block.rows,
-            block.has_header, [[mark.start, mark.end, mark.kind, mark.href] for mark in block.marks], block.page,
-            block.secondary,
+            block.has_header, [[mark.start, mark.end, mark.kind, mark.href, mark.title] for mark in block.marks],
+            block.page, block.secondary, block.parent, block.note, block.header_rows, block.header_columns,
+            [[span.row, span.column, span.rows, span.columns] for span in block.spans],
         ]
         for block in document.blocks
     ]  # fmt: skip
@@ -74,7 +75,8 @@ def _document(value: dict[str, Any]) -> Document:
 
 
 def _block(*row: Any) -> Block:
-    kind, text, level, ordered, number, language, rows, has_header, marks, page, secondary = row
+    kind, text, level, ordered, number, language, rows, has_header, marks, page, secondary, *structure, spans = row
+    parent, note, header_rows, header_columns = structure
     return Block(
         BlockKind(kind),
         text,
@@ -84,9 +86,14 @@ def _block(*row: Any) -> Block:
         language,
         tuple(tuple(cells) for cells in rows),
         has_header,
-        tuple(Mark(start, end, MarkKind(mark), href) for start, end, mark, href in marks),
+        tuple(Mark(start, end, MarkKind(mark), href, title) for start, end, mark, href, title in marks),
         page,
         secondary,
+        parent,
+        note,
+        header_rows,
+        header_columns,
+        tuple(CellSpan(*span) for span in spans),
     )
 
 

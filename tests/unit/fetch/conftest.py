@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-import stamina
 
 from pincite.domain.page import FetchRequest, Snapshot
 from pincite.fetch.backends.direct import DirectBackend
@@ -20,13 +19,6 @@ from pincite.runtime.limiter import MemoryLimiter, Rate
 from pincite.testing.clock import FrozenClock
 from pincite.testing.web import StubResolver, StubWeb
 from pincite.urls import UrlPolicy
-
-
-@pytest.fixture(autouse=True)
-def _no_retry_pauses() -> Any:
-    stamina.set_testing(True, attempts=4)
-    yield
-    stamina.set_testing(False)
 
 
 @pytest.fixture

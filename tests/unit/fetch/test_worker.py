@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from pincite.domain.errors import EmptyContent, InvalidInput, ParseError, TooLarge, UnsupportedContentType
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, BlockKind, CellSpan, Document, Mark, MarkKind
 from pincite.fetch.extractors import extract
 from pincite.fetch.worker import ExtractorPool
 from pincite.fetch.worker_wire import pack_document, unpack_reply
@@ -86,7 +86,10 @@ def test_reply_that_makes_no_sense_is_a_parse_error() -> None:
 
 
 def test_wire_keeps_every_field() -> None:
-    document = Document(
-        "pdf", "1", (Block(BlockKind.TABLE, "a | b", rows=(("a", "b"),), has_header=True, page=3),), warnings=("w",)
-    )
+    table = Block(
+        BlockKind.TABLE, "a | ", 1, rows=(("a", ""),), has_header=True, page=3, secondary=True, parent=0, note="tip",
+        header_rows=1, header_columns=1, spans=(CellSpan(0, 0, 1, 2),), marks=(Mark(0, 1, MarkKind.LINK, "x", "y"),),
+    )  # fmt: skip
+    item = Block(BlockKind.LIST_ITEM, "one", 0, ordered=True, number=3)
+    document = Document("pdf", "1", (item, table), warnings=("w",))
     assert unpack_reply(pack_document(document)) == document

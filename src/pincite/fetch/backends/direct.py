@@ -75,7 +75,7 @@ class DirectBackend:
             job.scope.deadline = anyio.current_time() + left_s
             if job.request.confirms:  # whoever asks for that counts the attempts
                 return await self._once(job, url)
-            return await retried(lambda: self._once(job, url), job.left_s)
+            return await retried(lambda: self._once(job, url), self._clock, job.left_s)
 
     async def _admit(self, job: _Job, url: str) -> ParsedUrl:
         request = job.request

@@ -1,19 +1,18 @@
 """An element tree to blocks: structure is kept as the page has it, nothing is chosen here."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from urllib.parse import urljoin, urlsplit
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from pincite.domain.page import Block, BlockKind, MarkKind
+from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.hidden import NEVER_TEXT
+from pincite.fetch.extractors.inline import InlineReader
 from pincite.fetch.extractors.languages import code_language
-from pincite.fetch.extractors.tables import MAX_COLUMNS, Cell, holds_data, is_header, join_rows, rows_of, span_of
-from pincite.fetch.extractors.writing import InlineText
+from pincite.fetch.extractors.tables import Cell, holds_data, table_block
 
 _BLOCK_TAGS = frozenset(
     "html body address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure "
@@ -22,32 +21,18 @@ _BLOCK_TAGS = frozenset(
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CODE_TAGS = frozenset({"pre", "listing", "xmp", "plaintext"})
-_MARKS = {
-    "a": MarkKind.LINK,
-    "b": MarkKind.STRONG,
-    "strong": MarkKind.STRONG,
-    "i": MarkKind.EMPHASIS,
-    "em": MarkKind.EMPHASIS,
-    "var": MarkKind.EMPHASIS,
-    "cite": MarkKind.EMPHASIS,
-    "dfn": MarkKind.EMPHASIS,
-    "code": MarkKind.CODE,
-    "tt": MarkKind.CODE,
-    "kbd": MarkKind.CODE,
-    "samp": MarkKind.CODE,
-}
-_NOTHING = Cell("", ())
-_PERMALINKS = frozenset(
-    {"", "¶", "#", "§", "🔗", "\uf0c1", "\u200b", "Permalink", "[link]", "Link to this heading"}
-    | {"^", "↩", "↩\ufe0e", "↑", "⤴"}  # back from a footnote
+_LISTS = frozenset({"ul", "ol", "menu", "dir"})
+_NOTE_KINDS = frozenset(
+    "note notes warning tip hint caution important danger attention error admonition seealso callout alert notice info "
+    "example todo deprecated versionadded versionchanged versionremoved".split()
 )
-_PERMALINK_CLASSES = re.compile(
-    r"\b(?:headerlink|permalink|header-anchor|anchor-?link|hash-link|id_link|heading-anchor)\b"
-)
-_ADMONITION = re.compile(
-    r"\b(?:note|warning|tip|caution|important|hint|danger|attention|admonition|seealso|callout|alert)\b", re.IGNORECASE
-)
+"""Class names of boxes in what documentation tools write: Docutils, Sphinx, DocBook, Asciidoctor, MkDocs, Docusaurus,
+GitHub (`markdown-alert-note`)."""
+_NOTE_PREFIXES = frozenset({"admonition", "alert", "callout", "markdown", "theme", "is", "block"})
+_VAGUE_NOTES = frozenset({"admonition", "alert", "callout", "notice", "info"})
+_BOX_TAGS = frozenset({"div", "aside", "section", "p", "table", "blockquote", "details", "dl"})
 _FOOTNOTE = re.compile(r"\b(?:footnotes?|endnotes?|fn-list|footnote-list)\b", re.IGNORECASE)
+_FOOTNOTE_ROLES = frozenset({"doc-footnote", "doc-endnotes", "doc-endnote"})
 _LINE_NUMBERS = re.compile(
     r"\b(?:linenos|linenodiv|lineno|line-numbers-rows|gutter|line-?numbers?|blob-num|hljs-ln-n|rouge-gutter)\b"
 )
@@ -55,27 +40,38 @@ _COMPLEX_CODE = etree.XPath(
     "boolean(.//br or .//table or .//div or .//li or .//p or .//tr"
     " or .//*[contains(@class, 'line') or contains(@class, 'gutter') or contains(@class, 'blob-num')])"
 )
-_MAX_HREF_CHARS = 2_000
+_INTEGER = re.compile(r"-?\d{1,6}")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A block and the element it was read from."""
+    """A block, the element it was read from, and its place in the walk; `block.parent` is such a place too."""
 
     block: Block
     element: HtmlElement
+    place: int
 
 
 @dataclass(slots=True)
 class _Context:
     """What kind of block the text collected now becomes."""
 
-    tag: str
     kind: BlockKind
     level: int = 0
     ordered: bool = False
     number: int | None = None
     emitted: bool = False
+
+
+@dataclass(slots=True)
+class _Owner:
+    """An element whose inside belongs to a block: a list item to its first words, a definition to its term.
+
+    `place` is that block once there is one; a definition list keeps the last term it met.
+    """
+
+    element: HtmlElement
+    place: int | None = None
 
 
 @dataclass(slots=True)
@@ -92,13 +88,19 @@ class BlockWalk:
 
     base_url: str
     found: list[Found] = field(default_factory=list)
-    _text: InlineText = field(default_factory=InlineText)
-    _contexts: list[_Context] = field(default_factory=lambda: [_Context("", BlockKind.PARAGRAPH)])
+    _inline: InlineReader = field(init=False)
+    _contexts: list[_Context] = field(default_factory=lambda: [_Context(BlockKind.PARAGRAPH)])
     _lists: list[_Numbering] = field(default_factory=list)
+    _owners: list[_Owner] = field(default_factory=list)
+    _definition_lists: list[_Owner] = field(default_factory=list)
+    _notes: list[tuple[HtmlElement, str]] = field(default_factory=list)
+    _folds: list[HtmlElement] = field(default_factory=list)
     _depth: int = 0
     _code_depth: int = 0
-    _targets: dict[str, str] = field(default_factory=dict)
-    _folds: list[HtmlElement] = field(default_factory=list)
+    _in_cell: bool = False
+
+    def __post_init__(self) -> None:
+        self._inline = InlineReader(self.base_url)
 
     def run(self, root: HtmlElement) -> list[Found]:
         """The blocks under `root` in page order."""
@@ -107,28 +109,27 @@ class BlockWalk:
         return self.found
 
     def _walk(self, root: HtmlElement) -> None:
-        if not self._enter(root):
-            return
-        stack: list[tuple[HtmlElement, Iterator[HtmlElement]]] = [(root, iter(root))]
-        while stack:
-            element, children = stack[-1]
-            child = next(children, None)
-            if child is None:
-                stack.pop()
+        """Visit the tree under `root`, the text after it left out."""
+        events = etree.iterwalk(root, events=("start", "end"))
+        skipped = None
+        for event, element in events:
+            if event == "start":
+                if not self._enter(element):
+                    skipped = element
+                    events.skip_subtree()
+                continue
+            if element is skipped:
+                skipped = None
+            else:
                 self._leave(element)
-                if stack:
-                    self._add(element.tail)
-            elif isinstance(child.tag, str) and self._enter(child):
-                stack.append((child, iter(child)))
-            else:
-                self._add(child.tail)
+            if element.tail and element is not root:
+                self._add(element.tail)
 
-    def _add(self, text: str | None) -> None:
-        if text:
-            if self._code_depth:
-                self._text.add_exact(text)
-            else:
-                self._text.add(text)
+    def _add(self, text: str) -> None:
+        if self._code_depth:
+            self._inline.text.add_exact(text)
+        else:
+            self._inline.text.add(text)
 
     def _enter(self, element: HtmlElement) -> bool:
         """Start an element; False when its inside is not to be walked."""
@@ -136,23 +137,24 @@ class BlockWalk:
         if tag in NEVER_TEXT:
             return False
         entered = self._enter_block(element, tag) if tag in _BLOCK_TAGS else self._enter_inline(element, tag)
-        if entered:
+        if entered and element.text:
             self._add(element.text)
         return entered
 
     def _enter_block(self, element: HtmlElement, tag: str) -> bool:
+        if self._in_cell:
+            self._inline.text.space()
+            return True
         if self._code_depth:
             return self._enter_in_code(element)
         self._flush(element)
+        self._inline.strike(element)
         if tag in _CODE_TAGS and not _COMPLEX_CODE(element):
             self._code(element)
             return False
         if tag == "table" and holds_data(element):
             self._table(element)
             return False
-        of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
-        if of_a_fold or (tag == "details" and "open" not in element.attrib):
-            self._folds.append(element)
         self._open_block(element, tag)
         return True
 
@@ -160,34 +162,29 @@ class BlockWalk:
         if tag == "br":
             self._line_break(element)
             return False
-        if tag == "a" and self._is_permalink(element):
-            return False
         if tag == "span" and "editsection" in (element.get("class") or ""):  # wikis: a link to the editor
             return False
         if self._code_depth and _LINE_NUMBERS.search(element.get("class") or ""):
             return False
-        if tag in _MARKS:
-            self._text.open(_MARKS[tag], self._target(element) if tag == "a" else "")
-        elif tag == "q":
-            self._add("“")
-        elif tag == "sup" and self._text.last.isdigit() and (element.text or "").strip()[:1].isdigit():
-            self._add("^")
-        return True
+        return self._inline.enter(element)
 
     def _line_break(self, element: HtmlElement) -> None:
+        text = self._inline.text
         if self._code_depth:
-            self._text.add_exact("\n")
-        elif self._text.last == "\n":
+            text.add_exact("\n")
+        elif self._in_cell:
+            text.space()
+        elif text.last == "\n":
             self._flush(element)
         else:
-            self._text.line_break()
+            text.line_break()
 
     def _enter_in_code(self, element: HtmlElement) -> bool:
         """A block element inside code is one more line of it."""
         if _LINE_NUMBERS.search(element.get("class") or ""):
             return False
-        if self._text and self._text.last != "\n":
-            self._text.add_exact("\n")
+        if self._inline.text and self._inline.text.last != "\n":
+            self._inline.text.add_exact("\n")
         if element.tag in _CODE_TAGS:
             self._code_depth += 1
             self._contexts.append(self._contexts[-1])
@@ -195,101 +192,111 @@ class BlockWalk:
 
     def _leave(self, element: HtmlElement) -> None:
         tag = element.tag
-        if tag in _BLOCK_TAGS:
-            if self._code_depth and tag not in _CODE_TAGS:
-                return
+        if tag not in _BLOCK_TAGS:
+            self._inline.leave(element)
+        elif self._in_cell:
+            self._inline.text.space()
+        elif not self._code_depth or tag in _CODE_TAGS:
             self._flush(element)
-            self._close_block(tag)
-            if self._folds and self._folds[-1] is element:
-                self._folds.pop()
-        elif tag in _MARKS:
-            self._text.close(_MARKS[tag])
-        elif tag == "q":
-            self._add("”")
+            self._inline.leave(element)
+            self._close_block(element, tag)
 
     def _open_block(self, element: HtmlElement, tag: str) -> None:
+        self._open_around(element, tag)
         inside = self._contexts[-1]
-        if tag in {"ul", "ol", "menu", "dir"}:
+        match tag:
+            case "li":
+                opened = self._list_item(element)
+                self._owners.append(_Owner(element))
+                self._depth += 1
+            case "dt":
+                opened = _Context(BlockKind.TERM, self._depth)
+            case "dd":
+                opened = _Context(BlockKind.DEFINITION, self._depth)
+                term = self._definition_lists[-1].place if self._definition_lists else None
+                self._owners.append(_Owner(element, term))
+                self._depth += 1
+            case "blockquote":
+                opened = _Context(BlockKind.QUOTATION, self._depth)
+            case "figcaption" | "caption":
+                opened = _Context(BlockKind.CAPTION, self._depth)
+            case _ if tag in _HEADINGS:
+                opened = self._heading(element, tag)
+            case _ if tag in _CODE_TAGS:
+                self._code_depth += 1
+                opened = _Context(BlockKind.CODE, self._depth)
+            case _ if inside.kind is not BlockKind.FOOTNOTE and _is_footnote(element):
+                opened = _Context(BlockKind.FOOTNOTE, self._depth)
+            case "td" | "th":
+                opened = _Context(BlockKind.PARAGRAPH, self._depth)
+            case _:
+                opened = inside
+        self._contexts.append(opened)
+
+    def _open_around(self, element: HtmlElement, tag: str) -> None:
+        """Note what goes on around blocks: lists, folds, boxes."""
+        if tag in _LISTS:
             self._lists.append(_Numbering(tag == "ol", _start_of(element)))
-        elif tag == "li":
-            self._contexts.append(self._list_item(element))
-            self._depth += 1
-        elif tag == "dt":
-            self._contexts.append(_Context(tag, BlockKind.TERM, self._depth))
-        elif tag == "dd":
-            self._contexts.append(_Context(tag, BlockKind.DEFINITION, self._depth))
-            self._depth += 1
-        elif tag in _HEADINGS:
-            self._contexts.append(self._heading(element, tag))
-        elif tag in _CODE_TAGS:
-            self._code_depth += 1
-            self._contexts.append(_Context(tag, BlockKind.CODE, self._depth))
-        elif tag == "blockquote":
-            self._contexts.append(_Context(tag, BlockKind.QUOTATION, self._depth))
-        elif tag in {"figcaption", "caption"}:
-            self._contexts.append(_Context(tag, BlockKind.CAPTION, self._depth))
-        elif inside.kind is not BlockKind.FOOTNOTE and self._is_footnote(element):
-            self._contexts.append(_Context(tag, BlockKind.FOOTNOTE, self._depth))
-            return
-        elif tag in {"td", "th"}:
-            self._contexts.append(_Context(tag, BlockKind.PARAGRAPH, self._depth))
-        else:
-            self._contexts.append(inside)
-            return
-        if tag in {"ul", "ol", "menu", "dir"}:
-            self._contexts.append(inside)
+        elif tag == "dl":
+            self._definition_lists.append(_Owner(element))
+        of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
+        if of_a_fold or (tag == "details" and "open" not in element.attrib):
+            self._folds.append(element)
+        if tag in _BOX_TAGS and (kind := _note_kind(element)):
+            self._notes.append((element, kind))
 
     def _list_item(self, element: HtmlElement) -> _Context:
         numbering = self._lists[-1] if self._lists else _Numbering(ordered=False)
         number: int | None = None
         if numbering.ordered:
             value = (element.get("value") or "").strip()
-            number = int(value) if re.fullmatch(r"-?\d{1,6}", value) else numbering.next_number
+            number = int(value) if _INTEGER.fullmatch(value) else numbering.next_number
             numbering.next_number = number + 1
         footnote = self._contexts[-1].kind is BlockKind.FOOTNOTE or (element.get("role") or "") == "doc-endnote"
         kind = BlockKind.FOOTNOTE if footnote else BlockKind.LIST_ITEM
-        return _Context("li", kind, self._depth, numbering.ordered, number)
+        return _Context(kind, self._depth, numbering.ordered, number)
 
     def _heading(self, element: HtmlElement, tag: str) -> _Context:
+        """A heading, but for the title of a box and what is marked up as one inside a term or a caption."""
         inside = self._contexts[-1]
-        parent = element.getparent()
-        boxed = parent is not None and _ADMONITION.search(parent.get("class") or "") is not None
-        if inside.kind in {BlockKind.TERM, BlockKind.CAPTION} or (boxed and len(element.text_content().split()) < 4):
-            return _Context(tag, inside.kind, self._depth)
-        return _Context(tag, BlockKind.HEADING, _HEADINGS[tag])
+        boxed = bool(self._notes) and len(element.text_content().split()) < 4
+        if inside.kind in {BlockKind.TERM, BlockKind.CAPTION}:
+            return _Context(inside.kind, self._depth)
+        if boxed and element.getparent() is self._notes[-1][0]:
+            return _Context(BlockKind.PARAGRAPH, self._depth)
+        return _Context(BlockKind.HEADING, _HEADINGS[tag])
 
-    @staticmethod
-    def _is_footnote(element: HtmlElement) -> bool:
-        role = element.get("role") or ""
-        if role in {"doc-footnote", "doc-endnotes", "doc-endnote"}:
-            return True
-        names = element.get("class")
-        return bool(names) and element.tag in {"div", "aside", "section", "p", "dl"} and bool(_FOOTNOTE.search(names))
-
-    def _close_block(self, tag: str) -> None:
+    def _close_block(self, element: HtmlElement, tag: str) -> None:
         if len(self._contexts) > 1:
             self._contexts.pop()
-        if tag in {"ul", "ol", "menu", "dir"} and self._lists:
+        if tag in _LISTS and self._lists:
             self._lists.pop()
         elif tag in {"li", "dd"}:
             self._depth = max(self._depth - 1, 0)
         elif tag in _CODE_TAGS:
             self._code_depth = max(self._code_depth - 1, 0)
+        for stack in (self._owners, self._definition_lists):
+            if stack and stack[-1].element is element:
+                stack.pop()
+        if self._notes and self._notes[-1][0] is element:
+            self._notes.pop()
+        if self._folds and self._folds[-1] is element:
+            self._folds.pop()
 
     def _code(self, element: HtmlElement) -> None:
         """A code block that is nothing but text and colouring."""
-        self._contexts.append(_Context(element.tag, BlockKind.CODE, self._depth))
-        self._text.add_exact("".join(element.itertext()))
+        self._contexts.append(_Context(BlockKind.CODE, self._depth))
+        self._inline.text.add_exact("".join(element.itertext()))
         self._flush(element)
         self._contexts.pop()
 
     def _flush(self, element: HtmlElement) -> None:
         """End the block collected so far."""
-        if not self._text:
+        if not self._inline.text:
             return
         context = self._contexts[-1]
         is_code = context.kind is BlockKind.CODE
-        text, marks = self._text.take(exact=is_code)
+        text, marks = self._inline.text.take(exact=is_code)
         if not text:
             return
         kind, level, number, ordered = context.kind, context.level, context.number, context.ordered
@@ -299,58 +306,34 @@ class BlockWalk:
             level = self._depth
         context.emitted = True
         language = code_language(element) if is_code else ""
-        block = Block(
-            kind=kind,
-            text=text,
-            level=level,
-            ordered=ordered,
-            number=number,
-            language=language,
-            marks=() if is_code else marks,
-            secondary=self._is_folded(),
-        )
-        self.found.append(Found(block, element))
+        shown = () if is_code else marks
+        self._emit(Block(kind, text, level, ordered, number, language, marks=shown), element)
+
+    def _emit(self, block: Block, element: HtmlElement) -> None:
+        """Keep the block, with what it stands in."""
+        place = len(self.found)
+        owner = next((owner.place for owner in reversed(self._owners) if owner.place is not None), None)
+        note = self._notes[-1][1] if self._notes else ""
+        block = replace(block, parent=owner, note=note, secondary=self._is_folded())
+        self.found.append(Found(block, element, place))
+        if block.kind is BlockKind.TERM and self._definition_lists:
+            self._definition_lists[-1].place = place
+        elif block.kind is BlockKind.LIST_ITEM and self._owners and self._owners[-1].place is None:
+            self._owners[-1].place = place
 
     def _table(self, table: HtmlElement) -> None:
         caption = table.find("caption")
         if caption is not None:
             self._walk(caption)
             self._flush(caption)
-        rows: list[list[Cell]] = []
-        elements = rows_of(table)
-        below: dict[int, int] = {}
-        for row in elements:
-            cells: list[Cell] = []
-            for cell in row:
-                _fill(cells, below)
-                width, height = span_of(cell), span_of(cell, "rowspan")
-                if height > 1:
-                    below.update((len(cells) + n, height) for n in range(width))
-                cells.append(self._cell(cell))
-                cells += [_NOTHING] * (width - 1)
-            _fill(cells, below)
-            below = {column: left - 1 for column, left in below.items() if left > 1}
-            if any(cell.text for cell in cells):
-                rows.append(cells)
-        if not rows:
-            return
-        text, marks = join_rows(rows)
-        if not text.strip():
-            return
-        self.found.append(
-            Found(
-                Block(
-                    kind=BlockKind.TABLE,
-                    text=text,
-                    level=self._depth,
-                    rows=tuple(tuple(cell.text for cell in row) for row in rows),
-                    has_header=is_header(elements[0]),
-                    marks=marks,
-                    secondary=self._is_folded(),
-                ),
-                table,
-            )
-        )
+        kind = _note_kind(table)
+        if kind:
+            self._notes.append((table, kind))
+        block = table_block(table, self._cell)
+        if block is not None:
+            self._emit(replace(block, level=self._depth), table)
+        if kind:
+            self._notes.pop()
 
     def _is_folded(self) -> bool:
         """Inside a closed `<details>`, its summary excepted, which always shows."""
@@ -361,80 +344,50 @@ class BlockWalk:
         """The text of a table cell on one line."""
         if not len(cell):
             return Cell(clean(" ".join((cell.text or "").split())).strip(), ())
-        outer, self._text = self._text, InlineText()
-        writer = self._text
+        outer, self._inline = self._inline, InlineReader(self.base_url, self._inline.targets)
+        self._in_cell = True
         try:
-            self._cell_inside(cell)
-            text, marks = writer.take()
+            self._walk(cell)
+            text, marks = self._inline.text.take()
         finally:
-            self._text = outer
-        if "\n" in text:
-            text = text.replace("\n", " ")
-        return Cell(text, marks)
-
-    def _cell_inside(self, cell: HtmlElement) -> None:
-        writer = self._text
-        writer.add(cell.text or "")
-        stack: list[tuple[HtmlElement, Iterator[HtmlElement]]] = [(cell, iter(cell))]
-        while stack:
-            element, children = stack[-1]
-            child = next(children, None)
-            if child is None:
-                stack.pop()
-                if element.tag in _MARKS:
-                    writer.close(_MARKS[element.tag])
-                elif element.tag in _BLOCK_TAGS:
-                    writer.space()
-                if stack:
-                    writer.add(element.tail or "")
-                continue
-            if not isinstance(child.tag, str) or (child.tag == "a" and self._is_permalink(child)):
-                writer.add(child.tail or "")
-                continue
-            if child.tag in _BLOCK_TAGS or child.tag == "br":
-                writer.space()
-            elif child.tag in _MARKS:
-                writer.open(_MARKS[child.tag], self._target(child) if child.tag == "a" else "")
-            writer.add(child.text or "")
-            stack.append((child, iter(child)))
-
-    def _is_permalink(self, anchor: HtmlElement) -> bool:
-        """Whether the anchor only points at the heading it stands in."""
-        href = anchor.get("href") or ""
-        if "#" not in href:
-            return False
-        if _PERMALINK_CLASSES.search(anchor.get("class") or ""):
-            return True
-        return len(anchor) == 0 and href.startswith("#") and (anchor.text or "").strip() in _PERMALINKS
-
-    def _target(self, anchor: HtmlElement) -> str:
-        """The absolute http(s) target of a link, or nothing."""
-        href = (anchor.get("href") or "").strip()
-        if href == "#":  # a button in disguise
-            return ""
-        known = self._targets.get(href)
-        if known is None:
-            known = self._targets[href] = absolute(self.base_url, href)
-        return known
+            self._inline, self._in_cell = outer, False
+        return Cell(text.replace("\n", " "), marks)
 
 
-def _fill(cells: list[Cell], below: dict[int, int]) -> None:
-    """Leave the places empty that a cell of an earlier row reaches down into."""
-    while below.get(len(cells), 0) > 0 and len(cells) < MAX_COLUMNS:
-        cells.append(_NOTHING)
+def _is_footnote(element: HtmlElement) -> bool:
+    if (element.get("role") or "") in _FOOTNOTE_ROLES:
+        return True
+    names = element.get("class")
+    return bool(names) and element.tag in {"div", "aside", "section", "p", "dl"} and bool(_FOOTNOTE.search(names))
 
 
-def absolute(base_url: str, href: str) -> str:
-    """`href` against `base_url` when that gives an http(s) URL of sane length, else nothing."""
-    if not href or len(href) > _MAX_HREF_CHARS:
+def _note_kind(element: HtmlElement) -> str:
+    """The kind of box an element is by its class or role, or nothing. What holds a section is no box."""
+    names = element.get("class") or ""
+    kinds = ["note"] if element.get("role") == "note" else []
+    for name in names.lower().split() if names else ():
+        *prefixes, last = name.replace("_", "-").split("-")
+        if last in _NOTE_KINDS and all(prefix in _NOTE_PREFIXES for prefix in prefixes):
+            kinds.append(last)
+        elif prefixes and prefixes[0] in {"admonition", "alert", "callout"} and last not in {"title", "heading"}:
+            kinds.append(prefixes[0])
+    if not kinds or next(element.iter("h1", "h2"), None) is not None:
         return ""
-    try:
-        target = urljoin(base_url, href)
-        return target if urlsplit(target).scheme in {"http", "https"} else ""
-    except ValueError:
-        return ""
+    return next((kind for kind in kinds if kind not in _VAGUE_NOTES), kinds[0])
+
+
+def blocks_of(found: Sequence[Found], first: int = 0) -> tuple[Block, ...]:
+    """The blocks of what was kept of a walk, each with its parent's place among them; they begin at place `first`.
+
+    A block whose parent was left out stands in none.
+    """
+    places = {item.place: index for index, item in enumerate(found, start=first)}
+    return tuple(
+        item.block if item.block.parent is None else replace(item.block, parent=places.get(item.block.parent))
+        for item in found
+    )
 
 
 def _start_of(element: HtmlElement) -> int:
     value = (element.get("start") or "1").strip()
-    return int(value) if re.fullmatch(r"-?\d{1,6}", value) else 1
+    return int(value) if _INTEGER.fullmatch(value) else 1

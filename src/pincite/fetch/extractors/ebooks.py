@@ -9,7 +9,7 @@ from lxml import etree
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors.archives import open_archive, read_member
-from pincite.fetch.extractors.blocks import BlockWalk
+from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.dates import parse_date
@@ -57,7 +57,8 @@ def read_epub(body: bytes, url: str) -> Document:
     spine = [parts.get(item.get("idref"), "") for item in package.iter(f"{_OPF}itemref") if item.get("linear") != "no"]
     blocks: list[Block] = []
     for href in list(filter(None, dict.fromkeys(spine)))[:MAX_PARTS]:  # a chapter listed often is read once
-        blocks += _chapter(archive, posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(href))), url)
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(href)))
+        blocks += blocks_of(_chapter(archive, name, url), first=len(blocks))
     found = tuple(blocks)
     if not found:
         raise EmptyContent("the book has no text", reason="empty_page")
@@ -77,13 +78,13 @@ def read_epub(body: bytes, url: str) -> Document:
     )
 
 
-def _chapter(archive: zipfile.ZipFile, name: str, url: str) -> list[Block]:
+def _chapter(archive: zipfile.ZipFile, name: str, url: str) -> list[Found]:
     try:
         page = parse(decode(read_member(archive, name)).text)
     except PinciteError:
         return []  # A broken or empty chapter does not take the book with it.
     drop_unseen(page)
-    return [item.block for item in BlockWalk(url).run(page.root)]
+    return BlockWalk(url).run(page.root)
 
 
 def read_odt(body: bytes, url: str) -> Document:

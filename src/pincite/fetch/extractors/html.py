@@ -2,7 +2,7 @@
 
 from pincite.domain.errors import EmptyContent
 from pincite.domain.page import Block, BlockKind, Document, Link
-from pincite.fetch.extractors.blocks import BlockWalk, Found
+from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.controls import without_controls
 from pincite.fetch.extractors.documentation import content_region, is_documentation
 from pincite.fetch.extractors.dom import Page, parse
@@ -13,7 +13,7 @@ from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
 
 EXTRACTOR = "html"
-VERSION = "4"
+VERSION = "5"
 
 
 def read_html(text: str, url: str) -> Document:
@@ -50,7 +50,7 @@ def _visible(text: str, url: str) -> tuple[Page, Metadata]:
 
 def build(found: list[Found], metadata: Metadata) -> Document:
     """The document of these blocks."""
-    blocks = tuple(item.block for item in found)
+    blocks = blocks_of(found)
     return Document(
         extractor=EXTRACTOR,
         version=VERSION,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from pincite.domain.errors import EmptyContent
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
-from pincite.fetch.extractors.blocks import absolute
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.tables import Cell, join_rows
 from pincite.fetch.extractors.writing import InlineText
 

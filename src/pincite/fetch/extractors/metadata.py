@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from pincite.domain.version import PRODUCT_TOKEN
-from pincite.fetch.extractors.blocks import absolute
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dates import date_in_url, parse_date
+from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.signals import page_signals
 
 _MAX_TITLE = 500

@@ -10,7 +10,7 @@ from typing import Any
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors.archives import BROKEN, open_archive, read_member
-from pincite.fetch.extractors.blocks import BlockWalk
+from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.html import links_of
@@ -42,7 +42,7 @@ def read_docx(body: bytes, url: str) -> Document:
     if not converted.value.strip():
         raise EmptyContent("the DOCX file has no text", reason="empty_page")
     found = BlockWalk(url).run(parse(converted.value).root)
-    return _document("docx", [item.block for item in found], url)
+    return _document("docx", list(blocks_of(found)), url)
 
 
 def read_xlsx(body: bytes, url: str) -> Document:

@@ -9,12 +9,13 @@ from lxml import etree
 
 from pincite.domain.errors import EmptyContent, ParseError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
-from pincite.fetch.extractors.blocks import BlockWalk, absolute
+from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.ebooks import xml_root
 from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.office import sheet_blocks
 
 VERSION = "1"
@@ -130,7 +131,9 @@ def read_xml(content: bytes, url: str) -> Document:
     root = xml_root(content)
     if _name(root) in _FEED_ROOTS:
         channel = next((child for child in root.iter() if _name(child) == "channel"), root)
-        blocks = [block for entry in _entries(root) for block in _entry_blocks(entry, url)]
+        blocks: list[Block] = []
+        for entry in _entries(root):
+            blocks += _entry_blocks(entry, url, len(blocks))
         return _document("feed", blocks, _child_text(channel, "title"), url)
     if (records := _records(root)) and _is_table(len(set().union(*records)), records):
         return _document("xml", _json_blocks(records), "", url)
@@ -176,7 +179,7 @@ def _entries(root: etree._Element) -> Iterator[etree._Element]:
             yield element
 
 
-def _entry_blocks(entry: etree._Element, url: str) -> list[Block]:
+def _entry_blocks(entry: etree._Element, url: str, first: int) -> list[Block]:
     blocks: list[Block] = []
     target = ""
     for child in entry:
@@ -193,7 +196,7 @@ def _entry_blocks(entry: etree._Element, url: str) -> list[Block]:
         try:
             page = parse(longest)
             drop_unseen(page)
-            blocks += [item.block for item in BlockWalk(url).run(page.root)]
+            blocks += blocks_of(BlockWalk(url).run(page.root), first=first + len(blocks))
         except PinciteError:
             return blocks  # An entry without readable text keeps its title.
     return blocks

@@ -1,17 +1,23 @@
-"""HTML tables: which hold data, and their rows as text with marks."""
+"""HTML tables: which hold data, and their cells as a grid with the places that spans cover."""
 
 import re
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from lxml.html import HtmlElement
 
-from pincite.domain.page import Mark
+from pincite.domain.page import Block, BlockKind, CellSpan, Mark
+from pincite.domain.tables import CELL_SEPARATOR
 
-CELL_SEPARATOR = " | "
 MAX_COLUMNS = 200
+MAX_CELLS = 400_000
+"""Places of a grid; a page of 5 MB has fewer cells, spans could claim any number."""
+_HTML_MAX_COLSPAN, _HTML_MAX_ROWSPAN = 1_000, 65_534
+"""Source: WHATWG HTML §4.9.11, colspan and rowspan are clamped to these."""
 _BLOCKY = "h1 h2 h3 h4 h5 h6 table article section form".split()
 _MAX_CELL_WORDS = 400
-_DIGITS = re.compile(r"\d{1,4}")
+_DIGITS = re.compile(r"\d{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,9 @@ class Cell:
 
     text: str
     marks: tuple[Mark, ...]
+
+
+NOTHING = Cell("", ())
 
 
 def holds_data(table: HtmlElement) -> bool:
@@ -54,17 +63,105 @@ def rows_of(table: HtmlElement) -> list[list[HtmlElement]]:
     return body + foot
 
 
-def is_header(row: list[HtmlElement]) -> bool:
-    """Whether a first row names the columns."""
-    parent = row[0].getparent()
-    section = parent.getparent() if parent is not None else None
-    return (section is not None and section.tag == "thead") or all(cell.tag == "th" for cell in row)
+def table_block(table: HtmlElement, read: Callable[[HtmlElement], Cell]) -> Block | None:
+    """The table as a block; None when it holds no text. `read` gives the text of a cell.
+
+    Text stands once, at the top left place of its cell; what a span covers besides is empty and named in `spans`.
+    """
+    elements = rows_of(table)
+    grid: list[list[Cell]] = []
+    heads: list[list[bool]] = []
+    spans: list[CellSpan] = []
+    covered: dict[int, int] = {}  # column: rows still to be covered by a cell above
+    places = 0
+    for number, row in enumerate(elements):
+        cells: list[Cell] = []
+        head: list[bool] = []
+        for element in row:
+            _skip_covered(cells, head, covered)
+            width = min(_span_of(element, "colspan", _HTML_MAX_COLSPAN), MAX_COLUMNS - min(len(cells), MAX_COLUMNS - 1))
+            height = min(_span_of(element, "rowspan", _HTML_MAX_ROWSPAN), len(elements) - number)
+            if width > 1 or height > 1:
+                spans.append(CellSpan(number, len(cells), height, width))
+            if height > 1:
+                covered.update((len(cells) + place, height) for place in range(width))
+            cells += [read(element), *[NOTHING] * (width - 1)]
+            head += [element.tag == "th"] * width
+        _skip_covered(cells, head, covered)
+        covered = {column: left - 1 for column, left in covered.items() if left > 1}
+        places += len(cells)
+        if places > MAX_CELLS:
+            break
+        grid.append(cells)
+        heads.append(head)
+    shown = [number for number, cells in enumerate(grid) if any(cell.text for cell in cells)]
+    rows = [grid[number] for number in shown]
+    text, marks = join_rows(rows)
+    if not text.strip():
+        return None
+    header_rows = _header_rows(elements, [heads[number] for number in shown], shown)
+    return Block(
+        kind=BlockKind.TABLE,
+        text=text,
+        rows=tuple(tuple(cell.text for cell in row) for row in rows),
+        has_header=header_rows > 0,
+        marks=marks,
+        header_rows=header_rows,
+        header_columns=_header_columns([heads[number] for number in shown[header_rows:]]),
+        spans=_renumbered(spans, shown),
+    )
 
 
-def span_of(cell: HtmlElement, attribute: str = "colspan") -> int:
-    """How many columns (or rows, by `rowspan`) the cell covers, bounded."""
+def _skip_covered(cells: list[Cell], head: list[bool], covered: dict[int, int]) -> None:
+    """Leave the places empty that a cell of an earlier row reaches down into."""
+    while covered.get(len(cells), 0) > 0 and len(cells) < MAX_COLUMNS:
+        cells.append(NOTHING)
+        head.append(True)
+
+
+def _span_of(cell: HtmlElement, attribute: str, most: int) -> int:
+    """How many columns or rows the cell covers. A `rowspan` of 0 means all that follow."""
     value = (cell.get(attribute) or "1").strip()
-    return min(max(int(value), 1), 50) if _DIGITS.fullmatch(value) else 1
+    if not _DIGITS.fullmatch(value):
+        return 1
+    number = int(value)
+    return most if number == 0 and attribute == "rowspan" else min(max(number, 1), most)
+
+
+def _header_rows(elements: list[list[HtmlElement]], heads: list[list[bool]], shown: list[int]) -> int:
+    """How many of the rows at the top name the columns: those of the head, else those made of header cells alone."""
+    count = 0
+    for head, number in zip(heads, shown, strict=True):
+        parent = elements[number][0].getparent()
+        section = parent.getparent() if parent is not None else None
+        in_head = section is not None and section.tag == "thead"
+        across = len(elements[number]) == 1 and count > 0  # a label of the rows below
+        if not in_head and (across or not all(head)):
+            break
+        count += 1
+    return count if count < len(heads) else min(count, 1)
+
+
+def _header_columns(heads: list[list[bool]]) -> int:
+    """How many columns at the left are header cells in every row but those that are one cell across."""
+    rows = [head for head in heads if len(head) > 1 and not all(head)]
+    if not rows:
+        return 0
+    count = 0
+    while all(count < len(head) and head[count] for head in rows):
+        count += 1
+    return count
+
+
+def _renumbered(spans: list[CellSpan], shown: list[int]) -> tuple[CellSpan, ...]:
+    """The spans in the rows that are shown: rows without any text are left out."""
+    places = {number: place for place, number in enumerate(shown)}
+    found: list[CellSpan] = []
+    for span in spans:
+        height = bisect_left(shown, span.row + span.rows) - bisect_left(shown, span.row)
+        if span.row in places and (height > 1 or span.columns > 1):
+            found.append(replace(span, row=places[span.row], rows=height))
+    return tuple(found)
 
 
 def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:
@@ -76,7 +173,7 @@ def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:
         start = position
         for index, cell in enumerate(row):
             start += len(CELL_SEPARATOR) if index else 0
-            marks += [Mark(m.start + start, m.end + start, m.kind, m.href) for m in cell.marks]
+            marks += [replace(mark, start=mark.start + start, end=mark.end + start) for mark in cell.marks]
             start += len(cell.text)
         lines.append(CELL_SEPARATOR.join(cell.text for cell in row))
         position += len(lines[-1]) + 1

@@ -1,10 +1,25 @@
 """Inline text of one block while it is collected: white space as a browser shows it, marks with exact offsets."""
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pincite.domain.page import Mark, MarkKind
 from pincite.fetch.extractors.characters import clean
+
+_NUMBER_BEFORE = re.compile(r"\d[\d.,]*\Z")
+_NUMBER_AFTER = re.compile(r"[\d.,]*\d")
+_LOOK_BACK = 40
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mark that has begun; `element` is whoever opened it, for marks that close by their element."""
+
+    kind: MarkKind
+    start: int
+    href: str = ""
+    title: str = ""
 
 
 class InlineText:
@@ -15,7 +30,8 @@ class InlineText:
         self._length = 0
         self._at_space = True
         self._marks: list[Mark] = []
-        self._open: list[tuple[MarkKind, int, str]] = []
+        self._open: list[_Open] = []
+        self._apart = False
 
     def __bool__(self) -> bool:
         return self._length > 0
@@ -25,6 +41,12 @@ class InlineText:
         """The last character, or nothing."""
         return self._pieces[-1][-1] if self._pieces else ""
 
+    @property
+    def last_word(self) -> str:
+        """The characters since the last space, the last forty at most."""
+        tail = "".join(self._pieces[-3:])[-_LOOK_BACK:]
+        return tail.rsplit(None, 1)[-1] if tail and not tail[-1].isspace() else ""
+
     def add(self, text: str) -> None:
         """Append running text; white space collapses."""
         words = text.split()
@@ -32,12 +54,26 @@ class InlineText:
             if text:
                 self.space()
             return
-        joined = " ".join(words)
-        if not self._at_space and text[0].isspace():
-            joined = " " + joined
+        joined = " ".join(words) if len(words) > 1 else words[0]
+        if not self._at_space:
+            if text[0].isspace():
+                joined = " " + joined
+            elif joined[0].isdigit():
+                self._before_digit()
         self._append(joined)
         if text[-1].isspace():
             self.space()
+
+    def _before_digit(self) -> None:
+        """A number goes on in another element, or a raised one ends and the next begins."""
+        if self._apart:
+            self.space()
+        elif self.last.isdigit():
+            self._marks.append(Mark(self._length, self._length + 1, MarkKind.JOINED))  # widened when it is taken
+
+    def keep_apart(self) -> None:
+        """Let a digit that comes directly after this place be a number of its own."""
+        self._apart = self.last.isalnum()
 
     def add_exact(self, text: str) -> None:
         """Append text whose white space means something (code)."""
@@ -63,35 +99,34 @@ class InlineText:
         self._append("\n")
         self._at_space = True
 
-    def open(self, kind: MarkKind, href: str = "") -> None:
+    def open(self, kind: MarkKind, href: str = "", title: str = "") -> None:
         """Start a mark here."""
-        self._open.append((kind, self._length, href))
+        self._open.append(_Open(kind, self._length, href, title))
 
     def close(self, kind: MarkKind) -> None:
         """End the innermost open mark of this kind."""
         for index in range(len(self._open) - 1, -1, -1):
-            if self._open[index][0] is kind:
-                _, start, href = self._open.pop(index)
-                self._mark(start, self._length, kind, href)
+            if self._open[index].kind is kind:
+                self._mark(self._open.pop(index))
                 return
 
     def take(self, *, exact: bool = False) -> tuple[str, tuple[Mark, ...]]:
         """The text and its marks; the collector is empty afterwards and open marks go on from the start."""
-        for kind, start, href in self._open:
-            self._mark(start, self._length, kind, href)
-        self._open = [(kind, 0, href) for kind, _, href in self._open]
+        for mark in self._open:
+            self._mark(mark)
+            mark.start = 0
         text, marks = "".join(self._pieces), self._marks
-        self._pieces, self._marks, self._length, self._at_space = [], [], 0, True
+        self._pieces, self._marks, self._length, self._at_space, self._apart = [], [], 0, True, False
         return _finish(text, marks, exact=exact)
 
     def _append(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
-        self._at_space = False
+        self._at_space = self._apart = False
 
-    def _mark(self, start: int, end: int, kind: MarkKind, href: str) -> None:
-        if end > start:
-            self._marks.append(Mark(start, end, kind, href))
+    def _mark(self, mark: _Open) -> None:
+        if self._length > mark.start:
+            self._marks.append(Mark(mark.start, self._length, mark.kind, mark.href, mark.title))
 
 
 def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Mark, ...]]:
@@ -103,6 +138,8 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
     kept: list[Mark] = []
     for mark in marks:
         start, end = max(mark.start - shift, 0), min(mark.end - shift, len(stripped))
+        if mark.kind is MarkKind.JOINED:
+            start, end = _number_around(stripped, start, end)
         while start < end and stripped[start].isspace():
             start += 1
         while end > start and stripped[end - 1].isspace():
@@ -112,6 +149,13 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
     kept.reverse()  # An outer mark closes last; it comes first where both cover the same words.
     kept.sort(key=lambda mark: (mark.start, -mark.end))
     return stripped, tuple(kept)
+
+
+def _number_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole number of which `[start, end)` is a part."""
+    before = _NUMBER_BEFORE.search(text, max(0, start - _LOOK_BACK), start)
+    after = _NUMBER_AFTER.match(text, start, start + _LOOK_BACK)
+    return before.start() if before else start, after.end() if after else end
 
 
 def _cleaned(text: str, marks: list[Mark]) -> tuple[str, list[Mark]]:

@@ -111,6 +111,7 @@ def test_marks_cover_exactly_their_words() -> None:
         ("link", "VACUUM"),
         ("code", "VACUUM"),
         ("emphasis", "the rest"),
+        ("superscript", "6"),
     ]
 
 

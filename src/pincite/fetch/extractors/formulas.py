@@ -1,0 +1,150 @@
+r"""Formulas as one line of text: presentation MathML by structure, TeX as it is written.
+
+"¾" in MathML is "3/4", never "34"; an exponent has a caret, a root its sign. What can't be said in a line keeps its
+parts apart by spaces or brackets. Annotations are no text: nobody sees them.
+
+Source: MathML Core §3 (presentation elements); UnicodeMath for the one-line forms.
+"""
+
+import re
+
+from lxml.html import HtmlElement
+
+_LETTER_LIKE = frozenset({"mi", "mn", "mtext", "ms"})
+_ROWS = frozenset({"math", "mrow", "mstyle", "mpadded", "merror", "semantics", "maction", "menclose", "mtd"})
+_UNSEEN = frozenset({"annotation", "annotation-xml", "mphantom", "none", "mprescripts", "maligngroup", "malignmark"})
+_SPACED = frozenset("= ≠ ≈ ≡ ≤ ≥ < > + − ± × ⋅ · ÷ → ⇒ ⇔ ↔ ∈ ∉ ⊂ ⊆ ∪ ∩ ∧ ∨ ∼ ∝ ≪ ≫ : := ← ≅ ⟶ ↦ | ∣".split())
+_NOTHING = str.maketrans("", "", "\u2061\u2062\u2063\u2064\u200b")
+_SIMPLE = re.compile(r"[+\-−]?\w+(?:[.,]\w+)*|[^\W\d]|\([^()]*\)")
+_NAME, _NAME_END = re.compile(r"[^\W\d_]{2}"), re.compile(r"[^\W\d_]{2}\Z")
+_MAX_LEVELS = 400
+"""Below the limit for whole pages (`dom.MAX_NESTING`); what is deeper is read as its bare words."""
+
+
+def math_text(math: HtmlElement) -> str:
+    """A `<math>` element in one line; parts deeper than can be read stand with spaces between them."""
+    return " ".join(_text(math, 0).split())
+
+
+def _text(element: HtmlElement, level: int) -> str:
+    tag = element.tag.rpartition(":")[2] if isinstance(element.tag, str) else ""
+    if not tag or tag in _UNSEEN:
+        return ""
+    if level > _MAX_LEVELS:
+        return " ".join(element.itertext())
+    if tag in _LETTER_LIKE:
+        return "".join(element.itertext()).translate(_NOTHING).strip()
+    if tag == "mo":
+        return _operator("".join(element.itertext()).strip())
+    if tag == "mspace":
+        return " "
+    parts = [_text(child, level + 1) for child in element if _is_seen(child)]
+    if tag in _ROWS or tag not in _FORMS:
+        body = _joined(parts)
+        return f"[{body}]" if tag == "menclose" and "strike" not in element.get("notation", "") else body
+    return _FORMS[tag](element, parts)
+
+
+def _is_seen(child: HtmlElement) -> bool:
+    return isinstance(child.tag, str) and child.tag.rpartition(":")[2] not in _UNSEEN
+
+
+def _operator(sign: str) -> str:
+    sign = sign.translate(_NOTHING)
+    if sign in _SPACED or sign == "-":
+        return f" {sign} "
+    return f"{sign} " if sign in {",", ";"} else sign
+
+
+def _joined(parts: list[str]) -> str:
+    """The parts of a row side by side; two figures, or a figure and a fraction, never touch."""
+    row = ""
+    for part in parts:
+        if not part:
+            continue
+        sign = part.strip()
+        if sign in {"-", "−", "+", "±"} and (not row.strip() or row.rstrip()[-1] in "(=<>≤≥+−-×·,;[|/^"):
+            row += sign  # in front of one operand it is a sign
+        elif row and row[-1].isalnum() and part[0].isdigit():
+            row += " " + part
+        elif (_NAME_END.search(row) and part[0].isalpha()) or (row[-1:].isalpha() and _NAME.match(part)):
+            row += " " + part  # "sin x", not "sinx"; letters alone are a product
+        else:
+            row += part
+    return row
+
+
+def _bracketed(text: str) -> str:
+    text = text.strip()
+    return text if _SIMPLE.fullmatch(text) else f"({text})"
+
+
+def _fraction(element: HtmlElement, parts: list[str]) -> str:
+    above, below = _pair(parts)
+    if (element.get("linethickness") or "").strip() in {"0", "0px", "0pt", "0em"}:
+        return f"({above.strip()} over {below.strip()})"  # a binomial coefficient
+    return f"{_bracketed(above)}/{_bracketed(below)}"
+
+
+def _pair(parts: list[str]) -> tuple[str, str]:
+    return (parts[0], " ".join(parts[1:])) if parts else ("", "")
+
+
+def _script(sign: str, base: str, raised: str) -> str:
+    raised = raised.strip()
+    if not raised:
+        return base
+    if raised in {"′", "″", "*", "†", "∗", "°", "'"}:
+        return base + raised
+    return f"{base if len(base.strip()) < 2 else _bracketed(base)}{sign}{_bracketed(raised)}"
+
+
+def _super(_: HtmlElement, parts: list[str]) -> str:
+    return _script("^", *_pair(parts))
+
+
+def _sub(_: HtmlElement, parts: list[str]) -> str:
+    return _script("_", *_pair(parts))
+
+
+def _both(_: HtmlElement, parts: list[str]) -> str:
+    base, below, above = (*parts, "", "", "")[:3]
+    low = _script("_", base, below)
+    return f"{low}^{_bracketed(above)}" if above.strip() else low
+
+
+def _over(_: HtmlElement, parts: list[str]) -> str:
+    base, above = _pair(parts)
+    return (
+        base + above.strip() if len(above.strip()) == 1 and not above.strip().isalnum() else _script("^", base, above)
+    )
+
+
+def _root(_: HtmlElement, parts: list[str]) -> str:
+    base, index = _pair(parts)
+    return f"root({index.strip()}; {base.strip()})"
+
+
+def _square_root(_: HtmlElement, parts: list[str]) -> str:
+    body = _joined(parts).strip()
+    return f"√{body}" if body.isalnum() else f"√({body})"
+
+
+def _fenced(element: HtmlElement, parts: list[str]) -> str:
+    separator = (element.get("separators") or ",").strip()[:1] or ","
+    return f"{element.get('open') or '('}{f'{separator} '.join(parts)}{element.get('close') or ')'}"
+
+
+def _table(_: HtmlElement, parts: list[str]) -> str:
+    return f"[{'; '.join(filter(None, (part.strip() for part in parts)))}]"
+
+
+def _table_row(_: HtmlElement, parts: list[str]) -> str:
+    return ", ".join(filter(None, (part.strip() for part in parts)))
+
+
+_FORMS = {
+    "mfrac": _fraction, "msup": _super, "msub": _sub, "msubsup": _both, "munderover": _both, "munder": _sub,
+    "mover": _over, "mroot": _root, "msqrt": _square_root, "mfenced": _fenced, "mtable": _table, "mtr": _table_row,
+    "mlabeledtr": _table_row,
+}  # fmt: skip

@@ -1,0 +1,222 @@
+"""What elements inside a line mean: links, emphasis, raised and lowered text, what is struck out, formulas, quotations.
+
+Numbers stay what a reader sees: an exponent has a caret, a footnote's mark brackets, so that neither becomes a part of
+the figure before it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urljoin, urlsplit
+
+from lxml.html import HtmlElement
+
+from pincite.domain.page import MarkKind
+from pincite.fetch.extractors.formulas import math_text
+from pincite.fetch.extractors.writing import InlineText
+
+_MARKS = {
+    "a": MarkKind.LINK,
+    "b": MarkKind.STRONG,
+    "strong": MarkKind.STRONG,
+    "i": MarkKind.EMPHASIS,
+    "em": MarkKind.EMPHASIS,
+    "var": MarkKind.EMPHASIS,
+    "cite": MarkKind.EMPHASIS,
+    "dfn": MarkKind.EMPHASIS,
+    "code": MarkKind.CODE,
+    "tt": MarkKind.CODE,
+    "kbd": MarkKind.CODE,
+    "samp": MarkKind.CODE,
+    "del": MarkKind.STRUCK,
+    "s": MarkKind.STRUCK,
+    "strike": MarkKind.STRUCK,
+}
+_TOLD = frozenset({*_MARKS, "q", "sup", "sub", "abbr", "acronym", "math", "math-tex", "rt", "rp"})
+_LINED_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
+_PERMALINKS = frozenset(
+    {"", "¶", "#", "§", "🔗", "\uf0c1", "\u200b", "Permalink", "[link]", "Link to this heading"}
+    | {"^", "↩", "↩\ufe0e", "↑", "⤴"}  # back from a footnote
+)
+_PERMALINK_CLASSES = re.compile(
+    r"\b(?:headerlink|permalink|header-anchor|anchor-?link|hash-link|id_link|heading-anchor)\b"
+)
+_REFERENCE_CLASSES = re.compile(r"\b(?:reference|footnote|footnote-?ref|fn-?ref|noteref|endnote|cite_ref)\b", re.I)
+_BRACKETED = re.compile(r"[\[(].*[\])]", re.DOTALL)
+_NUMBERING = re.compile(r"[\d*†‡§¶,;\s–-]+")
+_RAISED_ENDINGS = frozenset({"a", "o", "e", "r"})
+"""Single letters that are raised at the end of abbreviated words and ordinals in Romance languages (nº, 2ª, XIXe)."""
+_ENDS_SENTENCE = frozenset('.,;:!?…"”’»)')
+_MAX_TITLE_CHARS = 200
+_MAX_HREF_CHARS = 2_000
+
+
+@dataclass(slots=True)
+class InlineReader:
+    """Collects the text of a block and gives elements inside it their meaning."""
+
+    base_url: str
+    targets: dict[str, str] = field(default_factory=dict)
+    text: InlineText = field(default_factory=InlineText)
+    _open: list[tuple[HtmlElement, MarkKind, str]] = field(default_factory=list)
+
+    def enter(self, element: HtmlElement) -> bool:
+        """Begin an element; False when its inside is not to be walked."""
+        tag = element.tag
+        if tag not in _TOLD:
+            self.strike(element)
+            return not tag.endswith(":math") or self._formula(element)
+        if tag in _MARKS:
+            return self._marked(element, _MARKS[tag])
+        return self._told(element, tag)
+
+    def strike(self, element: HtmlElement) -> None:
+        """Mark what is inside as crossed out where the element's own style says so."""
+        style = element.get("style")
+        if style and _LINED_OUT.search(style):
+            self._begin(element, MarkKind.STRUCK)
+
+    def leave(self, element: HtmlElement) -> None:
+        """End an element."""
+        if self._open and self._open[-1][0] is element:
+            _, kind, closing = self._open.pop()
+            if kind is MarkKind.REFERENCE and closing:
+                self.text.add(closing)
+            self.text.close(kind)
+            if kind is MarkKind.SUPERSCRIPT and closing:
+                self.text.add(closing)
+            if kind in {MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE}:
+                self.text.keep_apart()
+        elif element.tag == "q":
+            self.text.add("”")
+        elif element.tag == "rt" and (element.text or "").strip():
+            self.text.add(")")
+
+    def _begin(
+        self, element: HtmlElement, kind: MarkKind, *, href: str = "", title: str = "", closing: str = ""
+    ) -> None:
+        self.text.open(kind, href, title)
+        self._open.append((element, kind, closing))
+
+    def _marked(self, element: HtmlElement, kind: MarkKind) -> bool:
+        if kind is MarkKind.LINK and is_permalink(element):
+            return False
+        href = self._target(element) if kind is MarkKind.LINK else ""
+        self._begin(element, kind, href=href)
+        return True
+
+    def _told(self, element: HtmlElement, tag: str) -> bool:
+        match tag:
+            case "q":
+                self.text.add("“")
+            case "sup":
+                self._raised(element)
+            case "sub":
+                self._lowered(element)
+            case "math" | "math-tex":
+                return self._formula(element)
+            case "rp":
+                return False
+            case "rt":
+                if (element.text or "").strip():
+                    self.text.add("(")
+            case _:
+                title = " ".join((element.get("title") or "").split())[:_MAX_TITLE_CHARS]
+                if title:
+                    self._begin(element, MarkKind.ABBREVIATION, title=title)
+        return True
+
+    def _formula(self, element: HtmlElement) -> bool:
+        """Write a formula whole. It never touches a figure before it."""
+        formula = (element.text or "").strip() if element.tag == "math-tex" else math_text(element)
+        if formula:
+            if self.text.last.isdigit() and formula[0].isdigit():
+                self.text.space()  # one and three quarters
+            self.text.open(MarkKind.FORMULA)
+            self.text.add(formula)
+            self.text.close(MarkKind.FORMULA)
+            self.text.keep_apart()
+        return False
+
+    def _raised(self, element: HtmlElement) -> None:
+        """An exponent, the mark of a footnote, or the raised end of a word."""
+        said = " ".join("".join(element.itertext()).split())
+        last = self.text.last
+        if not said or not last or last.isspace():
+            self._begin(element, MarkKind.SUPERSCRIPT)
+            return
+        if self._is_reference(element, said, last):
+            bracketed = _BRACKETED.fullmatch(said) or not any(char.isalnum() for char in said)
+            self._begin(element, MarkKind.REFERENCE, closing="" if bracketed else "]")
+            if not bracketed:
+                self.text.add("[")
+            return
+        opening, closing = _caret(said, last)
+        if opening:
+            self.text.add(opening)
+        self._begin(element, MarkKind.SUPERSCRIPT, closing=closing)
+
+    @staticmethod
+    def _is_reference(element: HtmlElement, said: str, last: str) -> bool:
+        if any((anchor.get("href") or "").startswith("#") for anchor in element.iter("a")):
+            return True
+        parent = element.getparent()
+        linked = parent is not None and parent.tag == "a" and "#" in (parent.get("href") or "")
+        if (
+            linked
+            or (element.get("role") or "") == "doc-noteref"
+            or _REFERENCE_CLASSES.search(element.get("class") or "")
+        ):
+            return True
+        return bool(_BRACKETED.fullmatch(said)) or (last in _ENDS_SENTENCE and bool(_NUMBERING.fullmatch(said)))
+
+    def _lowered(self, element: HtmlElement) -> None:
+        """A figure below a figure is written with an underscore; below a letter (CO2) custom writes none."""
+        said = "".join(element.itertext()).strip()
+        if self.text.last.isdigit() and said[:1].isalnum():
+            self.text.add("_")
+        self._begin(element, MarkKind.SUBSCRIPT)
+
+    def _target(self, anchor: HtmlElement) -> str:
+        """The absolute http(s) target of a link, or nothing."""
+        href = (anchor.get("href") or "").strip()
+        if href == "#":  # a button in disguise
+            return ""
+        known = self.targets.get(href)
+        if known is None:
+            known = self.targets[href] = absolute(self.base_url, href)
+        return known
+
+
+def _caret(said: str, last: str) -> tuple[str, str]:
+    """What is written before and after raised text that stands behind `last`: a caret where it is an exponent."""
+    signed = said.lstrip("+-−–")
+    is_power = any(char.isdigit() for char in said) or (len(said) == 1 and said.isalpha())
+    if not is_power or not (last.isalnum() or last in ")]}") or said in _RAISED_ENDINGS:
+        return "", ""
+    plain = signed.replace(".", "").replace(",", "").isalnum()
+    return ("^", "") if plain else ("^(", ")")
+
+
+def is_permalink(anchor: HtmlElement) -> bool:
+    """Whether the anchor only points at the heading it stands in."""
+    href = anchor.get("href") or ""
+    if "#" not in href:
+        return False
+    if _PERMALINK_CLASSES.search(anchor.get("class") or ""):
+        said = "".join(anchor.itertext()).strip()
+        if said in _PERMALINKS or not any(char.isalnum() for char in said):
+            return True
+        parent = anchor.getparent()  # a heading may be a link to itself, whole
+        return parent is not None and "".join(parent.itertext()).strip() != said
+    return len(anchor) == 0 and href.startswith("#") and (anchor.text or "").strip() in _PERMALINKS
+
+
+def absolute(base_url: str, href: str) -> str:
+    """`href` against `base_url` when that gives an http(s) URL of sane length, else nothing."""
+    if not href or len(href) > _MAX_HREF_CHARS:
+        return ""
+    try:
+        target = urljoin(base_url, href)
+        return target if urlsplit(target).scheme in {"http", "https"} else ""
+    except ValueError:
+        return ""

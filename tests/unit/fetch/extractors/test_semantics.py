@@ -1,0 +1,135 @@
+"""What a page means beside its words: formulas, raised figures, what is struck out, spans, boxes, abbreviations."""
+
+import pytest
+
+from pincite.domain.page import Block, CellSpan, MarkKind
+from pincite.fetch.extractors import extract
+
+
+def read(body: str) -> tuple[Block, ...]:
+    page = f"<meta name=generator content='Sphinx 5'><div role=main><div>{body}</div></div>"
+    return extract(page.encode(), "https://docs.example/", "text/html").blocks
+
+
+def marked(block: Block, kind: MarkKind) -> list[str]:
+    return [block.text[mark.start : mark.end] for mark in block.marks if mark.kind is kind]
+
+
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        ("<mfrac><mn>3</mn><mn>4</mn></mfrac>", "3/4"),
+        ("<mn>1</mn><mfrac><mn>3</mn><mn>4</mn></mfrac>", "1 3/4"),
+        ("<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mn>2</mn></mfrac>", "(a + 1)/2"),
+        ("<msup><mn>10</mn><mrow><mo>−</mo><mn>3</mn></mrow></msup>", "10^−3"),
+        ("<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x_1^2"),
+        ("<msqrt><mn>16</mn></msqrt><mo>=</mo><mn>4</mn>", "√16 = 4"),
+        ("<mroot><mn>8</mn><mn>3</mn></mroot>", "root(3; 8)"),
+        ("<mfrac linethickness=0><mi>n</mi><mi>k</mi></mfrac>", "(n over k)"),
+        ("<mi>E</mi><mo>=</mo><mi>m</mi><mo>&#x2062;</mo><msup><mi>c</mi><mn>2</mn></msup>", "E = mc^2"),
+        ("<mn>10</mn><mn>20</mn>", "10 20"),
+        ("<mo>−</mo><mn>5</mn>", "−5"),
+        ("<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable>", "[1, 2]"),
+        ("<semantics><mn>7</mn><annotation encoding=application/x-tex>300</annotation></semantics>", "7"),
+    ],
+)
+def test_mathml_reads_right_in_one_line(inside: str, text: str) -> None:
+    (block,) = read(f"<p>The ratio is <math>{inside}</math>.</p>")
+    assert block.text == f"The ratio is {text}."
+    assert marked(block, MarkKind.FORMULA) == [text]
+
+
+def test_a_formula_never_joins_a_figure_beside_it() -> None:
+    fraction = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
+    assert read(f"<p>3{fraction}5 cups</p>")[0].text == "3 1/2 5 cups"
+
+
+def test_tex_of_a_script_is_a_formula() -> None:
+    (block,) = read("<p>so <script type='math/tex'>x < 3</script> holds</p>")
+    assert block.text == "so $x < 3$ holds"
+    assert marked(block, MarkKind.FORMULA) == ["$x < 3$"]
+
+
+def test_a_formula_nested_without_end_keeps_its_words() -> None:
+    deep = "<mrow>" * 300 + "<mn>5</mn>" + "</mrow>" * 300
+    assert read(f"<p>it is <math>{deep}</math></p>")[0].text == "it is 5"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("2<sup>10</sup>", "2^10"),
+        ("10<sup>-3</sup>", "10^-3"),
+        ("5 m<sup>2</sup>", "5 m^2"),
+        ("2<sup>n-1</sup>", "2^(n-1)"),
+        ("2<sup>2<sup>3</sup></sup>", "2^2^3"),
+        ("1<sup>st</sup> and 2<sup>nd</sup>", "1st and 2nd"),
+        ("n<sup>o</sup> 5", "no 5"),
+        ("in 1999<sup><a href='#n2'>2</a></sup>, then", "in 1999[2], then"),
+        ("the end.<sup>3</sup>", "the end.[3]"),
+        ("said<sup class=reference><a href='#c'>[4]</a></sup>", "said[4]"),
+        ("10<sup>6</sup>5", "10^6 5"),
+        ("CO<sub>2</sub> in 101<sub>2</sub>", "CO2 in 101_2"),
+        ("log<sub>10</sub>100", "log10 100"),
+        ("1<!-- -->2", "12"),
+    ],
+)
+@pytest.mark.parametrize("frame", ["<p>{}</p>", "<table><tr><th>a<th>b<tr><td>c<td>{}</table>"])
+def test_raised_and_lowered_text_never_joins_a_figure(markup: str, text: str, frame: str) -> None:
+    (block,) = read(frame.format(markup))
+    assert (block.rows[1][1] if block.rows else block.text) == text
+
+
+def test_struck_text_is_marked_wherever_it_stands() -> None:
+    (price,) = read(
+        "<p>was <del>$30</del> <s>$25</s> <span style='text-decoration:line-through'>$22</span> now $20</p>"
+    )
+    assert marked(price, MarkKind.STRUCK) == ["$30", "$25", "$22"]
+    one, two = read("<del><p>Gone 1.</p><p>Gone 2.</p></del>")
+    assert marked(one, MarkKind.STRUCK) + marked(two, MarkKind.STRUCK) == ["Gone 1.", "Gone 2."]
+    (styled,) = read("<p style='text-decoration: line-through'>Gone 3.</p>")
+    assert marked(styled, MarkKind.STRUCK) == ["Gone 3."]
+
+
+def test_digits_that_meet_across_elements_are_marked() -> None:
+    (block,) = read("<p>It costs <b>1</b>299.50 today</p>")
+    assert marked(block, MarkKind.JOINED) == ["1299.50"]
+
+
+def test_abbreviations_say_what_they_stand_for() -> None:
+    (block,) = read("<p>In <abbr title='HyperText  Markup Language'>HTML</abbr> it is so.</p>")
+    assert [(mark.kind, mark.title) for mark in block.marks] == [(MarkKind.ABBREVIATION, "HyperText Markup Language")]
+
+
+def test_marks_of_unsure_words_are_found_by_their_place_in_the_text() -> None:
+    page = "<meta name=generator content='Sphinx 5'><p>First.</p><p>It was <s>12</s> and is 15.</p>"
+    document = extract(page.encode(), "https://docs.example/", "text/html")
+    start = document.text.index("It was")
+    (mark,) = document.marks_in(start, len(document.text))
+    assert (mark.kind, document.text[mark.start : mark.end]) == (MarkKind.STRUCK, "12")
+    assert document.marks_in(0, 6) == ()
+
+
+def test_spans_keep_their_places() -> None:
+    (table,) = read(
+        "<table><thead><tr><th rowspan=2>Name</th><th colspan=2>Size</th></tr><tr><th>kB</th><th>MB</th></tr></thead>"
+        "<tr></tr><tr><td></td></tr><tr><th rowspan=2>a</th><td>1</td><td>2</td></tr>"
+        "<tr><td>3</td><td>4</td></tr></table>"
+    )
+    assert table.rows == (("Name", "Size", ""), ("", "kB", "MB"), ("a", "1", "2"), ("", "3", "4"))
+    assert (table.header_rows, table.header_columns) == (2, 1)
+    assert table.spans == (CellSpan(0, 0, 2, 1), CellSpan(0, 1, 1, 2), CellSpan(2, 0, 2, 1))
+
+
+def test_spans_without_measure_cost_nothing() -> None:
+    rows = "".join(f"<tr>{'<td colspan=1000 rowspan=1000>x</td>' * 3}</tr>" for _ in range(1_000))
+    (table,) = read(f"<table>{rows}</table>")
+    assert max(map(len, table.rows)) <= 600
+
+
+def test_headings_that_are_links_to_themselves_stay() -> None:
+    first, second = read(
+        "<h2><a class=anchor-link href='#a'>Types of storage</a></h2>"
+        "<h2>Affinity<a class=headerlink href='#b'>¶</a></h2>"
+    )
+    assert (first.text, second.text) == ("Types of storage", "Affinity")
