@@ -5,6 +5,7 @@ replay meets the same failures in the same order.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, TypeVar, cast
 
-from pincite.domain.budget import Usage
+import anyio
+
+from pincite.domain.budget import Budget, Usage
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import (
     BudgetExhausted,
@@ -25,10 +28,11 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.events import EventType, Json
-from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
-from pincite.domain.prompt_text import FENCE_CHARS, Messages, messages_of
+from pincite.domain.model import Effort, Generation, ModelInfo, ModelRole, Prompt
+from pincite.domain.prompt_text import FENCE_CHARS, Messages, messages_of, new_fence
 from pincite.domain.records import Outcome
 from pincite.domain.search import ProviderAttempt
+from pincite.llm.room import ThinkingRoom, thoughts_of
 from pincite.ports import Clock, EventSink, LanguageModel, Ledger
 from pincite.text.tokens import token_estimate
 
@@ -40,9 +44,15 @@ LONGEST_WAIT_S: Final = 20.0
 _SHORTEST_SECRET: Final = 6
 _MASK: Final = "[secret]"
 _LONGEST_ANSWER_TOKENS: Final = 16_000
+_NO_CAPS: Final = Budget()
+_THOUGHTS_CUT: Final = 0.5
+"""Thoughts of this share of the answer's room are what left too little of it, not the answer."""
+_TOO_MUCH_ASKED: Final = ("model_context_too_long", "model_rejected")
+"""What a server with a short context says to a cap that does not fit: asked once more without room for thinking."""
+_TOLD: Final = ("model", "tokens_in", "tokens_out", "cached_in", "thinking", "cost_usd")
 _FAILURES: Final = (ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, RemoteError)
 _NOTES: Final[Mapping[str, str]] = {
-    "truncated": "Your last answer was cut off before its end. Answer again, shorter.",
+    "truncated": "Your last answer was cut off before its end. Answer again, complete and in fewer words.",
     "not_json": "Your last answer was not JSON. Answer again with the JSON object alone.",
     "wrong_shape": "Your last answer did not have the shape that was asked for. Answer again in that shape exactly.",
     "empty": "Your last answer was empty. Answer again.",
@@ -58,9 +68,10 @@ class RecordedCalls:
         ledger: record and budget of the run.
         events: where it is told what was asked and what failed.
         clock: the time, to wait between attempts.
+        budget: the caps that the ledger keeps, so that room for thinking is asked for within them.
         retries: more attempts at one model after passing faults.
-        money_capped: whether the run may not spend dollars that nobody can count beforehand.
         secrets: texts that are taken out of every answer before anybody sees it.
+        efforts: how long the models of a role shall think, where not as long as the prompt says.
     """
 
     def __init__(
@@ -70,17 +81,25 @@ class RecordedCalls:
         events: EventSink,
         clock: Clock,
         *,
+        budget: Budget = _NO_CAPS,
         retries: int = 2,
-        money_capped: bool = False,
         secrets: Sequence[str] = (),
+        efforts: Mapping[str, Effort] | None = None,
     ) -> None:
         self._model = model
         self._ledger = ledger
         self._events = events
         self._clock = clock
+        self._budget = budget
         self._retries = retries
-        self._money_capped = money_capped
         self._secrets = tuple(secret for secret in secrets if len(secret) >= _SHORTEST_SECRET)
+        self._efforts = efforts or {}
+        self._fence = new_fence()
+        self._room = ThinkingRoom()
+        self._reserved = Usage()
+        self._settled = anyio.Condition()
+        self.cached_in = 0
+        """Tokens sent that the providers had in their prompt caches, in all answers so far."""
 
     async def ask(self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None) -> T:
         """The answer of the role's model, or of the first fallback that gives one.
@@ -96,21 +115,22 @@ class RecordedCalls:
             ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited.
         """
         ends_at = None if deadline_s is None else self._clock.monotonic_s() + deadline_s
+        prompt = replace(prompt, fence=self._fence, effort=self._efforts.get(str(role), prompt.effort))
         last: PinciteError = ModelUnavailable(
             f"no model is set for the {role}", reason="model_not_set", retryable=False
         )
         for choice, info in enumerate(self._model.info(role)):
-            asked = prompt
-            for attempt in range(1 + self._retries):
+            asked, attempt = prompt, 0
+            while True:
                 try:
                     return await self._attempt(role, asked, output_type, (choice, attempt), info, ends_at)
                 except _FAILURES as error:
                     last = error
                     await self._tell_failure(role, info, error)
-                    wait_s = self._wait_s(error, attempt)
+                    wait_s = self._wait_s(error, attempt, info)
                     if wait_s is None:
                         break
-                    asked = _again(prompt, error)
+                    asked, attempt = self._again(asked, error, info), attempt + 1
                     await self._clock.sleep(wait_s)
         raise last
 
@@ -124,20 +144,21 @@ class RecordedCalls:
         ends_at: float | None,
     ) -> T:
         choice, attempt = place
-        estimate = estimate_of(prompt, info)
-        if self._money_capped and not info.price_known:
+        if self._budget.cost_usd is not None and not info.price_known:
             raise BudgetExhausted(
                 f"the price of {info.name} is unknown and the run has a cap on dollars",
                 reason="model_price_unknown",
                 hint=f'Tell it: llm_prices = {{"{info.name}" = "IN/OUT"}}, dollars for a million tokens.',
             )
+        sent = await self._with_room(prompt, info)
+        estimate = estimate_of(sent, info)
 
         async def do() -> Outcome:
             left_s = None if ends_at is None else ends_at - self._clock.monotonic_s()
             if left_s is not None and left_s <= 0:
                 raise BudgetExhausted("the time of the run is over", reason="deadline")
             try:
-                made = await self._model.generate(role, prompt, output_type, choice=choice, deadline_s=left_s)
+                made = await self._model.generate(role, sent, output_type, choice=choice, deadline_s=left_s)
             except ModelBadOutput as error:
                 return _useless(error)
             outcome = _useful(made)
@@ -151,8 +172,34 @@ class RecordedCalls:
             "choice": choice,
             "attempt": attempt,
         }
-        record = await self._ledger.call("model", request, estimate, do)
-        return await self._read(role, record, output_type)
+        self._reserved = self._reserved + estimate
+        try:
+            record = await self._ledger.call("model", request, estimate, do)
+        finally:
+            self._reserved = self._reserved - estimate
+            async with self._settled:
+                self._settled.notify_all()
+        return await self._read(role, sent, info, record, output_type)
+
+    async def _with_room(self, prompt: Prompt, info: ModelInfo) -> Prompt:
+        """The prompt with room for thinking: as much as was learnt, or as the caps leave.
+
+        Waits for calls under way rather than ask with too little: what they reserved and did not use comes back.
+        """
+        wanted = replace(prompt, thinking_tokens=self._room.of(info.name, prompt.effort))
+        while True:
+            taken = await self._ledger.spent() + self._reserved
+            if self._budget.first_exceeded(taken + estimate_of(wanted, info)) is None:
+                return wanted
+            async with self._settled:
+                if self._reserved == Usage():
+                    break
+                await self._settled.wait()
+        for thinking_tokens in self._room.smaller(info.name, prompt.effort):
+            less = replace(wanted, thinking_tokens=thinking_tokens)
+            if self._budget.first_exceeded(taken + estimate_of(less, info)) is None:
+                return less
+        return wanted  # the ledger refuses it
 
     def _without_secrets(self, value: Json) -> Json:
         """The answer without any of our secrets, however the model came by them."""
@@ -166,18 +213,23 @@ class RecordedCalls:
             return {name: self._without_secrets(item) for name, item in value.items()}
         return value
 
-    async def _read(self, role: ModelRole, record: Json, output_type: type[T]) -> T:
+    async def _read(self, role: ModelRole, prompt: Prompt, info: ModelInfo, record: Json, output_type: type[T]) -> T:
         told = record if isinstance(record, dict) else {}
-        failure = told.get("failure")
+        thinking, failure = _count(told.get("thinking")), told.get("failure")
         if isinstance(failure, dict):
+            if failure.get("reason") == "truncated":
+                self._room.cut(info.name, prompt.effort, thinking)
             raise ModelBadOutput(
                 str(failure.get("message")),
                 reason=str(failure.get("reason")),
                 retryable=bool(failure.get("retryable")),
+                context={"thinking": thinking},
             )
+        self._room.learn(info.name, prompt.effort, thinking)
+        self.cached_in += _count(told.get("cached_in"))
         await self._events.emit(
             EventType.MODEL_ANSWERED,
-            {"role": str(role), **{name: told.get(name) for name in ("model", "tokens_in", "tokens_out", "cost_usd")}},
+            {"role": str(role), "task": prompt.name, **{name: told.get(name) for name in _TOLD}},
         )
         return from_json(output_type, told.get("output"))
 
@@ -187,8 +239,11 @@ class RecordedCalls:
             {"role": str(role), "model": info.name, "code": error.code, "reason": error.reason},
         )
 
-    def _wait_s(self, error: PinciteError, attempt: int) -> float | None:
+    def _wait_s(self, error: PinciteError, attempt: int, info: ModelInfo) -> float | None:
         """Seconds until the same model is asked again; None when the next one's turn has come."""
+        if error.reason in _TOO_MUCH_ASKED and self._room.of(info.name, "low"):
+            self._room.refused(info.name)
+            return 0.0
         if not error.retryable or attempt >= self._retries:
             return None
         if isinstance(error, ModelBadOutput) or error.reason == "model_mode_rejected":
@@ -196,19 +251,36 @@ class RecordedCalls:
         wait_s = error.retry_after_s if error.retry_after_s is not None else 0.5 * 2**attempt
         return wait_s if wait_s <= LONGEST_WAIT_S else None
 
+    def _again(self, prompt: Prompt, error: PinciteError, info: ModelInfo) -> Prompt:
+        """The prompt of the next attempt: it says what was wrong, and leaves more room where there was too little.
 
-@lru_cache(maxsize=16)
+        An answer that was cut because of thoughts gets room for these (`_room`); only one that was itself too long gets
+        more of its own.
+        """
+        note = _NOTES.get(error.reason, "") if isinstance(error, ModelBadOutput) else prompt.note
+        thinking = _count(error.context.get("thinking"))
+        if error.reason != "truncated" or thinking >= _THOUGHTS_CUT * prompt.max_tokens_out:
+            return replace(prompt, note="" if error.reason == "truncated" else note)
+        room = min(prompt.max_tokens_out * 2, max(_LONGEST_ANSWER_TOKENS, prompt.max_tokens_out))
+        return replace(prompt, note=note, max_tokens_out=room)
+
+
 def _unfenced(prompt: Prompt) -> Messages:
     """The messages with a fence that is always the same: for counting and comparing."""
     return messages_of(prompt, "0" * FENCE_CHARS)
 
 
 def estimate_of(prompt: Prompt, info: ModelInfo) -> Usage:
-    """The most that one answer is expected to use: what is sent with a margin, and all that may be written."""
+    """The most that one answer is expected to use: what is sent with a margin, all that may be thought and written."""
+    tokens_in = _tokens_in(replace(prompt, thinking_tokens=0))
+    cost = info.cost_usd(tokens_in, prompt.cap_tokens)
+    return Usage(tokens_in=tokens_in, tokens_out=prompt.cap_tokens, cost_usd=cost or Decimal(0))
+
+
+@lru_cache(maxsize=16)
+def _tokens_in(prompt: Prompt) -> int:
     messages = _unfenced(prompt)
-    tokens_in = round((token_estimate(messages.system) + token_estimate(messages.user) + SCHEMA_TOKENS) * MARGIN)
-    cost = info.cost_usd(tokens_in, prompt.max_tokens_out)
-    return Usage(tokens_in=tokens_in, tokens_out=prompt.max_tokens_out, cost_usd=cost or Decimal(0))
+    return round((token_estimate(messages.system) + token_estimate(messages.user) + SCHEMA_TOKENS) * MARGIN)
 
 
 def digest_of(prompt: Prompt) -> str:
@@ -216,13 +288,6 @@ def digest_of(prompt: Prompt) -> str:
     messages = _unfenced(prompt)
     text = f"{messages.system}\0{messages.user}\0{prompt.max_tokens_out}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-
-
-def _again(prompt: Prompt, error: PinciteError) -> Prompt:
-    """The prompt of the next attempt: it says what was wrong, and leaves more room where there was too little."""
-    note = _NOTES.get(error.reason, "") if isinstance(error, ModelBadOutput) else prompt.note
-    room = prompt.max_tokens_out * 2 if error.reason == "truncated" else prompt.max_tokens_out
-    return replace(prompt, note=note, max_tokens_out=min(room, max(_LONGEST_ANSWER_TOKENS, prompt.max_tokens_out)))
 
 
 def _useful(made: Generation[T]) -> Outcome:
@@ -235,6 +300,7 @@ def _useful(made: Generation[T]) -> Outcome:
         "tokens_in": usage.tokens_in,
         "tokens_out": usage.tokens_out,
         "cached_in": usage.cached_in,
+        "thinking": thoughts_of(usage, json.dumps(to_json(made.output), ensure_ascii=False)),
         "cost_usd": None if usage.cost_usd is None else str(usage.cost_usd),
     }
     tried = ProviderAttempt(made.model, "ok", made.latency_ms, cost)
@@ -247,7 +313,8 @@ def _useless(error: ModelBadOutput) -> Outcome:
     cost = Decimal(str(told.get("cost_usd") or 0))
     usage = Usage(tokens_in=_count(told.get("tokens_in")), tokens_out=_count(told.get("tokens_out")), cost_usd=cost)
     tried = ProviderAttempt(str(told.get("model") or ""), error.reason, 0.0, cost)
-    return Outcome({"failure": cast("Json", dict(error.as_dict()))}, usage, (tried,))
+    thinking = _count(told.get("thinking"))
+    return Outcome({"failure": cast("Json", dict(error.as_dict())), "thinking": thinking}, usage, (tried,))
 
 
 def _count(value: object) -> int:

@@ -1,15 +1,26 @@
-"""Providers by name and what a model's name in the settings means."""
+"""What a model's name in the settings means: who serves it, by which protocol, with which key.
+
+Providers are those of pydantic-ai, by its names. Those listed here need no further package than the extra `llm`, or
+have a setting of their own for their key; all others are built by pydantic-ai, which knows their packages and the
+variables of the environment that they read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from importlib.util import find_spec
 from ipaddress import ip_address
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
 from pincite.domain.errors import InvalidSetting
 
-OPENAI, ANTHROPIC, GOOGLE, COMPATIBLE = "openai", "anthropic", "google", "compatible"
+OPENAI, RESPONSES, ANTHROPIC, GOOGLE, COMPATIBLE = "openai", "responses", "anthropic", "google", "compatible"
+FOREIGN = "pydantic-ai"
+"""Built by pydantic-ai from the provider's name."""
+_OPENAI_URL: Final = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +33,10 @@ class Provider:
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
-    "openai": Provider(OPENAI, "https://api.openai.com/v1", "openai_api_key"),
+    # As pydantic-ai names them: `openai` is the Responses API, which the newest models want, `openai-chat` the older.
+    "openai": Provider(RESPONSES, _OPENAI_URL, "openai_api_key"),
+    "openai-responses": Provider(RESPONSES, _OPENAI_URL, "openai_api_key"),
+    "openai-chat": Provider(OPENAI, _OPENAI_URL, "openai_api_key"),
     "anthropic": Provider(ANTHROPIC, "https://api.anthropic.com", "anthropic_api_key"),
     "google": Provider(GOOGLE, "https://generativelanguage.googleapis.com", "google_api_key"),
     "openrouter": Provider(COMPATIBLE, "https://openrouter.ai/api/v1", "openrouter_api_key"),
@@ -35,8 +49,8 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
     "llamacpp": Provider(COMPATIBLE, "http://127.0.0.1:8080/v1"),
     "lmstudio": Provider(COMPATIBLE, "http://127.0.0.1:1234/v1"),
 }
-PACKAGES: Final[Mapping[str, str]] = {OPENAI: "openai", COMPATIBLE: "openai", ANTHROPIC: "anthropic", GOOGLE: "google"}
-"""The part of pydantic-ai that speaks each protocol."""
+PACKAGES: Final[Mapping[str, str]] = {ANTHROPIC: "anthropic", GOOGLE: "google"}
+"""The extra that a protocol needs besides `llm`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,11 @@ class Endpoint:
 
 
 def parse_model(
-    text: str, endpoints: Mapping[str, Endpoint], own: Endpoint, prices: Mapping[str, str] | None = None
+    text: str,
+    endpoints: Mapping[str, Endpoint],
+    own: Endpoint,
+    prices: Mapping[str, str] | None = None,
+    servers: Mapping[str, Endpoint] = MappingProxyType({}),
 ) -> ModelSpec:
     """The model that `PROVIDER:NAME` means; a name without a known provider is served by the `own` endpoint.
 
@@ -92,27 +110,51 @@ def parse_model(
         endpoints: base URLs and keys by provider.
         own: the server of `llm_base_url`.
         prices: the setting `llm_prices`, by name with or without the provider.
+        servers: those of the setting `llm_servers`, by name; they win over providers.
 
     Errors:
         InvalidSetting: unknown provider without a base URL, a missing key, or a price that is none.
     """
     head, separator, rest = text.strip().partition(":")
-    if separator and head in PROVIDERS and rest:
+    known = separator and rest
+    if known and head in servers:
+        return ModelSpec(
+            rest, head, COMPATIBLE, servers[head].base_url or "", servers[head].api_key, _price(prices, text, rest)
+        )
+    if known and head in PROVIDERS:
         provider, endpoint = PROVIDERS[head], endpoints.get(head, Endpoint())
         if provider.key_setting and not endpoint.api_key and not endpoint.base_url:
             raise InvalidSetting(
                 f"the model {text} needs a key", reason="model_key_missing", hint=f"Set {provider.key_setting.upper()}."
             )
-        moved = provider.protocol == OPENAI and endpoint.base_url not in (None, provider.base_url)
+        # A server elsewhere that is set as OpenAI's speaks the common part of the protocol only.
+        moved = head in ("openai", "openai-chat") and endpoint.base_url not in (None, provider.base_url)
         protocol = COMPATIBLE if moved else provider.protocol
         url = endpoint.base_url or provider.base_url
         return ModelSpec(rest, head, protocol, url, endpoint.api_key, _price(prices, text, rest))
+    if known and is_foreign(head):
+        endpoint = endpoints.get(head, Endpoint())
+        return ModelSpec(rest, head, FOREIGN, endpoint.base_url or "", endpoint.api_key, _price(prices, text, rest))
     if own.base_url:
         return ModelSpec(text.strip(), "server", COMPATIBLE, own.base_url, own.api_key, _price(prices, text))
     raise InvalidSetting(
         f"no provider is known for the model {text!r}",
         reason="model_provider_unknown",
-        hint=f"Write PROVIDER:NAME with one of {', '.join(PROVIDERS)}, or set PINCITE_LLM_BASE_URL to your server.",
+        hint=f"Write PROVIDER:NAME with one of {', '.join(PROVIDERS)}, or another provider of pydantic-ai (azure, "
+        "bedrock, google-cloud, xai, together, fireworks, ...), or set PINCITE_LLM_BASE_URL to your server.",
+    )
+
+
+def is_foreign(provider: str) -> bool:
+    """Whether the installed pydantic-ai has a provider of this name. Looks at its files: importing it takes seconds."""
+    package = find_spec("pydantic_ai")
+    places = package.submodule_search_locations if package is not None else None
+    module = provider.removesuffix("-responses").replace("-", "_")
+    return (
+        module.isidentifier()
+        and not module.startswith("_")
+        and module != "openai_compatible"  # no service of its own: it means the server of `llm_base_url`
+        and any((Path(place) / "providers" / f"{module}.py").is_file() for place in places or ())
     )
 
 

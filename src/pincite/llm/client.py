@@ -1,16 +1,18 @@
 """One model of one provider through pydantic-ai: a prompt's messages in, text with its usage out. One attempt each."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
+import anyio.to_thread
 
-from pincite.domain.errors import ExtraNotInstalled, ModelUnavailable, PinciteError
-from pincite.domain.model import ModelUsage, TextPiece
-from pincite.domain.prompt_text import Messages
-from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, GOOGLE, PACKAGES, ModelSpec
+from pincite.domain.errors import ExtraNotInstalled, ModelUnavailable, PinciteError, ProviderAuth
+from pincite.domain.model import ModelUsage, Prompt, TextPiece
+from pincite.domain.prompt_text import Messages, messages_of
+from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec
 from pincite.llm.failures import translated, unbilled
 from pincite.llm.prices import priced
 from pincite.text.tokens import token_estimate
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 
 Mode = Literal["native", "tool", "prompted"]
 OUTPUT_NAME: Final = "answer"
+_THOUGHTS: Final = ("reasoning_tokens", "thinking_tokens", "thoughts_tokens")
+"""What providers call the part of the tokens written that nobody sees."""
+_MARKING: Final = ("bedrock", "openrouter")
+_URL_NAMES: Final = ("base_url", "azure_endpoint", "api_host")
+_CLAUDE_BUDGETS: Final = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
+_LEAST_CLAUDE_BUDGET: Final = 1_024  # the API refuses less
 _SCHEMA_WORDS: Final = (
     "Answer with one JSON object and nothing else: no prose, no code fence. It must follow this JSON Schema:\n"
 )
@@ -56,33 +64,37 @@ class ModelClient:
         self._temperature = temperature
         self._timeout_s = timeout_s
         self._model: Model[Any] | None = None
+        self._opened = AsyncExitStack()
+        self._building = anyio.Lock()
 
-    async def ask(
-        self, messages: Messages, schema: dict[str, Any] | None, *, max_tokens: int, deadline_s: float | None = None
-    ) -> RawAnswer:
+    async def aclose(self) -> None:
+        """Close connections that the provider opened for itself."""
+        await self._opened.aclose()
+
+    async def ask(self, prompt: Prompt, schema: dict[str, Any] | None, *, deadline_s: float | None = None) -> RawAnswer:
         """One answer.
 
         Args:
-            messages: what to send.
+            prompt: what to send, how long to think, the most that may be thought and written.
             schema: JSON Schema of the answer, None for plain text.
-            max_tokens: the most the model may write.
             deadline_s: seconds left, when fewer than the time for one answer.
 
         Errors:
             ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, ExtraNotInstalled.
         """
-        model = self._built()
+        model = await self._ready()
         mode = self.mode if schema is not None else None
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import AgentRunError, UserError
 
+        messages = messages_of(prompt)
         limit_s = min(self._timeout_s, self._timeout_s if deadline_s is None else deadline_s)
         try:
             with anyio.fail_after(max(limit_s, 0.01)):
                 response = await model_request(
                     model,
-                    _history(messages, schema if mode == "prompted" else None),
-                    model_settings=self._settings(max_tokens),
+                    self._history(messages, schema if mode == "prompted" else None),
+                    model_settings=self._settings(prompt),
                     model_request_parameters=_parameters(schema, mode),
                 )
         except TimeoutError:
@@ -91,19 +103,18 @@ class ModelClient:
             raise self._failed(error, mode) from None
         return self._raw(response, messages, mode)
 
-    async def stream(
-        self, messages: Messages, *, max_tokens: int, deadline_s: float | None = None
-    ) -> AsyncIterator[TextPiece]:
+    async def stream(self, prompt: Prompt, *, deadline_s: float | None = None) -> AsyncIterator[TextPiece]:
         """The answer as it comes, then its bill. Errors: as `ask`; a stream that breaks is `model_connection`."""
-        model = self._built()
+        model = await self._ready()
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.exceptions import AgentRunError, UserError
 
+        messages = messages_of(prompt)
         ends_at = anyio.current_time() + min(self._timeout_s, self._timeout_s if deadline_s is None else deadline_s)
         written: list[str] = []
         try:
             async with model_request_stream(
-                model, _history(messages, None), model_settings=self._settings(max_tokens)
+                model, self._history(messages, None), model_settings=self._settings(prompt)
             ) as streamed:
                 async with aclosing(_texts(streamed)) as texts:
                     while True:
@@ -113,19 +124,13 @@ class ModelClient:
                             break
                         written.append(piece)
                         yield TextPiece(piece)
-                usage = streamed.usage
                 if self._broke_off(streamed):
                     raise ModelUnavailable(
                         f"{self.spec.label}: the answer broke off",
                         reason="model_connection",
                         context={"model": self.spec.label},
                     )
-                yield TextPiece(
-                    "",
-                    self._usage(
-                        usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, messages, "".join(written)
-                    ),
-                )
+                yield TextPiece("", self._usage(streamed.usage, messages, "".join(written)))
         except TimeoutError:
             raise self._too_slow(self._timeout_s) from None
         except (AgentRunError, UserError, ValueError) as error:
@@ -137,7 +142,7 @@ class ModelClient:
         match self._mode:
             case "native" | "tool" | "prompted":
                 return self._mode
-        profile = self._built().profile
+        profile: Any = {} if self._model is None else self._model.profile
         if profile.get("supports_json_schema_output", False):
             return "native"
         return "tool" if profile.get("supports_tools", True) else "prompted"
@@ -155,11 +160,32 @@ class ModelClient:
             return streamed.finish_reason is None
         return not streamed.usage.output_tokens and "finish_reason" not in (streamed.provider_details or {})
 
-    def _settings(self, max_tokens: int) -> Any:  # a TypedDict of pydantic-ai
-        settings: dict[str, Any] = {"max_tokens": max_tokens, "timeout": self._timeout_s, "max_retries": 0}
+    def _settings(self, prompt: Prompt) -> Any:  # a TypedDict of pydantic-ai
+        settings: dict[str, Any] = {
+            "max_tokens": prompt.cap_tokens,
+            "timeout": self._timeout_s,
+            "max_retries": 0,
+            "thinking": False if prompt.effort == "none" else prompt.effort,
+            "cache": {"messages": False},  # the prefix alone: no conversation follows
+        }
         if self._temperature is not None:
             settings["temperature"] = self._temperature
+        if self.spec.protocol == RESPONSES:
+            settings["openai_store"] = False  # kept for 30 days by default
+        if self.spec.protocol == ANTHROPIC:
+            settings |= self._thinking_budget(prompt)
         return settings
+
+    def _thinking_budget(self, prompt: Prompt) -> dict[str, Any]:
+        """For Claude models that take a budget instead of an effort: it must be below the cap, and 1,024 at least."""
+        profile: Any = {} if self._model is None else self._model.profile
+        adaptive = profile.get("anthropic_supports_adaptive_thinking") or not profile.get("supports_thinking")
+        if adaptive or prompt.effort == "none":
+            return {}
+        budget = min(prompt.thinking_tokens, _CLAUDE_BUDGETS[prompt.effort])
+        if budget < _LEAST_CLAUDE_BUDGET:
+            return {"thinking": False}
+        return {"anthropic_thinking": {"type": "enabled", "budget_tokens": budget}}
 
     def _too_slow(self, limit_s: float) -> PinciteError:
         return ModelUnavailable(
@@ -196,25 +222,72 @@ class ModelClient:
         ]
         text = calls[0] if calls else "".join(texts)
         details = response.provider_details or {}
-        used = response.usage
-        usage = self._usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, messages, text)
+        usage = self._usage(response.usage, messages, text)
         return RawAnswer(text, response.finish_reason or "", str(details.get("refusal") or ""), usage, mode)
 
-    def _usage(self, tokens_in: int, tokens_out: int, cached: int, messages: Messages, text: str) -> ModelUsage:
+    def _usage(self, used: Any, messages: Messages, text: str) -> ModelUsage:  # a RequestUsage
         """What the provider says was used; our estimate where it says nothing."""
-        told = bool(tokens_in or tokens_out)
+        told = bool(used.input_tokens or used.output_tokens)
+        thoughts = [used.details[name] for name in _THOUGHTS if name in used.details]
         return priced(
             self.spec,
-            tokens_in if told else token_estimate(messages.system) + token_estimate(messages.user),
-            tokens_out if told else token_estimate(text),
-            cached if told else 0,
+            used.input_tokens if told else token_estimate(messages.system) + token_estimate(messages.user),
+            used.output_tokens if told else token_estimate(text),
+            used.cache_read_tokens if told else 0,
             estimated=not told,
+            thinking=thoughts[0] if thoughts and told else None,
         )
 
-    def _built(self) -> "Model[Any]":
-        if self._model is None:
-            self._model = _build(self.spec, self._http)
+    async def _ready(self) -> "Model[Any]":
+        """The model. What has to be imported for it is imported in a worker thread: it takes seconds."""
+        async with self._building:
+            if self._model is None:
+                with self._missing_named():
+                    await anyio.to_thread.run_sync(load_modules, self.spec)
+                    self._model = await self._build()
         return self._model
+
+    async def _build(self) -> "Model[Any]":
+        if self.spec.protocol != FOREIGN:
+            return _of_protocol(self.spec, self._http)
+        from pydantic_ai.exceptions import UserError
+
+        try:
+            model = _of_pydantic_ai(self.spec)
+        except UserError as error:  # a key, an endpoint or a region is missing; it says which variable holds it
+            raise ProviderAuth(
+                f"{self.spec.label}: {error}", reason="model_key_missing", hint="Set it, or give the key in llm_keys."
+            ) from None
+        return await self._opened.enter_async_context(model)
+
+    @contextmanager
+    def _missing_named(self) -> Iterator[None]:
+        try:
+            yield
+        except ImportError as error:
+            extra = PACKAGES.get(self.spec.protocol, "")
+            hint = f'pip install "pincite[llm{extra and "," + extra}]"'
+            if self.spec.protocol == FOREIGN:
+                hint = f'pip install "pydantic-ai-slim[{self.spec.provider}]"'
+            raise ExtraNotInstalled(
+                f"the model {self.spec.label} needs the packages of an extra: {error.name or extra}", hint=hint
+            ) from None
+
+    def _history(self, messages: Messages, prompted_schema: dict[str, Any] | None) -> list[Any]:
+        import json
+
+        from pydantic_ai.messages import CachePoint, ModelRequest, SystemPromptPart, UserPromptPart
+
+        system = messages.system
+        if prompted_schema is not None:
+            system = f"{system}\n\n{_SCHEMA_WORDS}{json.dumps(prompted_schema, separators=(',', ':'))}"
+        # Marked where the provider wants marks. Others find the prefix themselves, and some servers that only speak
+        # like OpenAI take no content in several parts.
+        marked = self.spec.protocol == ANTHROPIC or self.spec.provider in _MARKING
+        user: str | list[str | CachePoint] = messages.user
+        if marked and messages.prefix and messages.rest:
+            user = [messages.prefix, CachePoint(), messages.rest]
+        return [ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(user)])]
 
 
 async def _texts(streamed: Any) -> AsyncGenerator[str]:  # a StreamedResponse
@@ -225,17 +298,6 @@ async def _texts(streamed: Any) -> AsyncGenerator[str]:  # a StreamedResponse
             yield event.part.content
         elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta) and event.delta.content_delta:
             yield event.delta.content_delta
-
-
-def _history(messages: Messages, prompted_schema: dict[str, Any] | None) -> list[Any]:
-    import json
-
-    from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
-
-    system = messages.system
-    if prompted_schema is not None:
-        system = f"{system}\n\n{_SCHEMA_WORDS}{json.dumps(prompted_schema, separators=(',', ':'))}"
-    return [ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(messages.user)])]
 
 
 def _parameters(schema: dict[str, Any] | None, mode: Mode | None) -> "ModelRequestParameters":
@@ -254,18 +316,36 @@ def _parameters(schema: dict[str, Any] | None, mode: Mode | None) -> "ModelReque
     return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
 
 
-def _build(spec: ModelSpec, http: "httpx2.AsyncClient") -> "Model[Any]":
-    try:
-        import pydantic_ai
+def load_modules(spec: ModelSpec) -> None:
+    """Import what speaks with this model. Errors: ImportError."""
+    import pydantic_ai
+    import pydantic_ai.direct
 
-        pydantic_ai.BANNER_ENABLED = False
-        return _of_protocol(spec, http)
-    except ImportError as error:
-        package = PACKAGES[spec.protocol]
-        raise ExtraNotInstalled(
-            f"the model {spec.label} needs the packages of an extra: {error.name or package}",
-            hint='pip install "pincite[llm]"' if package == "openai" else f'pip install "pincite[llm,{package}]"',
-        ) from None
+    pydantic_ai.BANNER_ENABLED = False
+    if spec.protocol == ANTHROPIC:
+        import pydantic_ai.models.anthropic
+    elif spec.protocol == GOOGLE:
+        import pydantic_ai.models.google
+    elif spec.protocol == FOREIGN:
+        from pydantic_ai.providers import infer_provider_class
+
+        infer_provider_class(spec.provider)
+    else:
+        import pydantic_ai.models.openai
+
+
+def _of_pydantic_ai(spec: ModelSpec) -> "Model[Any]":
+    """The model by pydantic-ai's own name for it. Its provider reads what is not given from its environment."""
+    from pydantic_ai.models import infer_model
+    from pydantic_ai.providers import Provider, infer_provider_class
+
+    def provider_of(name: str) -> Provider[Any]:
+        kind = infer_provider_class(name)
+        takes = inspect.signature(kind.__init__).parameters
+        given = {"api_key": spec.api_key, **dict.fromkeys(_URL_NAMES, spec.base_url)}
+        return kind(**{name: value for name, value in given.items() if value and name in takes})
+
+    return infer_model(f"{spec.provider}:{spec.name}", provider_of)
 
 
 def _of_protocol(spec: ModelSpec, http: "httpx2.AsyncClient") -> "Model[Any]":
@@ -283,11 +363,13 @@ def _of_protocol(spec: ModelSpec, http: "httpx2.AsyncClient") -> "Model[Any]":
         return GoogleModel(
             spec.name, provider=GoogleProvider(api_key=spec.api_key, base_url=spec.base_url, http_client=http)
         )
-    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
 
+    provider = OpenAIProvider(base_url=spec.base_url, api_key=spec.api_key or "none", http_client=http)
+    if spec.protocol == RESPONSES:
+        return OpenAIResponsesModel(spec.name, provider=provider)
     # Servers that only speak like OpenAI know the older name of the limit on what is written.
     profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=spec.protocol != COMPATIBLE)
-    provider = OpenAIProvider(base_url=spec.base_url, api_key=spec.api_key or "none", http_client=http)
     return OpenAIChatModel(spec.name, provider=provider, profile=profile)

@@ -11,6 +11,7 @@ from pincite.domain.errors import (
     ProviderQuota,
     RateLimited,
 )
+from pincite.runtime.open_files import too_many_open_files
 
 _AUTH_HINT = "Check the key of the provider (pincite doctor shows which are set)."
 
@@ -44,6 +45,8 @@ def translated(error: Exception, label: str) -> PinciteError:
         error: what pydantic-ai raised.
         label: the model's name for the message.
     """
+    if (full := too_many_open_files(error)) is not None:
+        return unbilled(full)
     row = next((TABLE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in TABLE), None)
     if row is None:
         return ModelUnavailable(

@@ -6,6 +6,15 @@ from typing import Final
 from pincite.domain.model import ModelInfo, ModelUsage
 from pincite.llm.catalogue import ModelSpec, Price
 
+_LISTED_AS: Final = {
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "azure-responses": "azure",
+    "bedrock": "aws",
+    "google-cloud": "google",
+    "xai": "x-ai",
+}
+"""Providers that the list has under another name than pydantic-ai."""
 MILLION: Final = Decimal(1_000_000)
 _SAMPLE: Final = 1_000
 """Tokens at which a list price is read off: some models cost more from a length that no prompt of ours reaches."""
@@ -19,7 +28,15 @@ def info_of(spec: ModelSpec) -> ModelInfo:
     return ModelInfo(spec.label, spec.provider, known.usd_in, known.usd_out)
 
 
-def priced(spec: ModelSpec, tokens_in: int, tokens_out: int, cached_in: int, *, estimated: bool = False) -> ModelUsage:
+def priced(
+    spec: ModelSpec,
+    tokens_in: int,
+    tokens_out: int,
+    cached_in: int,
+    *,
+    estimated: bool = False,
+    thinking: int | None = None,
+) -> ModelUsage:
     """The usage with its price."""
     own = spec.table_price or _free_of(spec)
     if own is not None:
@@ -27,7 +44,7 @@ def priced(spec: ModelSpec, tokens_in: int, tokens_out: int, cached_in: int, *, 
         cost: Decimal | None = (fresh * own.usd_in + cached_in * own.usd_cached + tokens_out * own.usd_out) / MILLION
     else:
         cost = _list_price(spec, tokens_in, tokens_out, cached_in)
-    return ModelUsage(tokens_in, tokens_out, cached_in, cost, estimated)
+    return ModelUsage(tokens_in, tokens_out, cached_in, cost, estimated, thinking)
 
 
 def _free_of(spec: ModelSpec) -> Price | None:
@@ -49,6 +66,6 @@ def _list_price(spec: ModelSpec, tokens_in: int, tokens_out: int, cached_in: int
     try:
         if spec.provider == "server":
             return calc_price(usage, spec.name, provider_api_url=spec.base_url).total_price
-        return calc_price(usage, spec.name, provider_id=spec.provider).total_price
+        return calc_price(usage, spec.name, provider_id=_LISTED_AS.get(spec.provider, spec.provider)).total_price
     except LookupError:
         return None

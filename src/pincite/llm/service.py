@@ -1,6 +1,8 @@
 """Models by role: which one answers, in what mode, and what its answer is worth as a typed value."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from threading import Thread
 from types import TracebackType
 from typing import TypeVar
 
@@ -8,11 +10,11 @@ import anyio
 
 from pincite.domain.errors import ModelBadOutput
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
-from pincite.domain.prompt_text import messages_of, new_fence
 from pincite.llm.answers import read_answer, schema_of
 from pincite.llm.catalogue import ModelSpec
-from pincite.llm.client import ModelClient, RawAnswer
+from pincite.llm.client import ModelClient, RawAnswer, load_modules
 from pincite.llm.prices import info_of
+from pincite.llm.room import thoughts_of
 from pincite.llm.transport import model_http_client
 from pincite.ports import Clock
 
@@ -51,13 +53,24 @@ class ModelService:
         }
         self._chains = {role: tuple(clients[spec] for spec in chain) for role, chain in chains.items()}
         self._infos = {role: tuple(info_of(spec) for spec in chain) for role, chain in chains.items()}
+        self._specs = tuple(clients)
 
     async def __aenter__(self) -> "ModelService":
+        """Begin to import what speaks with the models, so that it is there when the first search has answered."""
+        Thread(target=self._load, name="pincite-models", daemon=True).start()
         return self
+
+    def _load(self) -> None:
+        for spec in self._specs:
+            with suppress(ImportError):  # whoever asks this model is told
+                load_modules(spec)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for chain in self._chains.values():
+            for client in chain:
+                await client.aclose()
         await self._http.aclose()
 
     def info(self, role: ModelRole) -> Sequence[ModelInfo]:
@@ -72,9 +85,7 @@ class ModelService:
         schema = None if output_type is str else schema_of(output_type)
         async with self._turns:
             started_s = self._clock.monotonic_s()
-            raw = await client.ask(
-                messages_of(prompt, new_fence()), schema, max_tokens=prompt.max_tokens_out, deadline_s=deadline_s
-            )
+            raw = await client.ask(prompt, schema, deadline_s=deadline_s)
             latency_ms = (self._clock.monotonic_s() - started_s) * 1000
         try:
             output = read_answer(raw.text, output_type, finish=raw.finish, refusal=raw.refusal)
@@ -88,8 +99,7 @@ class ModelService:
         """The answer as it comes; the last piece carries the bill. Errors: as `generate`."""
         client = self._chains[role][choice]
         async with self._turns:
-            messages = messages_of(prompt, new_fence())
-            async for piece in client.stream(messages, max_tokens=prompt.max_tokens_out, deadline_s=deadline_s):
+            async for piece in client.stream(prompt, deadline_s=deadline_s):
                 yield piece
 
 
@@ -101,11 +111,16 @@ def _with_bill(error: ModelBadOutput, raw: RawAnswer, client: ModelClient) -> Mo
         f"{client.spec.label}: {error.message}",
         reason=error.reason,
         retryable=error.retryable,
-        context={"model": client.spec.label, **bill_context(raw.usage)},
+        context={"model": client.spec.label, **bill_context(raw.usage, raw.text)},
     )
 
 
-def bill_context(usage: ModelUsage) -> dict[str, str | int | None]:
+def bill_context(usage: ModelUsage, text: str = "") -> dict[str, str | int | None]:
     """The bill of a useless answer as an error's context."""
     cost = None if usage.cost_usd is None else str(usage.cost_usd)
-    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "cost_usd": cost}
+    return {
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "thinking": thoughts_of(usage, text),
+        "cost_usd": cost,
+    }

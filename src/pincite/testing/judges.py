@@ -1,14 +1,16 @@
-"""A judge of entailment that says what it is told, as an object and as an endpoint on loopback."""
+"""Judges that say what they are told, as objects and as an endpoint on loopback."""
 
+import hashlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
 from pincite.domain.errors import PinciteError
+from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
 
 Answer = Callable[[str, str], float | None]
 
@@ -89,3 +91,72 @@ class JudgeServer:
     def body(self, claim: str, passage: str) -> bytes:
         """The bytes of an answer."""
         return self._raw if self._raw is not None else json.dumps(self._reply(claim, passage)).encode()
+
+
+@dataclass
+class LabelJudge:
+    """Implements `ports.Judge` by labels: an honest judge with an error rate that is set.
+
+    Attributes:
+        labels: what is right for each statement; white space and end marks don't matter.
+        errors: the share of statements that it gets wrong, the same ones whenever it is asked.
+        beyond: for statements that are partly carried, the words that are not.
+        default: what it says of statements that nobody labelled.
+        gives_figures: whether it gives a likelihood instead of its word (.99 or .01); then `thresholds` decide.
+        alone: what it says where it is asked whether a statement stands alone and answers; None leaves that open.
+        seed: chooses other errors.
+        asked: every case so far; `calls` counts the batches.
+    """
+
+    labels: Mapping[str, JudgementLabel | bool]
+    errors: float = 0.0
+    beyond: Mapping[str, str] = field(default_factory=dict)
+    default: JudgementLabel = JudgementLabel.ABSENT
+    gives_figures: bool = False
+    thresholds: Thresholds | None = None
+    alone: bool | None = True
+    name: str = "label-judge"
+    seed: int = 0
+    asked: list[JudgeCase] = field(default_factory=list)
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self._labels = {_key(text): _label(label) for text, label in self.labels.items()}
+        self._beyond = {_key(text): words for text, words in self.beyond.items()}
+
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """The label of each statement, or its opposite for a share of them."""
+        self.calls += 1
+        self.asked += cases
+        return tuple(self._judged(case) for case in cases)
+
+    def _judged(self, case: JudgeCase) -> Judgement:
+        key = _key(case.statement)
+        label = self._labels.get(key, self.default)
+        if self._mistaken(key):
+            label = JudgementLabel.ABSENT if label is JudgementLabel.STATES else JudgementLabel.STATES
+        states = label is JudgementLabel.STATES
+        asked = bool(case.question)
+        return Judgement(
+            case.case_id,
+            label,
+            (0.99 if states else 0.01) if self.gives_figures else None,
+            tuple(line.line_id for line in case.lines if line.role is None) if states else (),
+            self._beyond.get(key, "") if label is JudgementLabel.PARTLY else "",
+            self.alone if asked else None,
+            states and self.alone if asked and self.alone is not None else None,
+        )
+
+    def _mistaken(self, key: str) -> bool:
+        drawn = hashlib.sha256(f"{self.seed}:{key}".encode()).digest()
+        return int.from_bytes(drawn[:4], "big") / 2**32 < self.errors
+
+
+def _label(label: JudgementLabel | bool) -> JudgementLabel:
+    if isinstance(label, bool):
+        return JudgementLabel.STATES if label else JudgementLabel.ABSENT
+    return label
+
+
+def _key(text: str) -> str:
+    return " ".join(text.lower().split()).strip(" .!?")

@@ -5,8 +5,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from pincite.domain.evidence import Check, CheckOutcome, ClaimType, Relation, VerdictStatus
+from pincite.domain.evidence import Check, CheckOutcome, ClaimType, Proof, Relation, VerdictStatus
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
+from pincite.domain.layout import (
+    BlockForm,
+    Excerpt,
+    ExcerptKind,
+    ReportBlock,
+    Section,
+    SectionKind,
+    Sentence,
+    SentenceKind,
+)
 from pincite.domain.markdown import render_markdown
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
 from pincite.domain.report import (
@@ -25,10 +35,6 @@ from pincite.domain.report import (
     ReportGap,
     ReportLead,
     ReportStatus,
-    Section,
-    SectionKind,
-    Sentence,
-    SentenceKind,
     Summary,
 )
 
@@ -265,6 +271,37 @@ def report_stating(text: str) -> Report:
             replace(c, sides=tuple(replace(side, statement=text) for side in c.sides)) for c in report.conflicts
         ),
     )
+
+
+def laid_out_report() -> Report:
+    """The sample report with the sentences of its first section in every form a block can have."""
+    report = sample_report().report
+    first, *rest = report.sections
+    said = Sentence("The tower stands 41 metres high", SentenceKind.CLAIM, (report.claims[0].id,), (1, 2))
+    quoted = replace(said, proof=Proof.QUOTED, marked=((4, 9),))
+    code = replace(quoted, text="lamp = [1]  # a[1] is no citation\nlamp.light()")
+    row = replace(quoted, text="Halden | 41 m")
+    excerpt = Excerpt(ExcerptKind.PROSE, 1, ("Lighthouses", "Halden"))
+    forms = (
+        ReportBlock(BlockForm.PARAGRAPH, ((0, 1),)),
+        ReportBlock(BlockForm.LIST, ((2,), (3,))),
+        ReportBlock(BlockForm.STEPS, ((4,), (5,))),
+        ReportBlock(BlockForm.TABLE, ((6,), (7,)), header=("Tower", "Height"), rows=("Halden", "Other")),
+        ReportBlock(BlockForm.EXCERPT, ((8, 9),), excerpt=excerpt),
+        ReportBlock(BlockForm.EXCERPT, ((10,),), excerpt=replace(excerpt, kind=ExcerptKind.DEFINITION, term="tower")),
+        ReportBlock(BlockForm.EXCERPT, ((11,), (12,)), excerpt=replace(excerpt, kind=ExcerptKind.LIST)),
+        ReportBlock(BlockForm.EXCERPT, ((13,), (14,)), excerpt=replace(excerpt, kind=ExcerptKind.STEPS)),
+        ReportBlock(BlockForm.EXCERPT, ((15,),), ("Tower", "Height"), excerpt=replace(excerpt, kind=ExcerptKind.TABLE)),
+        ReportBlock(BlockForm.EXCERPT, ((16,),), excerpt=replace(excerpt, kind=ExcerptKind.CODE, language="python")),
+    )
+    start = len(first.sentences)
+    shifted = tuple(replace(b, items=tuple(tuple(i + start for i in item) for item in b.items)) for b in forms)
+    blocks = (*(ReportBlock(BlockForm.PARAGRAPH, ((index,),)) for index in range(start)), *shifted)
+    sentences = (*first.sentences, *(said,) * 8, *(quoted,) * 7, row, code)
+    citations = tuple(dict.fromkeys(n for sentence in sentences for n in sentence.references))
+    laid_out = replace(first, sentences=sentences, citations=citations, blocks=blocks)
+    made = replace(report, sections=(laid_out, *rest))
+    return replace(made, markdown=render_markdown(made))
 
 
 def empty_report() -> Report:

@@ -6,7 +6,7 @@ import pytest
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.model import ModelRole
-from pincite.llm.catalogue import COMPATIBLE, OPENAI, Endpoint, parse_model
+from pincite.llm.catalogue import COMPATIBLE, FOREIGN, OPENAI, RESPONSES, Endpoint, parse_model
 from pincite.llm.prices import info_of, priced
 from pincite.settings import load_settings
 from pincite.wiring.model_door import model_chains, model_names, recorded_models, wants_models
@@ -17,7 +17,7 @@ SERVER = Endpoint("http://127.0.0.1:9/v1", "")
 
 def test_names_with_a_provider() -> None:
     spec = parse_model("openai:gpt-5-mini", KEYED, Endpoint())
-    assert (spec.protocol, spec.name, spec.label) == (OPENAI, "gpt-5-mini", "openai:gpt-5-mini")
+    assert (spec.protocol, spec.name, spec.label) == (RESPONSES, "gpt-5-mini", "openai:gpt-5-mini")
     assert "k" not in repr(spec).split("api_key")[-1]
     spec = parse_model("openrouter:meta/llama-3.3:free", KEYED, Endpoint())
     assert (spec.protocol, spec.name) == (COMPATIBLE, "meta/llama-3.3:free")
@@ -27,6 +27,42 @@ def test_names_with_a_provider() -> None:
 def test_another_base_url_of_openai_speaks_the_common_part_only() -> None:
     moved = {"openai": Endpoint("http://127.0.0.1:9/v1", "k")}
     assert parse_model("openai:anything", moved, Endpoint()).protocol == COMPATIBLE
+
+
+def test_both_protocols_of_openai_have_a_name() -> None:
+    keyed = {"openai-chat": Endpoint(None, "k"), "openai-responses": Endpoint("http://127.0.0.1:9/v1", "k")}
+    assert parse_model("openai-chat:gpt-5-mini", keyed, Endpoint()).protocol == OPENAI
+    assert parse_model("openai-responses:any", keyed, Endpoint()).protocol == RESPONSES
+
+
+@pytest.mark.parametrize("name", ["azure", "bedrock", "google-cloud", "xai", "together", "fireworks", "huggingface"])
+def test_providers_are_those_of_pydantic_ai(name: str) -> None:
+    spec = parse_model(f"{name}:some-model", {}, Endpoint())
+    assert (spec.protocol, spec.provider, spec.name) == (FOREIGN, name, "some-model")
+
+
+@pytest.mark.parametrize("text", ["nobody:model", "_oauth:model", "../xai:model", "qwen3:8b"])
+def test_a_provider_that_nobody_has(text: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        parse_model(text, {}, Endpoint())
+    assert caught.value.reason == "model_provider_unknown"
+
+
+def test_servers_of_ones_own_have_names() -> None:
+    given = {
+        "llm": "gpu:qwen3:8b",
+        "llm_servers": "gpu=http://127.0.0.1:9/v1,big=http://127.0.0.1:10/v1",
+        "llm_keys": "big=secret-of-big,xai=key-of-xai",
+        "llm_roles": "writer=big:llama,planner=xai:grok-5",
+    }
+    settings = load_settings(given, environ={}, files=())
+    chains = model_chains(settings)
+    analyst, writer, planner = (chains[role][0] for role in (ModelRole.ANALYST, ModelRole.WRITER, ModelRole.PLANNER))
+    assert (analyst.name, analyst.base_url, analyst.api_key) == ("qwen3:8b", "http://127.0.0.1:9/v1", "")
+    assert (writer.name, writer.base_url, writer.api_key) == ("llama", "http://127.0.0.1:10/v1", "secret-of-big")
+    assert (planner.protocol, planner.api_key) == (FOREIGN, "key-of-xai")
+    assert {"secret-of-big", "key-of-xai"} <= set(settings.secrets)
+    assert "secret-of-big" not in repr(settings)
 
 
 def test_names_without_a_provider_need_a_server() -> None:

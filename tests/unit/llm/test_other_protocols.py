@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -278,3 +279,100 @@ async def test_a_whole_run_is_written_through_the_protocol(provider: str, tmp_pa
     assert "41 metres" in report.markdown
     assert report.metrics.tokens_in > 500
     assert server.requests
+
+
+# ---- efforts, prompt caches, responses ----
+
+SHARED = replace(PROMPT, shared=(Material("Statements", (("c1", "One."),)),), closing="Now.", thinking_tokens=4_000)
+
+
+async def asked(server: ModelServer, name: str, prompt: Prompt, base_url: str = "") -> dict[str, Any]:
+    provider = name.split(":")[0]
+    spec = parse_model(name, {provider: Endpoint(base_url or server.base_url, KEY)}, Endpoint())
+    async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock(), timeout_s=20) as model:
+        made = await model.generate(ModelRole.PLANNER, prompt, PlannedQuestion)
+    assert made.output.parts
+    return server.requests[-1]
+
+
+async def test_claude_is_told_what_to_keep_in_its_cache() -> None:
+    with AnthropicServer(FaithfulModel()) as server:
+        request = await asked(server, "anthropic:claude-sonnet-4-6", SHARED)
+    assert request["system"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "5m"}
+    shared, rest = request["messages"][0]["content"]
+    assert shared["cache_control"]["type"] == "ephemeral"
+    assert "c1: One." in shared["text"]
+    assert "cache_control" not in rest
+    assert request["max_tokens"] == SHARED.max_tokens_out + 4_000
+
+
+@pytest.mark.parametrize(("room", "budget"), [(8_000, 2_048), (1_500, 1_500), (500, None)])
+async def test_a_thinking_budget_is_within_the_room(room: int, budget: int | None) -> None:
+    prompt = replace(SHARED, thinking_tokens=room)
+    with AnthropicServer(FaithfulModel()) as server:
+        request = await asked(server, "anthropic:claude-haiku-4-5", prompt)
+    thinking = request.get("thinking") or {}
+    assert thinking.get("budget_tokens") == budget
+    assert request["max_tokens"] == prompt.max_tokens_out + room
+
+
+@pytest.mark.parametrize(("effort", "sent"), [("low", "low"), ("medium", "medium"), ("high", "high")])
+async def test_responses_of_openai_are_typed_cut_and_billed(effort: Any, sent: str) -> None:
+    prompt = replace(SHARED, effort=effort)
+    with ModelServer(FaithfulModel(thinking=[300]), api_key=KEY) as server:
+        request = await asked(server, "openai-responses:gpt-5-mini", prompt)
+        assert request["reasoning"]["effort"] == sent
+        assert request["text"]["format"]["type"] == "json_schema"
+        assert request["max_output_tokens"] == prompt.cap_tokens
+        assert request["store"] is False
+        spec = parse_model("openai-responses:gpt-5", {"openai-responses": Endpoint(server.base_url, KEY)}, Endpoint())
+        async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock()) as model:
+            made = await model.generate(ModelRole.PLANNER, prompt, PlannedQuestion)
+            with pytest.raises(PinciteError) as caught:
+                await model.generate(
+                    ModelRole.PLANNER, replace(prompt, max_tokens_out=10, thinking_tokens=300), PlannedQuestion
+                )
+    assert made.usage.thinking == 300
+    assert made.usage.tokens_out > 300
+    assert caught.value.reason == "truncated"
+    assert caught.value.context["thinking"] == 300
+
+
+async def test_effort_reaches_chat_completions_and_google() -> None:
+    with ModelServer(FaithfulModel()) as server:
+        spec = parse_model("openai-chat:gpt-5-mini", {"openai-chat": Endpoint(None, KEY)}, Endpoint())
+        spec = replace(spec, base_url=server.base_url)
+        async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock()) as model:
+            await model.generate(ModelRole.PLANNER, SHARED, PlannedQuestion)
+    assert server.requests[0]["reasoning_effort"] == "low"
+    assert server.requests[0]["max_completion_tokens"] == SHARED.cap_tokens
+    with GoogleServer(FaithfulModel()) as server:
+        request = await asked(server, "google:gemini-2.5-flash", SHARED)
+    assert request["generationConfig"]["thinkingConfig"]["thinking_budget"] > 0
+
+
+async def test_a_provider_of_pydantic_ai_says_what_it_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "TOGETHER_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("together:meta/llama", "azure:gpt-5"):
+        async with ModelService({ModelRole.PLANNER: (parse_model(name, {}, Endpoint()),)}, SystemClock()) as model:
+            with pytest.raises(PinciteError) as caught:
+                await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+        assert caught.value.reason == "model_key_missing"
+        assert "environment variable" in str(caught.value)
+    async with ModelService({ModelRole.PLANNER: (parse_model("xai:grok", {}, Endpoint()),)}, SystemClock()) as model:
+        with pytest.raises(PinciteError) as caught:
+            await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+    assert "pydantic-ai-slim[xai]" in (caught.value.hint or "")
+
+
+async def test_a_provider_of_pydantic_ai_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Azure with its endpoint on loopback: the same wire, other addresses."""
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-04-01-preview")
+    with ModelServer(FaithfulModel()) as server:
+        given = {"azure": Endpoint(server.base_url.removesuffix("/v1"), KEY)}
+        spec = parse_model("azure:gpt-5-mini", given, Endpoint())
+        async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock()) as model:
+            made = await model.generate(ModelRole.PLANNER, SHARED, PlannedQuestion)
+    assert made.output.parts
+    assert made.model == "azure:gpt-5-mini"

@@ -123,7 +123,7 @@ async def test_no_model_at_all() -> None:
 
 
 async def test_an_unknown_price_fails_closed_under_a_cap() -> None:
-    run = Run(Chain([GOOD], price=None), money_capped=True)
+    run = Run(Chain([GOOD], price=None), budget=Budget(cost_usd=Decimal(1)))
     with pytest.raises(BudgetExhausted) as caught:
         await run.ask()
     assert caught.value.reason == "model_price_unknown"

@@ -4,6 +4,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import cycle
+from os.path import commonprefix
 from typing import TypeAlias, TypeVar, cast
 
 import anyio
@@ -11,12 +13,15 @@ import anyio
 from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
-from pincite.domain.prompt_text import messages_of, new_fence
+from pincite.domain.prompt_text import messages_of
 from pincite.llm.answers import read_answer
 from pincite.testing.models.seen import Seen, seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words
 
 T = TypeVar("T")
+_CHARS_PER_TOKEN = 8
+_CACHED_FROM = 1_024
+"""Shortest beginning that OpenAI and Anthropic keep."""
 Answer: TypeAlias = "Json | PinciteError | Callable[[Seen], Json | PinciteError]"
 
 
@@ -27,6 +32,8 @@ class ModelFake(ABC):
         latency_s: seconds before each answer.
         roles: the roles it serves.
         usd_per_million: its price for tokens in and out alike; None for an unknown price.
+        thinking: tokens it thinks before each answer, one after the other; they count against the cap, as with
+            providers, so that an answer can be cut before its first word.
     """
 
     def __init__(
@@ -35,10 +42,14 @@ class ModelFake(ABC):
         latency_s: float = 0.0,
         roles: Sequence[ModelRole] = tuple(ModelRole),
         usd_per_million: Decimal | None = Decimal(1),
+        thinking: Sequence[int] = (0,),
     ) -> None:
         self.latency_s = latency_s
         self.seen: list[Seen] = []
         self.waited_s = 0.0
+        self.cut = 0
+        self._thinking = cycle(thinking)
+        self._sent: list[str] = []
         self._roles = frozenset(roles)
         self._price = usd_per_million
 
@@ -63,11 +74,10 @@ class ModelFake(ABC):
     ) -> Generation[T]:
         """The answer, read as a real one is."""
         await self._wait()
-        messages = messages_of(prompt, new_fence())
-        text = self.reply(messages.system, messages.user)
-        usage = self._usage(f"{messages.system}{messages.user}", text, prompt.max_tokens_out)
+        messages = messages_of(prompt)
+        text, finish, usage = self.written(messages.system, messages.user, prompt.cap_tokens)
         try:
-            output = read_answer(text, output_type)
+            output = read_answer(text, output_type, finish=finish)
         except ModelBadOutput as error:
             raise ModelBadOutput(
                 error.message,
@@ -77,6 +87,7 @@ class ModelFake(ABC):
                     "model": "fake",
                     "tokens_in": usage.tokens_in,
                     "tokens_out": usage.tokens_out,
+                    "thinking": usage.thinking,
                     "cost_usd": str(usage.cost_usd or 0),
                 },
             ) from None
@@ -87,21 +98,35 @@ class ModelFake(ABC):
     ) -> AsyncIterator[TextPiece]:
         """The answer word by word."""
         await self._wait()
-        messages = messages_of(prompt, new_fence())
-        text = self.reply(messages.system, messages.user)
+        messages = messages_of(prompt)
+        text, _, usage = self.written(messages.system, messages.user, prompt.cap_tokens)
         for word in text.split(" "):
             yield TextPiece(f"{word} ")
-        yield TextPiece("", self._usage(f"{messages.system}{messages.user}", text))
+        yield TextPiece("", usage)
+
+    def written(self, system: str, user: str, cap: int) -> tuple[str, str, ModelUsage]:
+        """The answer as far as the cap on thoughts and answer lets it come, why it ended, and its bill."""
+        text, thinking, finish = self.reply(system, user), min(next(self._thinking), cap), "stop"
+        needed = token_estimate(text[: _CHARS_PER_TOKEN * cap + 1])
+        if thinking + needed > cap:
+            text, finish = text[: len(text) * (cap - thinking) // needed], "length"
+            self.cut += 1
+        sent = f"{system}\0{user}"
+        tokens_in, tokens_out = token_estimate(sent), thinking + min(needed, cap - thinking)
+        cost = None if self._price is None else (tokens_in + tokens_out) * self._price / Decimal(1_000_000)
+        return text, finish, ModelUsage(tokens_in, tokens_out, self._cached(sent), cost, thinking=thinking)
+
+    def _cached(self, sent: str) -> int:
+        """Tokens that a provider would have in its cache: the longest beginning sent before, from 1,024 tokens on."""
+        shared = max((len(commonprefix([sent, before])) for before in self._sent), default=0)  # noqa: RUF071
+        self._sent.append(sent)
+        tokens = token_estimate(sent[:shared])
+        return tokens if tokens >= _CACHED_FROM else 0
 
     async def _wait(self) -> None:
         if self.latency_s:
             self.waited_s += self.latency_s
             await anyio.sleep(self.latency_s)
-
-    def _usage(self, sent: str, text: str, most: int = 100_000) -> ModelUsage:
-        tokens_in, tokens_out = token_estimate(sent), min(token_estimate(text[: 8 * most]), most)
-        cost = None if self._price is None else (tokens_in + tokens_out) * self._price / Decimal(1_000_000)
-        return ModelUsage(tokens_in, tokens_out, 0, cost)
 
 
 class FaithfulModel(ModelFake):
@@ -247,8 +272,9 @@ class ScriptedModel(FaithfulModel):
         latency_s: float = 0.0,
         roles: Sequence[ModelRole] = tuple(ModelRole),
         usd_per_million: Decimal | None = Decimal(1),
+        thinking: Sequence[int] = (0,),
     ) -> None:
-        super().__init__(latency_s=latency_s, roles=roles, usd_per_million=usd_per_million)
+        super().__init__(latency_s=latency_s, roles=roles, usd_per_million=usd_per_million, thinking=thinking)
         self._answers = {
             task: list(given) if isinstance(given, list) else [given] for task, given in (answers or {}).items()
         }

@@ -42,10 +42,9 @@ def seen_messages(system: str, user: str) -> Seen:
     titles: list[str] = []
     for match in _FENCED.finditer(user):
         titles.append(match.group("title"))
-        prefix = f"{match.group('fence')} "
         for line in match.group("body").splitlines():
-            name, separator, text = line.removeprefix(prefix).partition(": ")
-            if separator and line.startswith(prefix):
+            name, separator, text = line.partition(": ")
+            if separator:
                 lines[name] = text
     ours = _FENCED.sub("", user)
     return Seen(task.group(1) if task else "chat", system, user, ours, tuple(titles), lines)

@@ -1,4 +1,4 @@
-"""A fake model behind the OpenAI protocol on loopback: chat completions, whole or streamed, and its usual troubles."""
+"""A fake model behind the OpenAI protocol on loopback: chat completions and responses, with their usual troubles."""
 
 import json
 import threading
@@ -96,6 +96,8 @@ class ModelServer:
         self.model = model
         self.requests: list[dict[str, Any]] = []
         self.base_url = ""
+        self.thinking = 0
+        """Tokens thought before the last answer."""
         self._troubles = list(troubles)
         self._always = always
         self._latency_s = latency_s
@@ -153,17 +155,18 @@ class ModelServer:
             return bad[trouble], "stop"
         if trouble is Trouble.HUGE:
             return "x" * 10_000_000, "stop"
-        text = self.model.reply(*self.said(request))
+        text, finish, usage = self.model.written(*self.said(request), cap_of(request))
+        self.thinking = usage.thinking or 0
         if trouble is Trouble.TRUNCATED:
             return text[: len(text) // 2], "length"
-        return text, "stop"
+        return text, finish
 
     def said(self, request: dict[str, Any]) -> tuple[str, str]:
         """What the request says to the model: the instructions, and the rest."""
-        messages = cast("list[dict[str, Any]]", request.get("messages") or [])
-        system = "\n".join(str(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
-        user = "\n".join(str(m.get("content")) for m in messages if m.get("role") == "user")
-        return system, user
+        messages = cast("list[dict[str, Any]]", request.get("messages") or request.get("input") or [])
+        system = [_texts(m.get("content")) for m in messages if m.get("role") in ("system", "developer")]
+        user = "\n".join(_texts(m.get("content")) for m in messages if m.get("role") == "user")
+        return "\n".join([*filter(None, [request.get("instructions")]), *system]), user
 
     @property
     def protocol(self) -> "type[Handler]":
@@ -271,7 +274,10 @@ class OpenAiHandler(Handler):
         return False
 
     def whole(self, request: dict[str, Any], text: str, finish: str, trouble: Trouble) -> None:
-        """Send the completion at once."""
+        """Send the completion, or the response, at once."""
+        if self.path.endswith("/responses"):
+            self.json(200, response_of(request, text, finish, trouble, self.server_of.thinking))
+            return
         message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
         tools = request.get("tools")
         if trouble is Trouble.REFUSAL:
@@ -291,7 +297,7 @@ class OpenAiHandler(Handler):
             "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
         }
         if trouble is not Trouble.NO_USAGE:
-            body["usage"] = _usage(request, text)
+            body["usage"] = _usage(request, text, self.server_of.thinking)
         if trouble is Trouble.GONE_MID_ANSWER:
             self.send_part(body)
             return
@@ -322,7 +328,7 @@ class OpenAiHandler(Handler):
             send(delta({"content": piece}))
         send(delta({}, finish))
         if (request.get("stream_options") or {}).get("include_usage") and trouble is not Trouble.NO_USAGE:
-            send([], usage=_usage(request, text))
+            send([], usage=_usage(request, text, self.server_of.thinking))
         self.wfile.write(b"data: [DONE]\n\n")
 
     def _error(self, status: int, type_: str, code: str, message: str, headers: dict[str, str] | None = None) -> None:
@@ -330,13 +336,62 @@ class OpenAiHandler(Handler):
         self.json(status, {"error": told}, headers)
 
 
-def _usage(request: dict[str, Any], text: str) -> dict[str, Any]:
+def _texts(content: object) -> str:
+    """The text of a message whose content is a string or a list of parts."""
+    if isinstance(content, list):
+        return "\n\n".join(str(part.get("text", "")) for part in content)
+    return str(content or "")
+
+
+def response_of(request: dict[str, Any], text: str, finish: str, trouble: Trouble, thinking: int) -> dict[str, Any]:
+    """The object that the Responses API answers with."""
+    part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
+    if trouble is Trouble.REFUSAL:
+        part = {"type": "refusal", "refusal": "I can't help with that."}
+    sent = token_estimate(json.dumps(request.get("input") or []))
+    written = thinking + token_estimate(text)
+    cut = {"reason": "max_output_tokens"} if finish == "length" else None
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1_790_000_000,
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": cut,
+        "error": None,
+        "instructions": None,
+        "metadata": {},
+        "model": str(request.get("model")),
+        "parallel_tool_calls": True,
+        "temperature": 1.0,
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": 1.0,
+        "output": [message],
+        "usage": {
+            "input_tokens": sent,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": written,
+            "output_tokens_details": {"reasoning_tokens": thinking},
+            "total_tokens": sent + written,
+        },
+    }
+
+
+def cap_of(request: dict[str, Any]) -> int:
+    """The most the request lets the model think and write."""
+    given = (request.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+    inner = (request.get("generationConfig") or {}).get("maxOutputTokens")
+    return int(next((cap for cap in (*given, inner) if cap), 100_000))
+
+
+def _usage(request: dict[str, Any], text: str, thinking: int) -> dict[str, Any]:
     sent = token_estimate(json.dumps(request.get("messages") or []))
-    written = token_estimate(text)
+    written = thinking + token_estimate(text)
     return {
         "prompt_tokens": sent,
         "completion_tokens": written,
         "total_tokens": sent + written,
         "prompt_tokens_details": {"cached_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": thinking},
     }
