@@ -1,6 +1,7 @@
 # Two commands: `make demo` runs the main job on real pages, `make test` runs all the tests.
 PYTHON ?= python3
-BIN := .venv/bin
+# Git Bash and make on Windows: a venv has its programs in Scripts there.
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := .venv/.installed
 
 DEMO_QUESTION := What is the default isolation level in PostgreSQL, and what can a query see in it?
@@ -29,8 +30,11 @@ $(STAMP): pyproject.toml
 check: $(STAMP)
 	scripts/check
 
+# Where caches of compiled modules are switched off, every process that a test starts would compile them all again.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not long"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m "not long"
 
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m long --timeout 1800

@@ -20,6 +20,7 @@ import anyio
 import contrast
 
 from pincite.audit.findings import Audit, AuditedSentence, AuditVerdict
+from pincite.audit.pages import PageReading
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink
 from pincite.domain.page import FetchRequest, FetchResult
@@ -267,7 +268,7 @@ def main() -> int:
     spent = claims = 0.0
     for number in range(options.reports):
         built = build(rows, rng, number, planted)
-        service = AuditService(MechanicalChecker(), built.web)
+        service = AuditService(MechanicalChecker(), PageReading(built.web))
         started = time.process_time()
         audit = anyio.run(service.audit, built.markdown)
         spent += time.process_time() - started

@@ -34,9 +34,10 @@ from mini_web import served, settings_for, without_port
 
 from pincite import Engine
 from pincite.domain.budget import Budget
+from pincite.domain.layout import Sentence
 from pincite.domain.page import FetchRequest
 from pincite.domain.plan import Task
-from pincite.domain.report import Reference, Report, ReportStatus, Sentence, broken_rules
+from pincite.domain.report import Reference, Report, ReportStatus, broken_rules
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Embedder, Search
 from pincite.research.extractive.analyst import ExtractiveAnalyst

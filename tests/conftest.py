@@ -7,6 +7,7 @@ import ipaddress
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ from uuid import uuid4
 import pytest
 from hypothesis import settings
 from tests.postgresql_server import PostgresqlServer
+
+# Each process that a test starts would compile a thousand modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No deadline: a loaded machine is no defect.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -1,62 +1,165 @@
 """Deep web research you can check.
 
-The public names of Pincite, imported on first use so that `import pincite` stays light.
+The public names of Pincite, imported on first use so that `import pincite` stays light: the engine with every type it
+takes or returns, the pure functions, and every error.
 """
-
-from typing import TYPE_CHECKING
 
 from pincite.domain.version import VERSION
 
 __version__ = VERSION
 
+TYPE_CHECKING = False  # as type checkers know it; `typing` would be half of the time that this import takes
 if TYPE_CHECKING:
     from pincite import sync as sync
+    from pincite.archive import RunView as RunView
+    from pincite.audit.findings import Audit as Audit
+    from pincite.audit.recheck import Recheck as Recheck
     from pincite.domain import errors as errors
+    from pincite.domain.calls import CallRecord as CallRecord
+    from pincite.domain.calls import LoggedCall as LoggedCall
+    from pincite.domain.errors import ArchiveCorrupt as ArchiveCorrupt
+    from pincite.domain.errors import BlockedAddress as BlockedAddress
+    from pincite.domain.errors import BudgetExhausted as BudgetExhausted
+    from pincite.domain.errors import Conflict as Conflict
+    from pincite.domain.errors import CoverageNotMet as CoverageNotMet
+    from pincite.domain.errors import DeadLink as DeadLink
+    from pincite.domain.errors import DnsError as DnsError
+    from pincite.domain.errors import DomainDenied as DomainDenied
+    from pincite.domain.errors import EmptyContent as EmptyContent
+    from pincite.domain.errors import EvidenceError as EvidenceError
+    from pincite.domain.errors import ExtraNotInstalled as ExtraNotInstalled
+    from pincite.domain.errors import InputError as InputError
+    from pincite.domain.errors import InsufficientEvidence as InsufficientEvidence
+    from pincite.domain.errors import Internal as Internal
+    from pincite.domain.errors import InvalidInput as InvalidInput
+    from pincite.domain.errors import InvalidSetting as InvalidSetting
+    from pincite.domain.errors import InvalidTopic as InvalidTopic
+    from pincite.domain.errors import InvalidUrl as InvalidUrl
+    from pincite.domain.errors import LibraryNotFound as LibraryNotFound
+    from pincite.domain.errors import Locked as Locked
+    from pincite.domain.errors import LoginRequired as LoginRequired
+    from pincite.domain.errors import ModelBadOutput as ModelBadOutput
+    from pincite.domain.errors import ModelUnavailable as ModelUnavailable
+    from pincite.domain.errors import NetworkError as NetworkError
+    from pincite.domain.errors import NotFound as NotFound
+    from pincite.domain.errors import PageBlocked as PageBlocked
+    from pincite.domain.errors import ParseError as ParseError
+    from pincite.domain.errors import PinciteError as PinciteError
+    from pincite.domain.errors import PolicyRefusal as PolicyRefusal
+    from pincite.domain.errors import ProviderAuth as ProviderAuth
+    from pincite.domain.errors import ProviderBadReply as ProviderBadReply
+    from pincite.domain.errors import ProviderError as ProviderError
+    from pincite.domain.errors import ProviderQuota as ProviderQuota
+    from pincite.domain.errors import QuoteMismatch as QuoteMismatch
+    from pincite.domain.errors import RateLimited as RateLimited
+    from pincite.domain.errors import RemoteError as RemoteError
+    from pincite.domain.errors import RobotsDisallowed as RobotsDisallowed
+    from pincite.domain.errors import RunCancelled as RunCancelled
+    from pincite.domain.errors import RunFenced as RunFenced
+    from pincite.domain.errors import RunNotFound as RunNotFound
+    from pincite.domain.errors import SchemaMismatch as SchemaMismatch
+    from pincite.domain.errors import SearchProviderUnavailable as SearchProviderUnavailable
+    from pincite.domain.errors import StateError as StateError
+    from pincite.domain.errors import StorageFull as StorageFull
+    from pincite.domain.errors import StorageUnavailable as StorageUnavailable
+    from pincite.domain.errors import Timeout as Timeout
+    from pincite.domain.errors import TlsError as TlsError
+    from pincite.domain.errors import TooLarge as TooLarge
+    from pincite.domain.errors import TooManyOpenFiles as TooManyOpenFiles
+    from pincite.domain.errors import TooManyRedirects as TooManyRedirects
+    from pincite.domain.errors import Unauthorized as Unauthorized
+    from pincite.domain.errors import UnsupportedContentType as UnsupportedContentType
+    from pincite.domain.events import Event as Event
+    from pincite.domain.events import EventType as EventType
+    from pincite.domain.events import RunStatus as RunStatus
     from pincite.domain.evidence import Verdict as Verdict
+    from pincite.domain.library import IndexReport as IndexReport
     from pincite.domain.page import Document as Document
+    from pincite.domain.page import Excerpts as Excerpts
     from pincite.domain.page import FetchRequest as FetchRequest
     from pincite.domain.page import FetchResult as FetchResult
+    from pincite.domain.page import Hosted as Hosted
+    from pincite.domain.page import Render as Render
+    from pincite.domain.page import Snapshot as Snapshot
+    from pincite.domain.records import QueueCounts as QueueCounts
+    from pincite.domain.records import RunRecord as RunRecord
     from pincite.domain.report import Report as Report
     from pincite.domain.search import Constraints as Constraints
+    from pincite.domain.search import Depth as Depth
     from pincite.domain.search import Query as Query
     from pincite.domain.search import SearchResponse as SearchResponse
+    from pincite.domain.search import Topic as Topic
     from pincite.engine import Engine as Engine
+    from pincite.engine import Filing as Filing
     from pincite.fetch.extractors import extract as extract
     from pincite.fetch.robots import robots_verdict as robots_verdict
+    from pincite.ports import LanguageModel as LanguageModel
+    from pincite.research.model.estimate import Estimate as Estimate
+    from pincite.research.summary import Summarised as Summarised
+    from pincite.search.gate import RetrievalContext as RetrievalContext
+    from pincite.search.spending import Spending as Spending
+    from pincite.settings import Settings as Settings
+    from pincite.settings import load_settings as load_settings
     from pincite.urls.keys import url_key as url_key
     from pincite.urls.policy import vet_url as vet_url
     from pincite.verification.checker import check_claim as check_claim
+    from pincite.wiring import CacheCleared as CacheCleared
+    from pincite.wiring import CacheStats as CacheStats
+    from pincite.wiring import FrontDesk as FrontDesk
+    from pincite.wiring import Outlook as Outlook
+    from pincite.wiring import Shared as Shared
 
-_HOMES: dict[str, tuple[str, str | None]] = {
-    "Constraints": ("pincite.domain.search", "Constraints"),
-    "Document": ("pincite.domain.page", "Document"),
-    "Engine": ("pincite.engine", "Engine"),
-    "FetchRequest": ("pincite.domain.page", "FetchRequest"),
-    "FetchResult": ("pincite.domain.page", "FetchResult"),
-    "Query": ("pincite.domain.search", "Query"),
-    "Report": ("pincite.domain.report", "Report"),
-    "SearchResponse": ("pincite.domain.search", "SearchResponse"),
-    "Verdict": ("pincite.domain.evidence", "Verdict"),
-    "check_claim": ("pincite.verification.checker", "check_claim"),
-    "errors": ("pincite.domain.errors", None),
-    "extract": ("pincite.fetch.extractors", "extract"),
-    "sync": ("pincite.sync", None),
-    "robots_verdict": ("pincite.fetch.robots", "robots_verdict"),
-    "url_key": ("pincite.urls.keys", "url_key"),
-    "vet_url": ("pincite.urls.policy", "vet_url"),
+_NAMES: dict[str, str] = {
+    "pincite.archive": "RunView",
+    "pincite.audit.findings": "Audit",
+    "pincite.audit.recheck": "Recheck",
+    "pincite.domain.calls": "CallRecord LoggedCall",
+    "pincite.domain.errors": (
+        "ArchiveCorrupt BlockedAddress BudgetExhausted Conflict CoverageNotMet DeadLink DnsError DomainDenied "
+        "EmptyContent EvidenceError ExtraNotInstalled InputError InsufficientEvidence Internal InvalidInput "
+        "InvalidSetting InvalidTopic InvalidUrl LibraryNotFound Locked LoginRequired ModelBadOutput "
+        "ModelUnavailable NetworkError NotFound PageBlocked ParseError PinciteError PolicyRefusal "
+        "ProviderAuth ProviderBadReply ProviderError ProviderQuota QuoteMismatch RateLimited RemoteError "
+        "RobotsDisallowed RunCancelled RunFenced RunNotFound SchemaMismatch SearchProviderUnavailable "
+        "StateError StorageFull StorageUnavailable Timeout TlsError TooLarge TooManyOpenFiles TooManyRedirects "
+        "Unauthorized UnsupportedContentType"
+    ),
+    "pincite.domain.events": "Event EventType RunStatus",
+    "pincite.domain.evidence": "Verdict",
+    "pincite.domain.library": "IndexReport",
+    "pincite.domain.page": "Document Excerpts FetchRequest FetchResult Hosted Render Snapshot",
+    "pincite.domain.records": "QueueCounts RunRecord",
+    "pincite.domain.report": "Report",
+    "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",
+    "pincite.engine": "Engine Filing",
+    "pincite.fetch.extractors": "extract",
+    "pincite.fetch.robots": "robots_verdict",
+    "pincite.ports": "LanguageModel",
+    "pincite.research.model.estimate": "Estimate",
+    "pincite.research.summary": "Summarised",
+    "pincite.search.gate": "RetrievalContext",
+    "pincite.search.spending": "Spending",
+    "pincite.settings": "Settings load_settings",
+    "pincite.urls.keys": "url_key",
+    "pincite.urls.policy": "vet_url",
+    "pincite.verification.checker": "check_claim",
+    "pincite.wiring": "CacheCleared CacheStats FrontDesk Outlook Shared",
 }
+"""Names by the module they come from."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = {"errors": "pincite.domain.errors", "sync": "pincite.sync"}
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    home = _HOMES.get(name) or _MODULES.get(name)
+    if home is None:
         raise AttributeError(f"module 'pincite' has no attribute {name!r}")
     from importlib import import_module
 
-    module_name, attribute = _HOMES[name]
-    module = import_module(module_name)
-    value = module if attribute is None else getattr(module, attribute)
+    module = import_module(home)
+    value = getattr(module, name) if name in _HOMES else module
     globals()[name] = value
     return value
 

@@ -1,13 +1,22 @@
 """`pincite` and `python -m pincite`."""
 
+import os
+import signal
 import sys
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _leave)  # until the command has its own: its imports take a while
     from pincite.surfaces.cli.app import run
 
     sys.exit(run(sys.argv[1:]))
+
+
+def _leave(*_: object) -> None:
+    os.write(2, b"Stopped.\n")
+    os._exit(130)
 
 
 if __name__ == "__main__":

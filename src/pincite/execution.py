@@ -158,6 +158,8 @@ class Execution:
                 else:
                     await runs.finish(record.run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
             raise
+        except RunFenced as error:
+            raise await _taken_over(runs, record) from error
         except PinciteError as error:
             if not (hands_on() and error.code in _PASSING):  # else the lease ends, and a worker goes on
                 await self._fail(record, error)
@@ -178,8 +180,6 @@ class Execution:
         return RunStatus.FAILED
 
     async def _fail(self, record: RunRecord, error: PinciteError) -> None:
-        if isinstance(error, RunFenced):
-            return
         status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
         await self._finish(record, status, error.reason)
 
@@ -191,6 +191,16 @@ class Execution:
             except StateError:
                 # The store that failed can't take its own failure down; the lease ends by itself.
                 return
+
+
+async def _taken_over(runs: RunStore, record: RunRecord) -> RunFenced:
+    """What happened to a run that went on elsewhere, and where its result is. Errors: RunNotFound (it was deleted)."""
+    now = await runs.get(record.run_id)
+    if now.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+        did, hint = "works on it now", f"See how far it is: pincite runs show {record.run_id}"
+    else:
+        did, hint = f"has ended it ({now.status})", f"Its report: pincite runs export {record.run_id} -o report.html"
+    return RunFenced(f"this process stood still, and another one took over run {record.run_id} and {did}", hint=hint)
 
 
 def next_version(report: Report, newest: Report | None) -> Report:

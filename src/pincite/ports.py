@@ -12,8 +12,9 @@ import anyio
 from pincite.domain.access import ApiKey
 from pincite.domain.budget import Usage
 from pincite.domain.calls import CallRecord, LoggedCall
+from pincite.domain.citation import ArchivedCopy
 from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.evidence import Verdict
+from pincite.domain.evidence import JudgeCase, Judgement, Thresholds, Verdict
 from pincite.domain.library import Name, PageHit, Passage, Survey
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
@@ -84,6 +85,17 @@ class FetchBackend(Protocol):
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
         """One capture, policy already applied at every hop."""
+        ...
+
+
+class WebArchive(Protocol):
+    """A public archive of the web, asked about addresses that no longer answer."""
+
+    async def newest(self, url: str) -> ArchivedCopy | None:
+        """The newest good capture of the page; None when the archive is sure that it never saw the address.
+
+        Errors: RateLimited, ProviderBadReply, PageBlocked (its owner had it taken out), NetworkError, Timeout.
+        """
         ...
 
 
@@ -413,6 +425,24 @@ class EntailmentBackend(Protocol):
 
     async def judge(self, claim: str, passage: str) -> float | None:
         """Probability 0-1, or None when it can't tell."""
+        ...
+
+
+class Judge(Protocol):
+    """A judge of meaning: does the evidence, read in its context, state the statement?"""
+
+    @property
+    def name(self) -> str:
+        """What reports call it (`openai:gpt-5-mini`, `nli-deberta-v3-xsmall`)."""
+        ...
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """What its likelihoods mean; None while nobody measured them: then they can only refuse."""
+        ...
+
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """Judgements by case id, in any order; a case it can't judge is left out. Errors: as a model's, or Timeout."""
         ...
 
 

@@ -5,14 +5,16 @@ Order: argument > environment > file > profile > default. Every field is `PINCIT
 generated from the descriptions here.
 """
 
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import platformdirs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
@@ -22,27 +24,68 @@ from pincite.domain.errors import InvalidSetting
 
 FILE_NAME = "pincite.toml"
 PREFIX = "PINCITE_"
+_SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY")
+_SECRET_CHARS = 16  # shorter values may be words: masking them would spoil texts
 PROFILES = ("quick", "standard", "thorough", "offline")
 Profile = Literal["quick", "standard", "thorough", "offline"]
 
 
 def _split(value: object) -> object:
-    """A comma-separated text from the environment as the list that the file would have."""
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return value
+    """A text from the environment, JSON or separated by commas, as the list that the file would have."""
+    if not isinstance(value, str):
+        return value
+    if value.strip().startswith("["):
+        with suppress(ValueError):  # an IPv6 address begins so, too
+            return json.loads(value)
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
-def _pairs(value: object) -> object:
-    """`name=value,name=value` from the environment as the table that the file would have."""
-    if isinstance(value, str):
-        parts = [part.partition("=") for part in value.split(",") if part.strip()]
-        return {name.strip(): given.strip() for name, _, given in parts}
-    return value
+def _table(value: object) -> object:
+    """A text from the environment, JSON or `name=value,name=value`, as the table that the file would have.
+
+    A part without `=` belongs to the value before it: `tavily=50/1,1000/60` is one limit of two parts.
+    """
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        return _json(value)
+    found: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in value.split(","))):
+        name, equals, given = part.partition("=")
+        if equals:
+            found[name.strip()] = given.strip()
+        elif found:
+            found[next(reversed(found))] += f",{part}"
+        else:
+            raise ValueError("write name=value,name=value or JSON")
+    return found
+
+
+def _tables(value: object) -> object:
+    """As `_table`, of tables: JSON, or `name.member=value,name.member=value`."""
+    if not isinstance(value, str) or value.lstrip().startswith("{"):
+        return _table(value)
+    found: dict[str, dict[str, object]] = {}
+    for name, given in cast("dict[str, str]", _table(value)).items():
+        outer, _, member = name.rpartition(".")
+        try:
+            found.setdefault(outer, {})[member] = json.loads(given)  # true, false or a number
+        except ValueError:
+            found.setdefault(outer, {})[member] = given
+    return found
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-Pairs = Annotated[dict[str, str], BeforeValidator(_pairs)]
+Pairs = Annotated[dict[str, str], BeforeValidator(_table)]
+SecretPairs = Annotated[dict[str, SecretStr], BeforeValidator(_table)]
+Weights = Annotated[dict[str, float], BeforeValidator(_table)]
 
 
 def _key(description: str, *also: str) -> Any:  # what pydantic's own Field returns
@@ -78,6 +121,15 @@ class Settings(BaseModel):
     captures_keep_days: int | None = Field(None, ge=1, description="Days after which pages that no run uses go.")
     captures_max_mb: int | None = Field(None, ge=0, description="Megabytes of a user's pages; unused ones go above it.")
     runs_per_scope: int = Field(4, ge=1, le=1000, description="Runs of one user that workers do at a time.")
+    server_jobs: int = Field(
+        4, ge=1, le=256, description="Runs that a server works on side by side, by turns of users."
+    )
+    server_jobs_per_key: int = Field(
+        32, ge=1, le=256, description="Runs of one key that a server works on or keeps waiting; another one is refused."
+    )
+    server_streams_per_key: int = Field(
+        50, ge=1, le=1000, description="Streams that one key may have open at a server."
+    )
     transaction_pooler: bool = Field(
         False, description="PostgreSQL is behind a transaction pooler: workers poll each second instead of listening."
     )
@@ -118,7 +170,7 @@ class Settings(BaseModel):
         ge=0,
         description="Hours after which a cited page is confirmed with its site before the report is written.",
     )
-    domain_quality: dict[str, float] = Field(
+    domain_quality: Weights = Field(
         {}, description="Which domain stands for a cluster of near-copies, higher first; 0 for those not named."
     )
     independent_share: float | None = Field(
@@ -141,6 +193,15 @@ class Settings(BaseModel):
         None, description="Base URL of a server that speaks the OpenAI protocol, for models without a provider."
     )
     llm_api_key: SecretStr | None = _key("Key for `llm_base_url`.")
+    llm_effort: Pairs = Field(
+        {}, description='How long models of single roles think: none, minimal, low, medium, high, max: writer = "high".'
+    )
+    llm_servers: Pairs = Field(
+        {}, description='Servers of your own that speak the OpenAI protocol, by name: gpu = "http://gpu:8000/v1".'
+    )
+    llm_keys: SecretPairs = Field(
+        {}, description='Keys by server or provider (docs/models.md): xai = "..."; models are SERVER:NAME then.'
+    )
     llm_output_mode: Literal["auto", "native", "tool", "prompted"] = Field(
         "auto", description="How typed answers are asked for; `prompted` suits small local models."
     )
@@ -158,6 +219,10 @@ class Settings(BaseModel):
 
     # ---- fetch ----
     user_agent: str | None = Field(None, description="User agent for pages; the default names Pincite honestly.")
+    archives: Literal["wayback", "none"] = Field(
+        "wayback",
+        description="Archive that audits ask about dead addresses; about local hosts only if its base URL is set.",
+    )
     allow_networks: Names = Field((), description="CIDRs of private networks that pages may be fetched from.")
     allow_ports: Annotated[tuple[int, ...], BeforeValidator(_split)] = Field(
         (), description="Ports allowed besides 80, 443, 8000, 8080, 8443, 8888."
@@ -187,7 +252,7 @@ class Settings(BaseModel):
         "full",
         description="What stays of a page after its run: all; text and hash; or hashes and quotes with small windows.",
     )
-    snapshot_body_domains: dict[str, Literal["full", "run", "excerpts"]] = Field(
+    snapshot_body_domains: Annotated[dict[str, Literal["full", "run", "excerpts"]], BeforeValidator(_table)] = Field(
         {}, description='The same for single domains: "news.example" = "excerpts"; the strictest entry counts.'
     )
 
@@ -216,11 +281,11 @@ class Settings(BaseModel):
     search_pace_usd_per_month: Decimal | None = Field(
         Decimal(40), ge=0, description="Money for searches that comes back evenly; only orders the engines, no cap."
     )
-    search_contracts: dict[str, dict[str, float | bool | str]] = Field(
+    search_contracts: Annotated[dict[str, dict[str, float | bool | str]], BeforeValidator(_tables)] = Field(
         {},
         description="What your contract with an engine allows: longest_cache_s, storable, shareable, attribution.",
     )
-    search_limits: dict[str, str] = Field(
+    search_limits: Pairs = Field(
         {}, description='Rate limits of your plans as CALLS/SECONDS, several by comma: tavily = "1000/60".'
     )
     lane: Literal["critical", "interactive", "batch"] | None = Field(
@@ -228,10 +293,10 @@ class Settings(BaseModel):
         description="Who goes first when an engine's limit is short: critical may use the reserve, batch waits for the"
         " others. By default interactive; batch for the runs of a server.",
     )
-    search_weights: dict[str, float] = Field(
+    search_weights: Weights = Field(
         {}, description="How often engines of equal fit and price get their turn: brave = 2.0, or a key: exa#2 = 0.5."
     )
-    search_routes: dict[str, Names] = Field(
+    search_routes: Annotated[dict[str, Names], BeforeValidator(_table)] = Field(
         {}, description="Engines to ask first by intent (documentation, error, research, ...): best first."
     )
     search_gate_confidence: float = Field(
@@ -276,6 +341,14 @@ class Settings(BaseModel):
     jina_api_key: SecretStr | None = _key("Key of Jina.", "JINA_API_KEY")
     jina_search_base_url: str | None = _key("Base URL of Jina search.")
     jina_reader_base_url: str | None = _key("Base URL of Jina Reader.")
+    wayback_base_url: str | None = _key("Base URL of a web archive with the Wayback Machine's interfaces.")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every key and password of the settings."""
+        values = [getattr(self, name) for name in type(self).model_fields]
+        held = [*values, *self.llm_keys.values()]
+        return tuple(value.get_secret_value() for value in held if isinstance(value, SecretStr))
 
     @property
     def is_server(self) -> bool:
@@ -338,7 +411,8 @@ def load_settings(
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "settings"
-        origin = "argument" if name in given else "environment" if name in from_environment else "file or profile"
+        field = name.partition(".")[0]
+        origin = "argument" if field in given else "environment" if field in from_environment else "file or profile"
         raise InvalidSetting(
             f"setting {name} ({origin}): {first['msg']}",
             hint="pincite doctor shows the settings in force; docs/settings.md lists them all.",
@@ -366,6 +440,12 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
                 found[name] = environ[variable]
                 break
     return found
+
+
+def environment_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Values of variables that look like keys: providers that pydantic-ai builds read theirs from there themselves."""
+    given = os.environ if environ is None else environ
+    return tuple(v for name, v in given.items() if name.endswith(_SECRET_ENDINGS) and len(v) >= _SECRET_CHARS)
 
 
 def _proxy_of(environ: Mapping[str, str]) -> str | None:

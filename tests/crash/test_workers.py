@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -16,6 +14,7 @@ from uuid import uuid4
 import anyio
 import psycopg
 import pytest
+from tests import warm
 
 from pincite.engine import Engine, Filing
 from pincite.settings import Settings, load_settings
@@ -32,7 +31,7 @@ class Fleet:
         self.settings = settings
         self._url = url
         self._paid_file = folder / "paid.txt"
-        self._workers: list[subprocess.Popen[str]] = []
+        self._workers: list[warm.Process] = []
 
     async def queue(self, runs: int, questions: int = 1) -> list[str]:
         """Queue so many runs of the scope."""
@@ -42,7 +41,7 @@ class Fleet:
                 for n in range(runs)
             ]
 
-    def start(self, **environment: str) -> "subprocess.Popen[str]":
+    def start(self, **environment: str) -> warm.Process:
         settings = self.settings
         kept = {k: v for k, v in os.environ.items() if not k.startswith("PINCITE_")}
         own = {
@@ -53,9 +52,7 @@ class Fleet:
             "PAID": str(self._paid_file),
         }
         script = str(Path(__file__).with_name("queue_worker.py"))
-        worker = subprocess.Popen(
-            [sys.executable, script], env={**kept, **own, **environment}, stdout=subprocess.PIPE, text=True
-        )
+        worker = warm.start(env={**kept, **own, **environment}, script=script)
         self._workers.append(worker)
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.commands import EXAMPLES, Pincite
+from tests.e2e.commands import EXAMPLES, Pincite, with_library
 
 
 def test_a_bundle_checks_itself_where_nothing_is_stored(demo: Pincite, pincite: Pincite, tmp_path: Path) -> None:
@@ -56,7 +56,10 @@ def test_a_zip_that_is_no_bundle_is_corrupt(pincite: Pincite, tmp_path: Path) ->
     assert ended.json["error"]["code"] == "ARCHIVE_CORRUPT"
 
 
-def test_research_writes_the_bundle_and_prints_the_format_asked_for(pincite: Pincite, tmp_path: Path) -> None:
+def test_research_writes_the_bundle_and_prints_the_format_asked_for(
+    pincite: Pincite, demo_home: Path, tmp_path: Path
+) -> None:
+    with_library(tmp_path / "home", demo_home)
     question = "What is the default of max_connections?"
     bundles = ("-o", str(tmp_path / "a.wacz"), "--bundle", str(tmp_path / "b.wacz"))
     ended = pincite("research", question, "--source", f"local:{EXAMPLES}", "--format", "csv", *bundles)

@@ -19,6 +19,8 @@ def canaries() -> dict[str, str]:
     for name, field in Settings.model_fields.items():
         if SecretStr in (field.annotation, *get_args(field.annotation)):
             value = f"{CANARY}-{name}"
+            if field.annotation == dict[str, SecretStr]:
+                value = f"server={value}"
             if name == "database_url":
                 continue  # it has to lead somewhere; its password has a test of its own
             if name.endswith(("_url", "proxy")):

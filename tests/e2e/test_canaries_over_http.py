@@ -209,6 +209,7 @@ def test_a_server_lets_no_secret_out(tmp_path: Path, repeating: Repeating) -> No
 def ask_everything(caller: Caller, repeating: Repeating) -> list[int]:
     """The statuses of many questions, most of which fail."""
     started = caller.ask("POST", "/v1/research", json={"question": QUESTION, "webhook_url": f"{repeating.url}/hook"})
+    assert started.status_code == 202, started.text
     run = f"/v1/research/{started.json()['id']}"
     ended = caller.ask("GET", run, params={"wait": 50})
     until_s = time.monotonic() + LONG_S

@@ -3,12 +3,12 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import warm
 
 from pincite.testing.engines import EngineServer, FakeEngines
 
@@ -34,10 +34,10 @@ def environment(engines: FakeEngines, tmp_path: Path) -> Iterator[dict[str, str]
 
 
 def pincite(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pincite", "search", *arguments]
-    cwd = environment["PINCITE_HOME"]
-    Path(cwd).mkdir(exist_ok=True)
-    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=90, check=False)
+    cwd = Path(environment["PINCITE_HOME"])
+    cwd.mkdir(exist_ok=True)
+    done: subprocess.CompletedProcess[str] = warm.run("search", *arguments, env=environment, cwd=cwd)
+    return done
 
 
 def test_the_best_engine_answers_and_the_cache_remembers(engines: FakeEngines, environment: dict[str, str]) -> None:

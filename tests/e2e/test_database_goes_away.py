@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx2
 import psycopg
 import pytest
+from tests import warm
 from tests.e2e.commands import Pincite, clean_environment, command
 from tests.postgresql_server import PostgresqlServer
 
@@ -103,14 +104,8 @@ class Research:
 
     def __init__(self, tmp_path: Path, site: Site, server: PostgresqlServer, environ: dict[str, str]) -> None:
         urls = [part for path in PAGES for part in ("--url", site.url(path))]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "pincite", "research", QUESTION, *urls],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=clean_environment(tmp_path, environ),
-            cwd=tmp_path,
-        )
+        env = clean_environment(tmp_path, environ)
+        self.process = warm.start("research", QUESTION, *urls, env=env, cwd=tmp_path)
         if not site.is_waiting.wait(LONG_S):
             self.process.kill()
             pytest.fail(f"the slow page was not asked for: {self.process.communicate()[1]}")
@@ -125,7 +120,7 @@ class Research:
 
     def ended(self) -> tuple[int, str, str]:
         out, err = self.process.communicate(timeout=180)
-        return self.process.returncode, out, err
+        return self.process.wait(), out, err
 
 
 def test_a_restart_in_the_middle_of_a_run_is_waited_for(

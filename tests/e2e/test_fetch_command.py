@@ -1,6 +1,7 @@
 """`pincite fetch` against a loopback web: a page, refusals by policy, failures, and what is never printed."""
 
 import json
+import socket
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -63,6 +64,28 @@ async def test_a_page_is_printed_with_its_header(pincite: Pincite, web: StubWeb)
     fresh = await run(pincite, web, web.url("site.example", "/a"), "--json", "--force-refresh")
     assert json.loads(fresh.out)["status"] == 200
     assert web.count("/a") == 2
+
+
+async def test_lists_of_a_request_hold_for_cached_pages_too(pincite: Pincite, web: StubWeb) -> None:
+    url = web.url("site.example", "/a")
+    assert (await run(pincite, web, url)).code == 0
+    for limits in (("--exclude-domain", "site.example"), ("--include-domain", "other.example")):
+        ended = await run(pincite, web, url, *limits, "--json")
+        assert (ended.code, ended.json["error"]["code"]) == (3, "DOMAIN_DENIED")
+    assert (await run(pincite, web, url, "--include-domain", "site.example")).code == 0
+    assert web.count("/a") == 1
+
+
+async def test_a_site_that_can_not_be_reached_is_told_as_that(pincite: Pincite) -> None:
+    with socket.socket() as free:
+        free.bind((PUBLIC_STAND_IN, 0))
+        closed = free.getsockname()[1]
+    opened = {"PINCITE_ALLOW_NETWORKS": PUBLIC_NETWORK, "PINCITE_ALLOW_PORTS": str(closed)}
+    resolve = f"site.example:{closed}:{PUBLIC_STAND_IN}"
+    asked = ("fetch", f"http://site.example:{closed}/a", "--json", "--resolve", resolve)
+    ended = await anyio.to_thread.run_sync(partial(pincite, *asked, environ=opened))
+    error = ended.json["error"]
+    assert (error["code"], error["reason"], ended.code) == ("NETWORK_ERROR", "connect_failed", 4), error
 
 
 async def test_failures_have_their_code_and_exit(pincite: Pincite, web: StubWeb) -> None:

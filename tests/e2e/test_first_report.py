@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command
+from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command, with_library
 
 
 def report_of(home: Path) -> dict[str, Any]:
@@ -146,7 +146,8 @@ def test_index_then_search_and_research_without_naming_a_source(pincite: Pincite
     assert "50" in answered.out
 
 
-def test_nothing_found_is_said_and_has_its_own_exit_code(pincite: Pincite) -> None:
+def test_nothing_found_is_said_and_has_its_own_exit_code(pincite: Pincite, demo_home: Path, tmp_path: Path) -> None:
+    with_library(tmp_path / "home", demo_home)
     ended = pincite("research", "Who won the 1954 football world cup final in Bern?", "--source", f"local:{EXAMPLES}")
     assert ended.code == 7, ended.out
 

@@ -3,8 +3,6 @@
 import json
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests import warm
 from tests.e2e.commands import clean_environment, command
 
 TOWNS = ("Ostrow", "Lubin", "Zator", "Mielec", "Sanok", "Turek")
@@ -48,16 +47,9 @@ def answers(path: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def running(home: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Iterator["subprocess.Popen[str]"]:
+def running(home: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> Iterator[warm.Process]:
     """A command that goes on beside the test."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pincite", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(home, environ),
-        cwd=home.parent,
-    )
+    process = warm.start(*arguments, env=clean_environment(home, environ), cwd=home.parent)
     try:
         yield process
     finally:
@@ -65,7 +57,7 @@ def running(home: Path, *arguments: str, environ: Mapping[str, str] | None = Non
         process.communicate()
 
 
-def until(found: Any, process: "subprocess.Popen[str]") -> Any:
+def until(found: Any, process: warm.Process) -> Any:
     ends = time.monotonic() + LONG_S
     while time.monotonic() < ends:
         value = found()
@@ -87,10 +79,9 @@ def killed_and_started_again(tmp_path: Path, source: str, number: int) -> None:
         process.wait()
     before = answers(out)
     assert len(before) < number
-    done = command(home, tmp_path)(*batch, "--json") if number < 100 else _patiently(home, *batch, "--json")
-    assert done.returncode == 0 if isinstance(done, subprocess.CompletedProcess) else done.code == 0
-    err = done.stderr if isinstance(done, subprocess.CompletedProcess) else done.err
-    assert f"{number} of {number} done" in err
+    done = command(home, tmp_path)(*batch, "--json")
+    assert done.code == 0
+    assert f"{number} of {number} done" in done.err
     after = answers(out)
     assert after[: len(before)] == before, "what is answered stays as it is"
     assert sorted(line["id"] for line in after) == sorted(ids), "each once"
@@ -98,12 +89,6 @@ def killed_and_started_again(tmp_path: Path, source: str, number: int) -> None:
     assert all(str(1900 + int(line["id"][1:]) % len(TOWNS)) in line["report"]["markdown"] for line in after)
     listed = command(home, tmp_path)("runs", "list", "--limit", str(number * 2), "--json").json
     assert len(listed) == number, "no question has a second run"
-
-
-def _patiently(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "pincite", *arguments], capture_output=True, text=True, env=clean_environment(home)
-    )
 
 
 def test_a_batch_that_was_killed_goes_on(tmp_path: Path, source: str) -> None:

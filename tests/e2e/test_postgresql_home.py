@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tests.e2e.commands import EXAMPLES, command
+from tests.e2e.commands import EXAMPLES, command, with_library
 
 
-def test_research_is_kept_in_postgresql_by_one_url(postgresql_url: str, tmp_path: Path) -> None:
-    pincite = command(tmp_path, tmp_path)
+def test_research_is_kept_in_postgresql_by_one_url(postgresql_url: str, demo_home: Path, tmp_path: Path) -> None:
+    pincite = command(with_library(tmp_path, demo_home), tmp_path)
     environ = {"PINCITE_DATABASE_URL": postgresql_url, "PINCITE_SCOPE": f"user-{tmp_path.name}"}
     source = ("--source", f"local:{EXAMPLES}")
     ended = pincite("research", "What does VACUUM do?", *source, "--json", environ=environ)
@@ -26,8 +26,8 @@ def test_research_is_kept_in_postgresql_by_one_url(postgresql_url: str, tmp_path
     assert pincite("runs", "delete", run_id, environ=environ).code == 0
 
 
-def test_keys_and_the_log_of_calls_are_in_postgresql_too(postgresql_url: str, tmp_path: Path) -> None:
-    pincite = command(tmp_path, tmp_path)
+def test_keys_and_the_log_of_calls_are_in_postgresql_too(postgresql_url: str, demo_home: Path, tmp_path: Path) -> None:
+    pincite = command(with_library(tmp_path, demo_home), tmp_path)
     name = f"user-{tmp_path.name}"
     library = ("--source", f"local:{EXAMPLES}")
     assert pincite("search", "VACUUM", *library, environ={"PINCITE_SCOPE": name}).code == 0

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.e2e.commands import EXAMPLES, command
+from tests.e2e.commands import EXAMPLES, command, with_library
 
 UPSTASH = {"UPSTASH_REDIS_REST_URL": "https://eu1.upstash.example", "UPSTASH_REDIS_REST_TOKEN": "t0ken-of-upstash"}
 
@@ -21,8 +21,8 @@ def test_doctor_says_which_redis_is_used(tmp_path: Path) -> None:
     assert "pa55word" not in both.out
 
 
-def test_research_goes_on_without_a_redis_that_is_gone(tmp_path: Path) -> None:
-    pincite = command(tmp_path, tmp_path)
+def test_research_goes_on_without_a_redis_that_is_gone(demo_home: Path, tmp_path: Path) -> None:
+    pincite = command(with_library(tmp_path, demo_home), tmp_path)
     gone = {"PINCITE_REDIS_URL": "redis://127.0.0.1:1/0"}
     source = ("--source", f"local:{EXAMPLES}")
     ended = pincite("research", "What does VACUUM do?", *source, "--json", environ=gone)

@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command
+from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command, with_library
 
 
 def keys(home: Path) -> set[tuple[str, str, str]]:
@@ -14,7 +14,7 @@ def keys(home: Path) -> set[tuple[str, str, str]]:
 
 
 def test_the_keys_of_the_calls_do_not_drift_with_the_hash_seed(demo_home: Path, tmp_path: Path) -> None:
-    ended = command(tmp_path, tmp_path)(
+    ended = command(with_library(tmp_path, demo_home), tmp_path)(
         "research", QUESTION, "--source", f"local:{EXAMPLES}", "--json", environ={"PYTHONHASHSEED": "4711"}
     )
     assert ended.code == 0, ended.err

@@ -1,14 +1,13 @@
 """`--max-web-requests` counts everything that goes out: searches, robots.txt, redirects, retries, pages."""
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests import warm
 from tests.e2e.commands import clean_environment
 
 from pincite.testing.engines import EngineServer, FakeEngines, FakePage
@@ -87,10 +86,7 @@ def test_the_cap_holds_for_all_that_goes_out(cap: int, pages: Pages, tmp_path: P
             "PINCITE_REQUESTS_PER_S_PER_HOST": "50",
         }
         command = ["research", "How does a connection pool work?", "--max-web-requests", str(cap), "--json"]
-        done = subprocess.run(
-            [sys.executable, "-m", "pincite", *command],
-            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        done = warm.run(*command, env=environment, cwd=tmp_path)
     sent = len(pages.seen) + len(engines.calls)
     assert sent <= cap, (pages.seen, len(engines.calls))
     assert sent == cap

@@ -1,4 +1,6 @@
+import shlex
 from pathlib import Path
+from typing import get_origin
 
 import pytest
 
@@ -29,6 +31,72 @@ def test_the_ecosystems_names_are_read() -> None:
 def test_lists_come_by_comma() -> None:
     settings = load_settings(environ={"PINCITE_ALLOW_NETWORKS": "10.0.0.0/8, 127.0.0.0/8"}, files=[])
     assert settings.allow_networks == ("10.0.0.0/8", "127.0.0.0/8")
+    given = {"PINCITE_ALLOW_PORTS": "[8081, 8082]", "PINCITE_RESOLVE": "[::1]:80:127.0.0.1"}
+    settings = load_settings(environ=given, files=[])
+    assert (settings.allow_ports, settings.resolve) == ((8081, 8082), ("[::1]:80:127.0.0.1",))
+
+
+TABLES: dict[str, tuple[str, str, object]] = {
+    "search_limits": (
+        '{"tavily": "50/1,1000/60", "exa": "5/1"}',
+        "tavily=50/1,1000/60, exa=5/1",
+        {"tavily": "50/1,1000/60", "exa": "5/1"},
+    ),
+    "search_weights": ('{"brave": 2, "exa#2": 0.5}', "brave=2,exa#2=0.5", {"brave": 2.0, "exa#2": 0.5}),
+    "search_routes": (
+        '{"error": ["brave", "tavily"], "research": ["exa"]}',
+        "error=brave,tavily,research=exa",
+        {"error": ("brave", "tavily"), "research": ("exa",)},
+    ),
+    "search_contracts": (
+        '{"exa": {"storable": true, "longest_cache_s": 3600, "attribution": "Exa"}}',
+        "exa.storable=true,exa.longest_cache_s=3600,exa.attribution=Exa",
+        {"exa": {"storable": True, "longest_cache_s": 3600, "attribution": "Exa"}},
+    ),
+    "domain_quality": (
+        '{"postgresql.org": 2, "mirror.example": -1}',
+        "postgresql.org=2,mirror.example=-1",
+        {"postgresql.org": 2.0, "mirror.example": -1.0},
+    ),
+    "snapshot_body_domains": ('{"news.example": "excerpts"}', "news.example=excerpts", {"news.example": "excerpts"}),
+    "llm_roles": ('{"writer": "openai:gpt-5"}', "writer=openai:gpt-5", {"writer": "openai:gpt-5"}),
+    "llm_prices": ('{"my-model": "0.15/0.60"}', "my-model=0.15/0.60", {"my-model": "0.15/0.60"}),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_a_table_comes_from_the_environment_as_json_or_pairs(name: str) -> None:
+    *texts, expected = TABLES[name]
+    for text in texts:
+        settings = load_settings(environ={f"PINCITE_{name.upper()}": str(text)}, files=[])
+        assert getattr(settings, name) == expected
+
+
+def test_every_setting_can_come_from_the_environment() -> None:
+    """Lists and tables, too; what is one value pydantic reads from a text itself."""
+    for name, field in Settings.model_fields.items():
+        kind = get_origin(field.annotation)
+        text = "{}" if kind is dict else "[]" if kind is tuple else None
+        if text is not None:
+            given = getattr(load_settings(environ={f"PINCITE_{name.upper()}": text}, files=[]), name)
+            assert not given, f"{name}: {given}"
+
+
+def test_the_documented_variables_load() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text(encoding="utf-8")
+    words = shlex.split(page.partition("```sh\n")[2].partition("```")[0], comments=True)
+    environ = dict(word.split("=", maxsplit=1) for word in words)
+    settings = load_settings(environ=environ, files=[])
+    assert len(environ) == 7
+    assert settings.search_limits == {"tavily": "50/1,1000/60", "exa": "5/1"}
+    assert settings.search_contracts == {"exa": {"storable": True, "longest_cache_s": 3600}}
+
+
+def test_a_table_that_is_none_names_the_setting() -> None:
+    for text, said in (("{x", "not JSON"), ("fast", "name=value"), ("exa=quick", "valid number")):
+        with pytest.raises(InvalidSetting, match=r"search_weights.* \(environment\)") as caught:
+            load_settings(environ={"PINCITE_SEARCH_WEIGHTS": text}, files=[])
+        assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.version import USER_AGENT
 from pincite.runtime.metering import count_request
+from pincite.runtime.open_files import too_many_open_files
 
 if TYPE_CHECKING:
     import ssl
@@ -259,6 +260,8 @@ def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> Pinci
 
     import httpx2
 
+    if (full := too_many_open_files(error)) is not None:
+        return full
     if isinstance(error, httpx2.TimeoutException):
         stage = "connect" if isinstance(error, httpx2.ConnectTimeout) else "answer"
         return Timeout(f"{provider} did not answer in time ({stage})", reason=f"{kind}_{stage}")

@@ -19,6 +19,7 @@ from pincite.domain.errors import Internal, ParseError, QuoteMismatch, SchemaMis
 from pincite.domain.events import Json
 from pincite.domain.evidence import CheckOutcome, QuoteRecord, Relation, Verdict, VerdictStatus, page_texts
 from pincite.domain.ids import sha256_hex, snapshot_id
+from pincite.domain.layout import Section, Sentence
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import (
     PARTIAL_MARK,
@@ -30,8 +31,6 @@ from pincite.domain.report import (
     ReportClaim,
     ReportConflict,
     ReportEvidence,
-    Section,
-    Sentence,
     Summary,
 )
 from pincite.ports import ClaimChecker, EvidenceSource

@@ -42,9 +42,15 @@ _NONE_READ = (
 
 
 class ReferenceState(StrEnum):
-    """What became of a listed page. `invented`: no such host or not a URL. `not_given`: not among the given pages."""
+    """What became of a listed page.
+
+    `archived`: gone from its site, read from a public archive. `never_seen`: it answers that there is no such page, and
+    no archive ever had it. `invented`: no such host or not a URL. `not_given`: not among the given pages.
+    """
 
     READ = "read"
+    ARCHIVED = "archived"
+    NEVER_SEEN = "never_seen"
     DEAD = "dead"
     BLOCKED = "blocked"
     INVENTED = "invented"

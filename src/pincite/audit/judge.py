@@ -20,6 +20,7 @@ _TITLE_SHARE = 0.6
 _TITLE_WORDS = 12
 _EDGES = " .,;:\"'“”‘’"
 _OTHER_PAGES = 3
+_NO_PAGE = frozenset({ReferenceState.INVENTED, ReferenceState.NEVER_SEEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class Judge:
         elsewhere = self._elsewhere(sentence, set())
         found = f"; found in {self._names(list(elsewhere))}" if elsewhere else ""
         states = [self._references[index] for index in sentence.references]
-        invented = next((r for r in states if r.state is ReferenceState.INVENTED), None)
+        invented = next((r for r in states if r.state in _NO_PAGE), None)
         if invented is not None:
             return Judged(
                 _audited(sentence, AuditVerdict.INVENTED_URL, f"{invented.url}: {invented.reason}{found}",

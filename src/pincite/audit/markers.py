@@ -10,7 +10,7 @@ _MARKER = re.compile(
     r"(?P<footnote>\[\^(?P<note>[\w.-]{1,40})\](?!:))"
     rf"|(?P<linked>\[?\[\^?(?P<linked_text>[^\[\]\n]{{1,300}})\]\]?\(\s*<?(?P<href>{_URL}?|#[^\s)]*|citation:\d+)>?"
     r"(?:\s+[\"'][^\"'\n]*[\"'])?\s*\))"
-    rf"|(?P<bracket>\[\[?(?P<numbers>{_NUMBERS})\]?\])(?::\d{{1,4}}(?:[–-]\d{{1,4}})?(?=\s|$))?"
+    rf"|(?P<bracket>\\?[\[［]\s?\[?(?P<numbers>{_NUMBERS})\]?\s?\\?[\]］])(?::\d{{1,4}}(?:[–-]\d{{1,4}})?(?=\s|$))?"
     rf"|(?P<lens>【(?P<lens_numbers>{_NUMBERS})(?:[†:][^】\n]{{0,80}})?】)"
     rf"|(?P<named>[\[(](?:see )?(?:citation|cite|source|reference|ref|note|quelle)s?[:.]?\s*"
     rf"(?P<named_numbers>{_NUMBERS})[\])])"
@@ -35,6 +35,12 @@ _MONTHS = frozenset(
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _UNITS = re.compile(r"(?:\b(?:k|c|m|d|µ|n)?m|\bft|\bin|\byd|\bmi|\bs|\b10)$")
 _RANGE_LIMIT = 50
+_BETWEEN = re.compile(r">?[\s,;&|]*(?:[^()\[\]\n.!?]{0,160}[,:–—-]\s+)?<?")
+"""What stands between two sources in the same brackets: separators and the title of the second."""
+_CLOSING = re.compile(r">?\s*\)")
+_TITLE = re.compile(r"\s*(?:(?:[^\s\d()]+\s+){0,2}|[\"'“‘„«*_]*[A-ZÀ-Þ\d](?:[^()\n.!?]|[.!?](?!\s+\S{3,}\s+\S))*)")
+"""What names a source in brackets: two words at most, or a title: a capital first, and no second sentence."""
+_LONGEST_TITLE = 200  # as long as the titles that audits read out of reference lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +56,46 @@ class Marker:
 
 def markers(text: str, known: Callable[[str], bool]) -> Iterator[Marker]:
     """The markers in the text, in order. `known` says whether a key has an entry: it decides the doubtful forms."""
-    for match in _MARKER.finditer(text):
+    yield from _with_brackets(text, _single(text, known))
+
+
+def _single(text: str, known: Callable[[str], bool]) -> Iterator[Marker]:
+    position = 0
+    while match := _MARKER.search(text, position):
         marker = _marker(match, known)
+        # What only looked like a marker may have one inside: "(opened in 2019, https://...)".
+        position = match.start() + 1 if marker is None else match.end()
         if marker is not None:
             yield marker
+
+
+def _with_brackets(text: str, found: Iterator[Marker]) -> Iterator[Marker]:
+    """The markers, each URL with the round brackets that only name its source: "(Title, URL)", "([a](u), [b](v))"."""
+    group: list[Marker] = []
+    for marker in found:
+        if group and not _BETWEEN.fullmatch(text, group[-1].end, marker.start):
+            yield from _bracketed(text, group)
+            group = []
+        group.append(marker)
+    yield from _bracketed(text, group)
+
+
+def _bracketed(text: str, group: list[Marker]) -> Iterator[Marker]:
+    """Markers that stand side by side; in brackets of their own these and the titles in front are no text."""
+    if not group or not any(marker.url for marker in group):
+        yield from group
+        return
+    first, last = group[0], group[-1]
+    opening = text.rfind("(", max(0, first.start - _LONGEST_TITLE), first.start)
+    title = text[opening + 1 : first.start]
+    closing = _CLOSING.match(text, last.end)
+    if opening < 0 or closing is None or not _TITLE.fullmatch(title):
+        yield from group
+        return
+    starts = [opening, *(marker.end for marker in group[:-1])]
+    ends = [*(marker.end for marker in group[:-1]), closing.end()]
+    for marker, start, end in zip(group, starts, ends, strict=True):
+        yield Marker(start, end, marker.keys, marker.url)
 
 
 def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None:
@@ -64,11 +106,7 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
         return Marker(start, end, (match["note"].lower(),))
     if match["bare"]:
         url = trim_url(match["bare"].strip("<>"))
-        first = start + match["bare"].index(url)
-        last = first + len(url)
-        if match.string[max(0, start - 1) : start] == "(" and match.string[last : last + 1] == ")":
-            return Marker(start - 1, last + 1, url=url)  # "(URL)" after a sentence is no text of it
-        return Marker(start, last, url=url)
+        return Marker(start, start + match["bare"].index(url) + len(url), url=url)
     if match["glued"]:  # the raised figures of a page that was copied as plain text
         keys = tuple(re.findall(r"\d+", match["glued"]))
         return Marker(start, end, keys) if all(map(known, keys)) else None
@@ -102,8 +140,6 @@ def _linked(match: re.Match[str]) -> Marker:
     if numbers:
         return Marker(start, end, () if url else tuple(expand(numbers[1])), url)
     keep = match.span("linked_text")
-    if url and match.string[max(0, start - 1) : start] == "(" and match.string[end : end + 1] == ")":
-        return Marker(start - 1, end + 1, url=url)  # "([site](url))" after a sentence is no text of it
     if re.fullmatch(rf"{_URL}", label):
         return Marker(start, end, url=url)
     return Marker(start, end, url=url, keep=keep)

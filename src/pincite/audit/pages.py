@@ -1,7 +1,7 @@
 """The pages a report cites: fetched, or taken from what was given. A page that can't be had keeps its reason."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import anyio
 
@@ -9,21 +9,28 @@ from pincite.audit.findings import ListedReference, ReferenceState
 from pincite.audit.given import Match, match_given
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import (
+    BudgetExhausted,
     DeadLink,
     DnsError,
     InputError,
     InvalidUrl,
     NotFound,
-    PinciteError,
     PolicyRefusal,
-    Timeout,
+    ProviderError,
+    RemoteError,
 )
 from pincite.domain.library import ListedPage
 from pincite.domain.page import FetchRequest
-from pincite.ports import Fetch
+from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import page_key
+from pincite.urls.masking import mask_url
 
+MAX_PAGES = 300
 _AT_ONCE = 6
+_ASKED_ABOUT = frozenset({ReferenceState.DEAD, ReferenceState.INVENTED})
+_MOST_ASKED_ABOUT = 12
+"""Dead addresses that an archive is asked about: at its pace (one in 5 s) about as long as an audit may take more."""
+_ARCHIVE_S = 75.0
 _UNKNOWN = "unknown_page"
 """The reason of a dead link where no site is asked and the given pages do not have the address."""
 _NO_MATCH = Match(None, "")
@@ -66,76 +73,136 @@ def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str
     return Pages(tuple(states), texts)
 
 
-async def fetched_pages(
-    references: Sequence[ListedReference], fetch: Fetch, *, max_pages: int, listed: Sequence[ListedPage] = ()
-) -> Pages:
-    """The pages over the fetch front door, each URL once, six at a time.
+@dataclass(frozen=True, slots=True)
+class PageReading:
+    """How pages are come by.
 
-    `listed` are pages that were given beforehand; a reference that fits one of them is read from there.
+    Attributes:
+        fetch: the fetch front door.
+        archive: asked about addresses that are dead; None: nobody is.
+        is_own: whether the operator named this host, so that it is read as any other whatever it is called.
+        private: whether the archive is the operator's own, so that it may hear of such hosts, too.
+        max_pages: how many pages are fetched at most.
+        listed: pages that were given beforehand; a reference that fits one of them is read from there.
     """
-    found = match_given(references, listed)
-    texts: dict[int, str] = {}
-    states: dict[int, ListedReference] = {}
-    limiter = anyio.CapacityLimiter(_AT_ONCE)
-    indexes: dict[str, list[int]] = {}
+
+    fetch: Fetch
+    archive: WebArchive | None = None
+    is_own: Callable[[str], bool] = field(default=lambda host: False)
+    private: bool = False
+    max_pages: int = MAX_PAGES
+    listed: Sequence[ListedPage] = ()
+
+
+async def fetched_pages(references: Sequence[ListedReference], reading: PageReading) -> Pages:
+    """The pages over the fetch front door, each URL once, six at a time; then the archive about those that are gone."""
+    found = match_given(references, reading.listed)
+    pages: dict[int, _Page] = {}
+    groups: dict[str, list[int]] = {}
     for index, reference in enumerate(references):
         match = found.get(index, _NO_MATCH)
-        invented = invalid_reason(reference.url) if reference.url else ""
-        if match.page is not None:
-            indexes.setdefault(match.page.url, []).append(index)
-        elif match.how:
-            states[index] = replace(reference, state=ReferenceState.NOT_GIVEN, reason=match.how)
-        elif not reference.url:
-            states[index] = replace(reference, state=ReferenceState.NO_URL, reason="the entry names no page")
-        elif invented:
-            states[index] = replace(reference, state=ReferenceState.INVENTED, reason=invented)
+        page = None if match.page is not None else _unreadable(reference, match, reading)
+        if page is None:
+            groups.setdefault(match.page.url if match.page is not None else _key(reference.url), []).append(index)
         else:
-            indexes.setdefault(_key(reference.url), []).append(index)
+            pages[index] = page
+    limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def read(group: list[int]) -> None:
+        match = found.get(group[0], _NO_MATCH)
         async with limiter:
-            given = found.get(group[0], _NO_MATCH).page
-            text, state, reason = await _read(given.url if given else references[group[0]].url, fetch)
-        for index in group:
-            how = found.get(index, _NO_MATCH).how
-            states[index] = replace(references[index], state=state, reason=reason or how)
-            if state is ReferenceState.READ:
-                texts[index] = text
+            page = await _read(match.page.url if match.page else references[group[0]].url, reading.fetch)
+        pages.update((index, replace(page, reason=page.reason or found.get(index, _NO_MATCH).how)) for index in group)
 
-    groups = list(indexes.values())
+    read_now, over = list(groups.values())[: reading.max_pages], list(groups.values())[reading.max_pages :]
     async with anyio.create_task_group() as tasks:
-        for group in groups[:max_pages]:
+        for group in read_now:
             tasks.start_soon(read, group)
-    for group in groups[max_pages:]:
-        for index in group:
-            reason = f"over the limit of {max_pages} pages"
-            states[index] = replace(references[index], state=ReferenceState.OVER_LIMIT, reason=reason)
-    return Pages(tuple(states[index] for index in range(len(references))), texts)
+    late = _Page("", ReferenceState.OVER_LIMIT, f"over the limit of {reading.max_pages} pages")
+    pages.update((index, late) for group in over for index in group)
+    if reading.archive is not None:
+        await _ask_archive(references, read_now, pages, reading, reading.archive)
+    states = (
+        replace(reference, state=pages[at].state, reason=pages[at].reason) for at, reference in enumerate(references)
+    )
+    return Pages(tuple(states), {at: page.text for at, page in sorted(pages.items()) if page.text})
 
 
-async def _read(url: str, fetch: Fetch) -> tuple[str, ReferenceState, str]:
+def _unreadable(reference: ListedReference, match: Match, reading: PageReading) -> "_Page | None":
+    """What is to be said of a reference that nobody needs to ask a site about; None when it is to be read."""
+    if match.how:
+        return _Page("", ReferenceState.NOT_GIVEN, match.how)
+    if not reference.url:
+        return _Page("", ReferenceState.NO_URL, "the entry names no page")
+    invented = "" if reading.is_own(_host(reference.url)) else invalid_reason(reference.url)
+    return _Page("", ReferenceState.INVENTED, invented) if invented else None
+
+
+async def _ask_archive(
+    references: Sequence[ListedReference],
+    groups: Sequence[list[int]],
+    pages: dict[int, "_Page"],
+    reading: PageReading,
+    archive: WebArchive,
+) -> None:
+    """Put what the archive knows in the place of pages that are dead."""
+    dead = [group for group in groups if pages[group[0]].state in _ASKED_ABOUT][:_MOST_ASKED_ABOUT]
+    with anyio.move_on_after(_ARCHIVE_S):
+        for group in dead:
+            url = references[group[0]].url
+            own = reading.is_own(_host(url))
+            if (own and not reading.private) or (not own and invalid_reason(url)):
+                continue
+            page = await _archived(url, pages[group[0]], archive, reading.fetch)
+            pages.update((index, page) for index in group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    text: str
+    state: ReferenceState
+    reason: str = ""
+
+
+async def _archived(url: str, dead: _Page, archive: WebArchive, fetch: Fetch) -> _Page:
+    """What a public archive has of an address that is dead."""
+    if mask_url(url) != url:
+        return replace(dead, reason=f"{dead.reason}; no archive was asked, the address may hold a secret")
+    try:
+        copy = await archive.newest(url)
+    except (RemoteError, ProviderError) as error:
+        return replace(dead, reason=f"{dead.reason}; the archive did not tell: {error.message}")
+    if copy is None:
+        state = dead.state if dead.state is ReferenceState.INVENTED else ReferenceState.NEVER_SEEN
+        return _Page("", state, f"{dead.reason}; the web archive has never seen it")
+    told = f"gone from its site ({dead.reason}), captured on {copy.captured_at:%Y-%m-%d}: {copy.url}"
+    page = await _read(copy.url, fetch)
+    if page.state is not ReferenceState.READ:
+        return _Page("", ReferenceState.DEAD, told)
+    return _Page(page.text, ReferenceState.ARCHIVED, told)
+
+
+async def _read(url: str, fetch: Fetch) -> _Page:
     try:
         with anyio.fail_after(_DEADLINE_S):
             result = await fetch.fetch(FetchRequest(url=url))
     except TimeoutError:
-        return "", ReferenceState.BLOCKED, f"no answer within {_DEADLINE_S:.0f} s"
+        return _Page("", ReferenceState.BLOCKED, f"no answer within {_DEADLINE_S:.0f} s")
     except NotFound:
-        return "", ReferenceState.NOT_GIVEN, "not among the given pages"
+        return _Page("", ReferenceState.NOT_GIVEN, "not among the given pages")
     except (DeadLink, DnsError, InvalidUrl) as error:
         if error.reason == _UNKNOWN:
-            return "", ReferenceState.NOT_GIVEN, "not among the given pages"
+            return _Page("", ReferenceState.NOT_GIVEN, "not among the given pages")
         # A host that does not exist was never a page; a page that is gone may have been one.
         gone = isinstance(error, DeadLink) and "dns" not in error.reason
         timed_out = isinstance(error, DnsError) and "timeout" in error.reason
         state = ReferenceState.DEAD if gone else ReferenceState.BLOCKED if timed_out else ReferenceState.INVENTED
-        return "", state, error.message
-    except (PolicyRefusal, Timeout) as error:
-        return "", ReferenceState.BLOCKED, error.message
-    except PinciteError as error:
-        return "", ReferenceState.BLOCKED, error.message
+        return _Page("", state, error.message)
+    except (PolicyRefusal, RemoteError, ProviderError, BudgetExhausted) as error:
+        return _Page("", ReferenceState.BLOCKED, error.message)  # anything else is this machine's trouble
     if not result.document.text.strip():
-        return "", ReferenceState.BLOCKED, "the page has no text"
-    return result.document.text, ReferenceState.READ, ""
+        return _Page("", ReferenceState.BLOCKED, "the page has no text")
+    return _Page(result.document.text, ReferenceState.READ)
 
 
 def _first_line(text: str) -> str:
@@ -144,9 +211,13 @@ def _first_line(text: str) -> str:
     return line[0].lstrip("# ") if line else ""
 
 
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower().rstrip(".")
+
+
 def invalid_reason(url: str) -> str:
     """Why nobody can have read a page at this URL, or nothing."""
-    host = url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower().rstrip(".")
+    host = _host(url)
     bare = host.removeprefix("www.")
     if bare in _RESERVED or host.endswith(_RESERVED_ENDINGS):
         return f"{host} is a reserved name: no page can be there"

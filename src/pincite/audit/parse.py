@@ -24,6 +24,8 @@ _RULE = re.compile(
 )
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
 _PREFIX = re.compile(r"^(?:\s*+>)++\s?|^\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_GAP_CHARS = 8
+_AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
 
 
@@ -177,13 +179,32 @@ def _with_labels(piece: str, spans: tuple[Span, ...], start: int, found: Sequenc
     return tuple(joined)
 
 
+def _capitalised(piece: str, start: int, found: Sequence[Marker]) -> str:
+    """The block with a capital after each stop with a marker beside it: there a small letter begins a sentence too."""
+    letters = list(piece)
+    first = bisect_right(found, start - 1, key=lambda marker: marker.start)
+    stopped = False
+    done = -1
+    for marker in found[first:]:
+        begin, end = marker.start - start, marker.end - start
+        if end > len(piece):
+            break
+        if piece[done:begin].strip() or done < 0:  # of several markers side by side the first stands at the stop
+            stopped = piece[max(0, begin - _GAP_CHARS) : begin].rstrip()[-1:] in (".", "!", "?")
+        after = _AFTER_MARKER.match(piece, end)
+        if after is not None and (stopped or after["stop"]) and len(after["letter"].upper()) == 1:
+            letters[after.start("letter")] = after["letter"].upper()
+        done = end
+    return "".join(letters)
+
+
 def _sentences(
     text: str, block: tuple[int, int], found: Sequence[Marker], book: _Book, *, heading: bool
 ) -> Iterator[ReportSentence]:
     """The sentences of one block. A marker after the full stop belongs to the sentence before it."""
     start, end = block
     piece = text[start:end].replace("|", " ")
-    spans = sentences(piece)
+    spans = sentences(_capitalised(piece, start, found))
     if heading:
         spans = spans[:0] if not spans else (replace(spans[0], end=spans[-1].end),)
     spans = _with_labels(piece, spans, start, found)
@@ -208,7 +229,8 @@ def _sentences(
                 else:
                     references[entry] = None
         claim = " ".join(_EMPHASIS.sub(" ", piece[span.start : span.end]).lstrip("#").split())
-        claim = re.sub(r"\s+([.,;:!?])", r"\1", re.sub(r"\(\s*\)|\[\s*\]", "", claim))
+        claim = re.sub(r"(?<=[(\[])\s+|(?<![\s,;:–—-])[\s,;:–—-]++(?=[)\]])", "", claim)
+        claim = re.sub(r"\s+([.,;:!?])", r"\1", claim.replace("()", "").replace("[]", ""))
         yield ReportSentence(
             span.start + start, span.end + start, claim, tuple(references), tuple(missing), heading=heading
         )

@@ -13,7 +13,18 @@ import anyio
 
 from pincite.domain.codec import from_json
 from pincite.domain.deadlines import DEADLINES_S
-from pincite.domain.errors import DeadLink, InputError, InvalidInput, ParseError, PinciteError, PolicyRefusal
+from pincite.domain.errors import (
+    BudgetExhausted,
+    DeadLink,
+    InputError,
+    InvalidInput,
+    InvalidUrl,
+    NotFound,
+    ParseError,
+    PolicyRefusal,
+    ProviderError,
+    RemoteError,
+)
 from pincite.domain.events import Json
 from pincite.domain.evidence import VerdictStatus
 from pincite.domain.page import FetchRequest, FetchResult
@@ -136,7 +147,8 @@ async def _page(
         return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, reason, before=before), None
     except DeadLink as error:
         return RecheckedPage(reference.n, url, PageState.GONE, error.message, before=before), None
-    except PinciteError as error:
+    except (InvalidUrl, NotFound, PolicyRefusal, RemoteError, ProviderError, BudgetExhausted) as error:
+        # anything else is this machine's trouble, not the page's
         return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, error.message, before=before), None
     moved = _key(result.final_url) != _key(url)
     same = hashes.get(before) == result.snapshot.body_sha256

@@ -1,10 +1,13 @@
 """Reference lists in the usual forms, anywhere in a report, more than one if need be."""
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pincite.audit.findings import ListedReference
-from pincite.audit.markers import author_key, trim_url, work_key
+from pincite.audit.markers import author_key, markers, trim_url, work_key
 
 _HEADING_WORDS = (
     r"(?:references?|sources?|bibliography|works cited|citations?|notes|footnotes|endnotes|literature|"
@@ -37,6 +40,13 @@ _BULLET = re.compile(r"^\s*[-*+•]\s+(?P<rest>\S.*)$")
 _URL = re.compile(r"https?://[^\s<>\"\[\]{}|\\^`]+|(?<![\w/@])www\.[^\s<>\"\[\]{}|\\^`]+")
 _DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)|\b(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
 _SURNAME = re.compile(r"^\W*(?P<name>[A-ZÀ-Þ][\w'’-]+), [A-ZÀ-Þ]")
+_FEW_CHARS = 24  # "Available from:", "(accessed 2026-11-13)"
+_LONGEST_CAPTION = 40
+_NO_CAPTION = re.compile(r"[.!?)\]]\s*$|^\s*(?:[-*+•|]|\d+[.)])")
+_ONLY_LINK = re.compile(
+    rf"^\s*[-*+•]\s+(?:\[[^\]\n]*\]\([^)\s]+\)|(?:[^()\n]{{0,160}}[,:.–—-]\s+)?<?https?://\S+).{{0,{_FEW_CHARS}}}$"
+)
+"""A link that begins its line, or an address that ends it, with hardly a word behind."""
 _AUTHOR = re.compile(r"^\W*(?P<name>[^\W\d_][\w'’-]+)[^()\n]{0,160}?\(?(?P<year>(?:1[89]|20)\d\d[a-z]?)\)?")
 
 
@@ -73,11 +83,12 @@ def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, i
     spans: list[tuple[int, int]] = []
     inside = False
     index = 0
-    closing = _closing_list(lines)
+    unnamed = {_closing_list(lines), *_cited_lists(lines), *_lists_of_links(lines)}
     while index < len(lines):
         line = lines[index]
-        if index == closing:
+        if index in unnamed:
             inside = True
+            spans += _caption(lines, index)
         if _LINKS_ONLY.match(line.text):
             spans.append((line.start, line.end))
             entries += (
@@ -117,6 +128,92 @@ def _closing_list(lines: list[Line]) -> int | None:
         if int(numbered["key"]) == 1:
             return first
     return None
+
+
+def _caption(lines: Sequence[Line], index: int) -> list[tuple[int, int]]:
+    """The plain line in front of a list that only names it: a few words without a full stop."""
+    above = next((line for line in reversed(lines[:index]) if line.text.strip()), None)
+    if above is None or len(above.text) > _LONGEST_CAPTION or _NO_CAPTION.search(above.text):
+        return []
+    return [(above.start, above.end)]
+
+
+def _cited_lists(lines: Sequence[Line]) -> Iterator[int]:
+    """Where lists begin, under whatever heading, whose numbers the text before cites.
+
+    Most of their entries have pages; the entries of the list that ends the text need none. Of two such lists with no
+    marker between them the second is meant.
+    """
+    runs = list(_numbered_runs(lines))
+    last_line = max((index for index, line in enumerate(lines) if line.text.strip()), default=0)
+    listed = {index for run in runs for index in run}
+    cited = [
+        (index, key)
+        for index, line in enumerate(lines)
+        if index not in listed
+        for marker in markers(line.text, lambda _: False)
+        if not marker.url
+        for key in marker.keys
+    ]
+    first = {key: index for index, key in reversed(cited)}
+    places = [index for index, _ in cited]
+    later = len(lines)  # where the list behind begins
+    for run in reversed(runs):
+        texts = [found["rest"] for index in run if (found := _number(lines[index].text))]
+        keys = {_key(found) for index in run if (found := _number(lines[index].text))}
+        named = sum(first.get(key, len(lines)) < run[0] for key in keys)
+        told_apart = later == len(lines) or bisect_left(places, later) > bisect_left(places, run[-1])
+        ends_text = run[-1] >= last_line
+        addressed = 2 * sum(has_url(text) for text in texts) >= len(texts)
+        own_markers = any(not marker.url for text in texts for marker in markers(text, lambda _: False))
+        if 2 * named >= len(keys) and told_apart and (addressed or (ends_text and not own_markers)):
+            later = run[0]
+            yield run[0]
+
+
+def _key(entry: re.Match[str]) -> str:
+    return str(int(entry["key"] or entry.groupdict().get("lens") or 0))
+
+
+def _number(text: str) -> re.Match[str] | None:
+    return _NUMBERED.match(text) or _BRACKET.match(text)
+
+
+def _numbered_runs(lines: Sequence[Line]) -> Iterator[range]:
+    """Runs of lines that are numbered entries, counted on from their first, with what belongs to each."""
+    index = 0
+    while index < len(lines):
+        first = last = index
+        number: int | None = None
+        while index < len(lines):
+            found = _number(lines[index].text)
+            goes_on = number is not None and lines[index - 1].text.strip() and not _ANY_HEADING.match(lines[index].text)
+            if found and (number is None or int(_key(found)) == number + 1):
+                first = index if number is None else first
+                number, last = int(_key(found)), index
+            elif lines[index].text.strip() and (found or not goes_on):
+                break
+            elif lines[index].text.strip():
+                last = index
+            index += 1
+        if number is None:
+            index += 1
+        else:
+            yield range(first, last + 1)
+
+
+def _lists_of_links(lines: Sequence[Line]) -> Iterator[int]:
+    """Where parts of the text begin, behind any heading, that hold nothing but entries with pages the text links."""
+    heads = [index for index, line in enumerate(lines) if _ANY_HEADING.match(line.text)]
+    for head, following in pairwise([*heads, len(lines)]):
+        entries = [line.text for line in lines[head + 1 : following] if line.text.strip()]
+        if not entries or not all(_BULLET.match(text) and has_url(text) for text in entries):
+            continue
+        outside = "\n".join(line.text for line in (*lines[:head], *lines[following:]))
+        linked = {marker.url.rstrip("/") for marker in markers(outside, lambda _: False) if marker.url}
+        named = sum(find_url(text).rstrip("/") in linked for text in entries)
+        if 2 * named >= len(entries) or (following == len(lines) and all(map(_ONLY_LINK.match, entries))):
+            yield head + 1
 
 
 def _list_follows(lines: list[Line], index: int) -> bool:
@@ -172,7 +269,7 @@ def _entry(lines: list[Line], index: int, *, inside: bool) -> tuple[ListedRefere
 
 def _only_url(text: str) -> bool:
     match = _URL.search(text)
-    return match is not None and len(text.strip()) - len(match.group()) < 24
+    return match is not None and len(text.strip()) - len(match.group()) < _FEW_CHARS
 
 
 def has_url(text: str) -> bool:

@@ -1,6 +1,6 @@
 """The audit of anyone's report: parse, read the cited pages, judge every sentence, count."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from anyio import to_thread
@@ -8,29 +8,17 @@ from anyio import to_thread
 from pincite.audit.findings import Audit, AuditVerdict
 from pincite.audit.inputs import read_report
 from pincite.audit.judge import Judge
-from pincite.audit.pages import Pages, fetched_pages, given_pages
+from pincite.audit.pages import PageReading, Pages, fetched_pages, given_pages
 from pincite.audit.parse import ParsedReport, parse_report
-from pincite.domain.library import ListedPage
-from pincite.ports import ClaimChecker, Fetch
-
-MAX_PAGES = 300
+from pincite.ports import ClaimChecker
 
 
 class AuditService:
-    """Audits reports. Without `fetch` only given pages are looked at; `listed` are pages that `fetch` has at hand."""
+    """Audits reports. Without `reading` only given pages are looked at."""
 
-    def __init__(
-        self,
-        checker: ClaimChecker,
-        fetch: Fetch | None = None,
-        *,
-        listed: Sequence[ListedPage] = (),
-        max_pages: int = MAX_PAGES,
-    ) -> None:
+    def __init__(self, checker: ClaimChecker, reading: PageReading | None = None) -> None:
         self._checker = checker
-        self._fetch = fetch
-        self._listed = listed
-        self._max_pages = max_pages
+        self._reading = reading
 
     async def audit(self, report: str | bytes, *, sources: Mapping[str, str] | None = None) -> Audit:
         """A verdict on every sentence of the report (Markdown, text, HTML, DOCX, or an answer's JSON).
@@ -40,10 +28,10 @@ class AuditService:
         Errors: InvalidInput. A page that can't be read is not an error: its sentences are `could_not_check`.
         """
         parsed = await to_thread.run_sync(_parsed, report)
-        if sources is not None or self._fetch is None:
+        if sources is not None or self._reading is None:
             pages = given_pages(parsed.references, sources or {})
         else:
-            pages = await fetched_pages(parsed.references, self._fetch, max_pages=self._max_pages, listed=self._listed)
+            pages = await fetched_pages(parsed.references, self._reading)
         return await to_thread.run_sync(self._judged, parsed, pages)
 
     def _judged(self, parsed: ParsedReport, pages: Pages) -> Audit:

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.evidence import Relation, VerdictStatus
+from pincite.domain.layout import Sentence, paragraphs
 from pincite.domain.markdown import (
     ANSWER_HEADING,
     CONFLICTS_HEADING,
@@ -33,7 +34,7 @@ from pincite.domain.markdown import (
 )
 from pincite.domain.page import Document
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import LEAD_ABOUT, Reference, Report, ReportStatus, Sentence, coverage_text, paragraphs
+from pincite.domain.report import LEAD_ABOUT, Reference, Report, ReportStatus, coverage_text
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument

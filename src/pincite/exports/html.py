@@ -11,6 +11,7 @@ from html import escape as html_escape
 from importlib import resources
 
 from pincite.domain.evidence import CheckOutcome, Relation, VerdictStatus
+from pincite.domain.layout import Sentence, SentenceKind, paragraphs
 from pincite.domain.markdown import (
     ANSWER_HEADING,
     CONFLICTS_HEADING,
@@ -43,10 +44,7 @@ from pincite.domain.report import (
     ReportConflict,
     ReportEvidence,
     ReportStatus,
-    Sentence,
-    SentenceKind,
     coverage_text,
-    paragraphs,
 )
 from pincite.exports.bibliography import site
 from pincite.exports.passage import Part, passage

@@ -20,6 +20,7 @@ from pincite.library.records import (
 from pincite.library.twins import is_source, page_beside
 from pincite.library.wacz import wacz_page_at, wacz_pages
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
+from pincite.runtime.open_files import too_many_open_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
     problems: list[Skipped] = []
 
     def failed(error: OSError) -> None:
+        if (full := too_many_open_files(error)) is not None:
+            raise full from error
         place = Path(error.filename).relative_to(source.root).as_posix() if error.filename else "?"
         problems.append(Skipped(place, "unreadable", error.strerror or ""))
 
@@ -122,6 +125,8 @@ def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | I
             raise
         yield Skipped(entry.path, error.reason, error.message)
     except OSError as error:
+        if (full := too_many_open_files(error)) is not None:
+            raise full from error  # the file is as readable as before
         yield Skipped(entry.path, "unreadable", error.strerror or str(error))
 
 
@@ -144,6 +149,8 @@ def read_again(source: Source, file: str, page: RawPage) -> RawPage:
     try:
         return _file_page(source, found)
     except OSError as error:
+        if (full := too_many_open_files(error)) is not None:
+            raise full from error
         raise NotFound(f"{file} is no longer in the library", reason="unreadable") from error
 
 

@@ -29,10 +29,12 @@ from pincite.ports import Extractor
 from pincite.urls.keys import url_key
 
 _BATCH_PAGES = 100
+_BATCH_S = 1.0
+"""What is written is committed at least so often: nobody loses more when the process is stopped."""
 _HASH_CHUNK = 1 << 20
 
 Progress = Callable[[int, str], None]
-"""Called with the number of pages read so far and the place of the last one."""
+"""Called with the number of pages read so far and the place of the last one; what it raises ends the update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Update:
         self._unread: dict[int, int] = {}
         self._listed: list[_Listed] = []
         self._words: Counter[str] = Counter()
+        self._committed_at_s = time.monotonic()
 
     def run(self, revision: str, progress: Progress | None = None) -> IndexReport:
         """Bring the index up to date and say what was done.
@@ -132,12 +135,20 @@ class Update:
                 self._put(file_id, page, prepared)
                 self._tally.added += 1
             if progress is not None:
-                progress(written, page.url)
-            if written % _BATCH_PAGES == 0:
-                self._finish_files()
-                self._keep_words()
-                self._db.execute("COMMIT")
-                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    progress(written, page.url)
+                except BaseException:  # whoever stops the work keeps what was read
+                    self._commit()
+                    raise
+            if written % _BATCH_PAGES == 0 or time.monotonic() - self._committed_at_s >= _BATCH_S:
+                self._commit()
+
+    def _commit(self) -> None:
+        self._finish_files()
+        self._keep_words()
+        self._db.execute("COMMIT")
+        self._db.execute("BEGIN IMMEDIATE")
+        self._committed_at_s = time.monotonic()
 
     def _jobs(self) -> Iterator[tuple[int, RawPage]]:
         known = {

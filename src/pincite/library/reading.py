@@ -143,6 +143,7 @@ class _Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C in a terminal is for the parent: a page would count as unreadable
             )
             _write_frame(self._process, self._hello)
         return self._process

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
+from pincite.runtime.open_files import too_many_open_files
 
 LAYOUT = 4
 
@@ -83,6 +84,8 @@ def mapped(file: Path) -> Iterator[None]:
 
 def _ours(error: sqlite3.Error | OSError, file: Path) -> PinciteError:
     text = str(error)
+    if (full := too_many_open_files(error, silent="unable to open" in text)) is not None:
+        return full
     if "disk is full" in text or "No space left" in text:
         return StorageFull(f"no space left for the index {file}")
     if "locked" in text or "busy" in text:

@@ -20,6 +20,7 @@ from pincite.domain.errors import ArchiveCorrupt
 from pincite.domain.library import Skipped
 from pincite.library.members import Damage, Member, member_at, members
 from pincite.library.records import Ignored, RawPage, SourceLimits, readable_type
+from pincite.runtime.open_files import too_many_open_files
 
 _ALGORITHMS = frozenset({"md5", "sha1", "sha256", "sha512"})
 _SCHEMES = ("http://", "https://", "local:")
@@ -92,6 +93,8 @@ def open_archive(path: Path) -> Iterator[BinaryIO]:
     try:
         stream = path.open("rb")
     except OSError as error:
+        if (full := too_many_open_files(error)) is not None:
+            raise full from error
         raise ArchiveCorrupt(f"{path.name} can't be read: {error.strerror}", reason="unreadable") from error
     with stream:
         yield stream

@@ -1,10 +1,20 @@
 """What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.domain.evidence import Evidence, Relation, VerdictStatus, VerifiedClaim
+from pincite.domain.citation import normalize_citation
+from pincite.domain.evidence import (
+    ContextPiece,
+    Evidence,
+    Proof,
+    RecordedJudgement,
+    Relation,
+    VerdictStatus,
+    VerifiedClaim,
+)
 from pincite.domain.ids import report_id
+from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
 from pincite.domain.plan import Conflict, Gap, Imprint, Progress, ReadPage, Task
 from pincite.domain.report import (
@@ -16,6 +26,7 @@ from pincite.domain.report import (
     Coverage,
     Metrics,
     Mode,
+    PartStatus,
     Reference,
     RejectedClaim,
     Report,
@@ -26,15 +37,12 @@ from pincite.domain.report import (
     ReportEvidence,
     ReportGap,
     ReportLead,
+    ReportPart,
     ReportStatus,
-    Section,
-    SectionKind,
-    Sentence,
-    SentenceKind,
     Summary,
-    normalize_citation,
 )
 from pincite.research.state import LOW_CONFIDENCE
+from pincite.text.context import context_of
 from pincite.urls import mask_url, registrable_domain
 from pincite.verification.fragments import fragment_url
 
@@ -53,31 +61,57 @@ WANTED_SOURCES = 2
 class Line:
     """A sentence to print, without its marks, and the verified claims it states.
 
-    `label` says of which version of a page it holds; `opens` starts a new paragraph.
+    `label` says of which version of a page it holds; `opens` starts a new paragraph. `proof` and `judgement` are those
+    of the line itself; a line that is the text of its one claim has that claim's.
     """
 
     text: str
     items: tuple[VerifiedClaim, ...]
     label: str = ""
     opens: bool = False
+    proof: Proof | None = None
+    judgement: RecordedJudgement | None = None
+
+    @property
+    def proven(self) -> tuple[Proof | None, RecordedJudgement | None]:
+        """How the line was proven, and the judgement behind it."""
+        if self.proof is None and len(self.items) == 1 and self.items[0].claim.text == self.text:
+            return self.items[0].proof, self.items[0].judgement
+        return self.proof, self.judgement
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedSection:
+    """A headed section to be. `blocks` lay its lines out (`layout.ReportBlock`); without any they are paragraphs."""
+
+    heading: str
+    lines: tuple[Line, ...]
+    kind: SectionKind = SectionKind.FINDINGS
+    blocks: tuple[ReportBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a report will say: the direct answer, headed sections, what closes it, what is missing.
+    """What a report will say: the direct answer, headed sections, what is missing, what was not printed and why.
 
-    `closing` holds key numbers, risks and what is uncertain; `gaps` are those besides the gaps of the run.
+    Sections that close it (key numbers, risks, what is uncertain) without a heading get the usual one. `gaps` and
+    `rejected` are those besides the gaps and claims of the run; `parts` say what became of each part of the question.
     """
 
     answer: tuple[Line, ...] = ()
-    sections: tuple[tuple[str, tuple[Line, ...]], ...] = ()
-    closing: tuple[tuple[SectionKind, tuple[Line, ...]], ...] = ()
+    sections: tuple[DraftedSection, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    parts: tuple[ReportPart, ...] = ()
+    rejected: tuple[RejectedClaim, ...] = ()
+
+    def lines(self) -> Iterator[Line]:
+        """All lines in reading order."""
+        yield from self.answer
+        yield from (line for section in self.sections for line in section.lines)
 
     def printed(self) -> Iterable[VerifiedClaim]:
         """The claims that are stated, in reading order."""
-        lines = [*self.answer, *(line for _, part in (*self.sections, *self.closing) for line in part)]
-        return (item for line in lines for item in line.items)
+        return (item for line in self.lines() for item in line.items)
 
 
 def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content, *, mode: Mode) -> Report:
@@ -88,10 +122,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
     gaps = _gaps(progress, content)
     coverage = _coverage(tuple(used.values()), imprint.wanted_share)
     said = _Wording(numbers, frozenset(coverage.below))
-    sections = (
-        *(said.section(heading, lines) for heading, lines in content.sections),
-        *(said.section(CLOSING_HEADINGS[kind], lines, kind) for kind, lines in content.closing),
-    )
+    sections = tuple(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
     report = Report(
         run_id=imprint.run_id,
@@ -113,12 +144,20 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason, lead.about) for lead in progress.leads)[
             :_MAX_LEADS
         ],
-        rejected_claims=tuple(_rejected(item) for item in progress.claims if not item.printable),
+        rejected_claims=(*(_rejected(item) for item in progress.claims if not item.printable), *content.rejected),
         coverage=coverage,
         notes=progress.plan.notes,
         metrics=_metrics(imprint.metrics, progress, references),
+        judgements=_judgements(content, used.values()),
+        parts=content.parts,
     )
     return replace(report, markdown=render_markdown(report))
+
+
+def _judgements(content: Content, items: Iterable[VerifiedClaim]) -> tuple[RecordedJudgement, ...]:
+    """The judgements behind the printed lines and claims, each once."""
+    found = [*(line.proven[1] for line in content.lines()), *(item.judgement for item in items)]
+    return tuple({judgement.id: judgement for judgement in found if judgement is not None}.values())
 
 
 def _used(content: Content, conflicts: Sequence[Conflict], claims: Sequence[VerifiedClaim]) -> dict[str, VerifiedClaim]:
@@ -197,11 +236,14 @@ class _Wording:
         states = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
         cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _supporting(item)))
         ids = tuple(item.claim.claim_id for item in line.items)
-        return Sentence(text, states, ids, cited, line.label, line.opens)
+        proof, judgement = line.proven
+        judged = "" if judgement is None else judgement.id
+        return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged)
 
-    def section(self, heading: str, lines: Sequence[Line], kind: SectionKind = SectionKind.FINDINGS) -> Section:
-        sentences = tuple(self.sentence(line, kind) for line in lines)
-        return Section(heading, sentences, tuple(dict.fromkeys(n for s in sentences for n in s.references)), kind)
+    def section(self, part: DraftedSection) -> Section:
+        sentences = tuple(self.sentence(line, part.kind) for line in part.lines)
+        cited = tuple(dict.fromkeys(n for s in sentences for n in s.references))
+        return Section(part.heading or CLOSING_HEADINGS[part.kind], sentences, cited, part.kind, part.blocks)
 
 
 def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Coverage:
@@ -227,7 +269,15 @@ def _report_evidence(evidence: Evidence, numbers: dict[str, int], pages: dict[st
         relation=evidence.relation,
         fragment_url=evidence.fragment_url or _link_to(evidence, pages),
         reference_n=numbers.get(evidence.url),
+        context=evidence.context or _context(evidence, pages),
     )
+
+
+def _context(evidence: Evidence, pages: dict[str, ReadPage]) -> tuple[ContextPiece, ...]:
+    """What stands beside the quote on its page, where the page was read in this run."""
+    if evidence.url not in pages or pages[evidence.url].document.document_id != evidence.quote.document_id:
+        return ()
+    return context_of(pages[evidence.url].document, evidence.quote.start, evidence.quote.end)
 
 
 def _link_to(evidence: Evidence, pages: dict[str, ReadPage]) -> str:
@@ -249,6 +299,11 @@ def _claim(item: VerifiedClaim, said: _Wording, pages: dict[str, ReadPage]) -> R
         evidence=tuple(_report_evidence(evidence, said.numbers, pages) for evidence in claim.evidence),
         independent_sources=item.independent_sources,
         marks=said.marks(item),
+        proof=item.proof,
+        judge=item.judgement.judge if item.judgement is not None else "",
+        likelihood=item.judgement.likelihood if item.judgement is not None else None,
+        beyond=item.beyond,
+        judgement=item.judgement.id if item.judgement is not None else "",
     )
 
 
@@ -286,11 +341,12 @@ def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
 def _status(content: Content, gaps: Sequence[ReportGap]) -> ReportStatus:
     if not content.answer:
         return ReportStatus.INSUFFICIENT_EVIDENCE
-    return ReportStatus.PARTIAL if gaps else ReportStatus.COMPLETE
+    missing = gaps or any(part.status is not PartStatus.ANSWERED for part in content.parts)
+    return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE
 
 
 def _rejected(item: VerifiedClaim) -> RejectedClaim:
-    return RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons))
+    return RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons), item.beyond)
 
 
 def _constraints(task: Task) -> ReportConstraints:

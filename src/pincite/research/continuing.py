@@ -129,7 +129,16 @@ def _claim(told: ReportClaim, sub_question: str, documents: Mapping[str, Documen
             quote = document.verify(stored)
         except QuoteMismatch:
             return None
-        evidence.append(Evidence(quote, item.snapshot_id, item.body_sha256, item.url, fragment_url=item.fragment_url))
+        evidence.append(
+            Evidence(
+                quote,
+                item.snapshot_id,
+                item.body_sha256,
+                item.url,
+                fragment_url=item.fragment_url,
+                context=item.context,
+            )
+        )
     if not evidence:
         return None
     return Claim(

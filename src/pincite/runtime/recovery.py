@@ -72,6 +72,7 @@ RECOVERY: dict[str, Recovery] = {
         _NEVER,
     ),
     "LOCKED": Recovery(BACKOFF_S),
+    "TOO_MANY_OPEN_FILES": Recovery(BACKOFF_S),
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from pincite.domain.errors import (
     SearchProviderUnavailable,
     Timeout,
     TlsError,
+    TooManyOpenFiles,
 )
 from pincite.domain.search import Depth, ProviderAttempt, Query, SearchResponse
 from pincite.ports import Breaker, Clock, Limiter
@@ -170,7 +171,7 @@ class Caller:
                 wait = error.retry_after_s
                 await self._limiter.push_back(engine.key, _DEFAULT_PUSH_BACK_S if wait is None else wait)
             return
-        if error.reason == "breaker_open" or isinstance(error, BudgetExhausted | InvalidInput):
+        if error.reason == "breaker_open" or isinstance(error, BudgetExhausted | InvalidInput | TooManyOpenFiles):
             return
         if isinstance(error, _BREAKING):
             await self._breaker.record(engine.key, ok=False)
@@ -326,8 +327,14 @@ def _may_retry(error: PinciteError | None) -> bool:
 
 
 def all_failed(trail: Trail) -> PinciteError:
-    """The error for a query that no engine answered: of the budget when that was the only reason, else of all."""
+    """The error for a query that no engine answered: of the budget when that was the only reason, else of all.
+
+    That this process may open nothing more is not blamed on an engine.
+    """
     causes = trail.causes
+    for error in causes.values():
+        if isinstance(error, TooManyOpenFiles):
+            return error
     budget = [error for error in causes.values() if isinstance(error, BudgetExhausted)]
     if budget and len(budget) == len(causes):
         return budget[0]

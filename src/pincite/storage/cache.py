@@ -18,7 +18,7 @@ from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
-from pincite.runtime.telemetry.meter import CACHE, METER
+from pincite.runtime.telemetry.meter import count_cache_read
 from pincite.storage import failures
 from pincite.storage.side_file import open_side_file
 
@@ -117,7 +117,7 @@ class SqliteCache:
             self._run("DELETE FROM entries WHERE scope = ? AND namespace = ? AND key = ?", place)
             entry = None
         self._counts["misses" if entry is None else "hits"] += 1
-        METER.add(CACHE, 1, namespace, "miss" if entry is None else "hit")
+        count_cache_read(namespace, hit=entry is not None)
         if entry is not None:
             self._run(
                 "UPDATE entries SET used_at = ? WHERE scope = ? AND namespace = ? AND key = ? AND used_at < ?",

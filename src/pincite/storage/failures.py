@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from pincite.domain.errors import Internal, Locked, PinciteError, SchemaMismatch, StorageFull, StorageUnavailable
+from pincite.runtime.open_files import too_many_open_files
 
 _CORRUPT_HINT: Final = (
     "Stop all Pincite processes and restore the database file from a backup, or move it away; "
@@ -92,6 +93,8 @@ def of_sqlite(error: sqlite3.Error) -> PinciteError:
             return StorageUnavailable("the store was closed meanwhile", reason="closed", retryable=True)
         return Internal(f"SQLite refused: {error}", reason="misuse")
     kind, reason = _SQLITE.get(extended & 0xFF, (Internal, "database_internal"))
+    if reason == "cannot_open" and (full := too_many_open_files(error, silent=True)) is not None:
+        return full
     return _told(kind, reason, f"{error} ({getattr(error, 'sqlite_errorname', extended)})")
 
 
@@ -107,6 +110,8 @@ def of_sqlstate(sqlstate: str | None, message: str) -> PinciteError:
 
 def of_os(error: OSError) -> PinciteError:
     """An error of the file system as one of ours."""
+    if (full := too_many_open_files(error)) is not None:
+        return full
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return _told(StorageFull, "disk_full", str(error))
     reason = {errno.EROFS: "read_only", errno.EACCES: "no_permission", errno.EPERM: "no_permission"}

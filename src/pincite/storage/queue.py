@@ -74,7 +74,7 @@ def _waiting(
     query = _ALL.select(of, *columns).where(  # type: ignore[arg-type]  # a subquery stands where a table does
         of.c.place <= per_scope, or_(of.c.live, of.c.offered_at_s <= now_s - OFFERED_AGAIN_S)
     )
-    query = query.order_by(of.c.priority.desc(), of.c.created_at)
+    query = query.order_by(of.c.priority.desc(), of.c.place, of.c.created_at)  # by turns of users
     rows = [row for row in tx.run(query) if not row.live or _may_be_taken(row, now_s)]
     return rows[:limit]
 

@@ -17,7 +17,7 @@ from pincite.ports import Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.shared_limiter import Ask
-from pincite.runtime.telemetry.meter import CACHE, METER
+from pincite.runtime.telemetry.meter import count_cache_read
 from pincite.storage.redis_link import Link
 
 PREFIX: Final = "pincite"
@@ -164,7 +164,7 @@ class RedisCache(_Clocked):
         entry = None if found is None else _entry(found)
         if entry is not None and entry.stale_until <= self._clock.now():
             entry = None
-        METER.add(CACHE, 1, namespace, "miss" if entry is None else "hit")
+        count_cache_read(namespace, hit=entry is not None)
         return entry
 
     async def put(self, namespace: str, key: str, entry: Entry) -> None:

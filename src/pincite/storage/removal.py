@@ -1,8 +1,10 @@
 """Forgetting: what goes when a run, a report or old captures go. Deleted content is overwritten on SQLite."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Table
+from sqlalchemy import ColumnElement, Row, Table
 
 from pincite.storage.database import Transaction
 from pincite.storage.schema import (
@@ -47,11 +49,20 @@ _BATCH = 500
 
 def delete_run(tx: Transaction, run_id: str) -> None:
     """Remove a run and the captures that no other run of the scope used."""
-    used = {row.snapshot_id for row in tx.run(tx.select(run_snapshots).where(run_snapshots.c.run_id == run_id))}
-    used |= {row.snapshot_id for row in tx.run(tx.select(evidence).where(evidence.c.run_id == run_id))}
-    used |= {row.snapshot_id for row in tx.run(tx.select(citations).where(citations.c.run_id == run_id))}
+    delete_runs(tx, (run_id,))
+
+
+def delete_runs(tx: Transaction, run_ids: tuple[str, ...]) -> None:
+    """Remove some runs (at most a few hundred) and the captures that no other run of the scope used.
+
+    Every statement finds its rows by an index: what it costs does not depend on how much else is kept.
+    """
+    used = set()
+    for table in (run_snapshots, evidence, citations):
+        rows = tx.run(tx.select(table, table.c.snapshot_id).where(table.c.run_id.in_(run_ids)).distinct())
+        used |= {row.snapshot_id for row in rows}
     for table in _OF_A_RUN:
-        tx.change(tx.delete(table).where(table.c.run_id == run_id))
+        tx.change(tx.delete(table).where(table.c.run_id.in_(run_ids)))
     delete_snapshots(tx, tuple(sorted(used)))
 
 
@@ -62,28 +73,32 @@ def delete_report(tx: Transaction, run_id: str, version: int) -> None:
         tx.change(tx.delete(table).where(table.c.run_id == run_id, table.c.report_version == version))
 
 
-def delete_snapshots(tx: Transaction, snapshot_ids: tuple[str, ...]) -> int:
+def delete_snapshots(tx: Transaction, snapshot_ids: Sequence[str]) -> int:
     """Remove those of the captures that nothing refers to, with what was read from them; how many went."""
     removed = 0
     for batch in (snapshot_ids[i : i + _BATCH] for i in range(0, len(snapshot_ids), _BATCH)):
-        removed += tx.change(tx.delete(snapshots).where(snapshots.c.snapshot_id.in_(batch), *_unused(tx)))
-    if removed:
-        _sweep(tx)
+        unused = tx.delete(snapshots).where(snapshots.c.snapshot_id.in_(batch), *_unused(tx))
+        gone = tx.run(unused.returning(snapshots.c.snapshot_id, snapshots.c.body_sha256))
+        if not gone:
+            continue
+        of_gone = documents.c.snapshot_id.in_([row.snapshot_id for row in gone])
+        read = tx.run(tx.delete(documents).where(of_gone).returning(documents.c.content_sha256))
+        _delete_bodies(tx, sorted({row.body_sha256 for row in gone} | {row.content_sha256 for row in read}))
+        removed += len(gone)
     return removed
 
 
-def delete_unused_before(tx: Transaction, moment: datetime) -> int:
-    """Remove the captures stored before `moment` that nothing refers to; how many went."""
-    removed = tx.change(tx.delete(snapshots).where(snapshots.c.stored_at < moment, *_unused(tx)))
-    if removed:
-        _sweep(tx)
-    return removed
+def oldest_unused(tx: Transaction, since: datetime | None, moment: datetime, limit: int) -> Sequence[Row[Any]]:
+    """The oldest captures stored from `since` on and before `moment` that nothing refers to: `snapshot_id, stored_at`.
 
-
-def oldest_unused(tx: Transaction, moment: datetime, limit: int) -> tuple[str, ...]:
-    """The oldest captures stored before `moment` that nothing refers to."""
-    query = tx.select(snapshots, snapshots.c.snapshot_id).where(snapshots.c.stored_at < moment, *_unused(tx))
-    return tuple(row.snapshot_id for row in tx.run(query.order_by(snapshots.c.stored_at).limit(limit)))
+    `since` spares a second look at those that are in use.
+    """
+    query = tx.select(snapshots, snapshots.c.snapshot_id, snapshots.c.stored_at).where(
+        snapshots.c.stored_at < moment, *_unused(tx)
+    )
+    if since is not None:
+        query = query.where(snapshots.c.stored_at >= since)
+    return tx.run(query.order_by(snapshots.c.stored_at).limit(limit))
 
 
 def delete_scope(tx: Transaction) -> int:
@@ -93,17 +108,22 @@ def delete_scope(tx: Transaction) -> int:
 
 def _unused(tx: Transaction) -> tuple[ColumnElement[bool], ...]:
     return tuple(
-        snapshots.c.snapshot_id.not_in(tx.select(table, table.c.snapshot_id))
+        ~_refers(tx, table, table.c.snapshot_id == snapshots.c.snapshot_id, snapshots)
         for table in (run_snapshots, evidence, citations)
     )
 
 
-def _sweep(tx: Transaction) -> None:
-    """Documents without their capture, then bodies that neither a capture nor a document has."""
-    tx.change(tx.delete(documents).where(documents.c.snapshot_id.not_in(tx.select(snapshots, snapshots.c.snapshot_id))))
-    tx.change(
-        tx.delete(blobs).where(
-            blobs.c.sha256.not_in(tx.select(snapshots, snapshots.c.body_sha256)),
-            blobs.c.sha256.not_in(tx.select(documents, documents.c.content_sha256)),
+def _delete_bodies(tx: Transaction, hashes: Sequence[str]) -> None:
+    """Remove those of the bodies and texts that neither a capture nor a document has any more."""
+    for batch in (hashes[i : i + _BATCH] for i in range(0, len(hashes), _BATCH)):
+        tx.change(
+            tx.delete(blobs).where(
+                blobs.c.sha256.in_(batch),
+                ~_refers(tx, snapshots, snapshots.c.body_sha256 == blobs.c.sha256, blobs),
+                ~_refers(tx, documents, documents.c.content_sha256 == blobs.c.sha256, blobs),
+            )
         )
-    )
+
+
+def _refers(tx: Transaction, table: Table, link: ColumnElement[bool], to: Table) -> ColumnElement[bool]:
+    return tx.select(table, table.c.scope).where(link).correlate(to).exists()

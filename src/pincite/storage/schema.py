@@ -102,6 +102,7 @@ runs = Table(
     Index("ix_runs_project", "scope", "project", "created_at"),
     Index("ix_runs_scope_created", "scope", "created_at"),
     Index("ix_runs_status_lease", "status", "lease_until_s"),
+    Index("ix_runs_updated", "scope", "updated_at"),
 )
 
 calls = Table(
@@ -121,6 +122,7 @@ calls = Table(
     Column("latency_ms", Double),
     *_usage_columns("estimate"),
     *_usage_columns("used"),
+    Index("ix_calls_started", "scope", "started_at", "call_key"),
 )
 
 provider_attempts = Table(
@@ -270,6 +272,7 @@ citations = Table(
     Column("accessed_at", Moment, nullable=False),
     Column("published_at", Moment),
     text_column("excerpt", None),
+    Index("ix_citations_snapshot", "scope", "snapshot_id"),
 )
 
 buckets = Table(
@@ -326,6 +329,7 @@ request_keys = Table(
     text_column("body_sha256", None),
     text_column("run_id", None),
     Column("created_at", Moment, nullable=False),
+    Index("ix_request_keys_run", "scope", "run_id"),
 )
 
 spendings = Table(
@@ -350,6 +354,7 @@ webhooks = Table(
     text_column("detail"),
     Column("created_at", Moment, nullable=False),
     Index("ix_webhooks_due", "status", "next_at_s"),
+    Index("ix_webhooks_run", "scope", "run_id"),
 )
 
 api_keys = Table(

@@ -1,8 +1,8 @@
 """The way into storage: one open database, and what belongs to one scope of it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from pincite.runtime.shared_limiter import SharedLimiter
 from pincite.storage import removal
 from pincite.storage import retention as settlement
 from pincite.storage.buckets import PUBLIC, SqlBreaker, SqlBuckets
-from pincite.storage.database import Database, open_database
+from pincite.storage.database import Database, Transaction, open_database
 from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
@@ -27,6 +27,7 @@ from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.shared_cache import SqlCache
 from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
+from pincite.storage.whole_scope import in_small_steps
 from pincite.urls.retention import Retention
 
 _MIN_AGE: Final = timedelta(hours=1)
@@ -99,18 +100,10 @@ class ScopedStorage:
         removed = 0
         if max_age is not None:
             before = self._clock.now() - max(max_age, _MIN_AGE)
-            removed += await self._database.write(self._scope, lambda tx: removal.delete_unused_before(tx, before))
-        while max_bytes is not None and await self._database.read(self._scope, stored_bytes) > max_bytes:
+            removed += await in_small_steps(self._database, self._scope, _prune_step(before, None))
+        if max_bytes is not None:
             before = self._clock.now() - _MIN_AGE
-            gone = await self._database.write(
-                self._scope,
-                lambda tx, moment=before: removal.delete_snapshots(  # type: ignore[misc]
-                    tx, removal.oldest_unused(tx, moment, _PRUNE_STEP)
-                ),
-            )
-            removed += gone
-            if not gone:
-                break
+            removed += await in_small_steps(self._database, self._scope, _prune_step(before, max_bytes))
         if removed:
             await self._database.shrink()
         return removed
@@ -134,6 +127,21 @@ class ScopedStorage:
         return await self._database.write(self._scope, removal.delete_scope)
 
 
+def _prune_step(before: datetime, max_bytes: int | None) -> Callable[[Transaction], int]:
+    """One small part of pruning: the oldest unused captures before that time; with `max_bytes` while there are more."""
+    since: datetime | None = None
+
+    def step(tx: Transaction) -> int:
+        nonlocal since
+        if max_bytes is not None and stored_bytes(tx) <= max_bytes:
+            return 0
+        found = removal.oldest_unused(tx, since, before, _PRUNE_STEP)
+        since = found[-1].stored_at if found else since
+        return removal.delete_snapshots(tx, [row.snapshot_id for row in found])
+
+    return step
+
+
 class Storage:
     """An open database. Made by `open_storage`."""
 
@@ -149,15 +157,13 @@ class Storage:
 
 @asynccontextmanager
 async def open_storage(place: str | Path, clock: Clock, *, wait_s: float = WAIT_S) -> AsyncIterator[Storage]:
-    """The storage at a database URL, a path of a SQLite file, or a home folder; closed at the end.
+    """The storage at a database URL or a SQLite file (text), or in a home folder (a `Path`); closed at the end.
 
     A server that does not answer is waited for, `wait_s` seconds.
 
     Errors: StorageUnavailable, StorageFull, SchemaMismatch, Locked, InvalidSetting, ExtraNotInstalled.
     """
-    at = place
-    if isinstance(place, Path) and not place.suffix:
-        at = place / DATABASE_NAME
+    at = place / DATABASE_NAME if isinstance(place, Path) else place
     database = await open_database(at, clock, wait_s=wait_s)
     try:
         yield Storage(database, clock)

@@ -7,7 +7,7 @@ from sqlalchemy import func
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
-from pincite.runtime.telemetry.meter import CACHE, METER
+from pincite.runtime.telemetry.meter import count_cache_read
 from pincite.storage.database import Database, Transaction
 from pincite.storage.schema import cache_entries, cache_leases
 
@@ -39,9 +39,9 @@ class SqlCache:
         """The entry, fresh or stale, or None; one past its stale time, or damaged, is none."""
         row = await self._database.read(self._scope, lambda tx: _row(tx, namespace, key))
         if row is None or sha256_hex(bytes(row.value)) != row.sha256 or row.stale_until <= self._clock.now():
-            METER.add(CACHE, 1, namespace, "miss")
+            count_cache_read(namespace, hit=False)
             return None
-        METER.add(CACHE, 1, namespace, "hit")
+        count_cache_read(namespace, hit=True)
         now_s = self._clock.now().timestamp()
         if row.used_at_s < now_s - _USED_GRAIN_S:
             await self._database.write(self._scope, lambda tx: _touch(tx, namespace, key, now_s), durable=False)

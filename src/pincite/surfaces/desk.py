@@ -1,7 +1,8 @@
 """Where a server works: runs that are worked on here, and runs that others work on, followed from here."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -11,7 +12,9 @@ from anyio.abc import TaskGroup
 from pincite.domain.errors import PinciteError, RateLimited
 from pincite.domain.events import Event
 from pincite.engine import Engine
+from pincite.runtime.fair_slots import FairSlots
 from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.settings import Settings
 from pincite.surfaces.engines import Engines, OpenEngine
 from pincite.surfaces.looking_on import look_on, may_go_on
 
@@ -20,7 +23,6 @@ After = Callable[[], Awaitable[None]]
 EXTRACTIVE: Final = "extractive"
 """Asked for as a profile: the standard one, without a language model."""
 
-MAX_PARALLEL_RUNS: Final = 4
 MAX_WAITING_RUNS: Final = 256
 MAX_FOLLOWERS: Final = 1000
 """Event streams open at a time."""
@@ -45,6 +47,20 @@ class Rooms:
     jobs: TaskGroup
 
 
+@dataclass(frozen=True, slots=True)
+class DeskLimits:
+    """How many runs are worked on side by side (`jobs`), and what one key, or user, may have of a server."""
+
+    jobs: int = 4
+    jobs_per_key: int = 32
+    streams_per_key: int = 50
+
+    @classmethod
+    def of(cls, settings: Settings) -> "DeskLimits":
+        """The limits in the settings."""
+        return cls(settings.server_jobs, settings.server_jobs_per_key, settings.server_streams_per_key)
+
+
 @dataclass(slots=True)
 class _Watch:
     """A run that others work on, followed for so many listeners here."""
@@ -59,17 +75,22 @@ class Desk:
     Args:
         open_engine: makes the engine of a scope and profile.
         rooms: where engines are open and runs are worked on.
+        limits: how much it does at a time, and for whom.
         hands_on: whether a worker will go on with the runs that are broken off when this desk closes.
     """
 
-    def __init__(self, open_engine: OpenEngine, rooms: Rooms, *, hands_on: bool = False) -> None:
+    def __init__(
+        self, open_engine: OpenEngine, rooms: Rooms, *, limits: DeskLimits | None = None, hands_on: bool = False
+    ) -> None:
         self.closing = anyio.Event()
-        self.followers = 0
+        self.limits = limits or DeskLimits()
+        self._streams: Counter[str] = Counter()
+        self._owners: dict[str, str] = {}
         self.engines = Engines(open_engine, rooms.base, rooms.hosts)
         self._jobs = rooms.jobs
         self._hands_on = hands_on
         self._ends = False
-        self._slots = anyio.Semaphore(MAX_PARALLEL_RUNS)
+        self._slots = FairSlots(self.limits.jobs)
         self._news: dict[str, anyio.Event] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._watches: dict[str, _Watch] = {}
@@ -85,15 +106,26 @@ class Desk:
         """Have something done beside the runs until the end."""
         self._jobs.start_soon(do, *arguments)
 
-    def vet_room(self) -> None:
-        """Return while another run may be started. Errors: RateLimited (too many are waiting)."""
+    def vet_room(self, owner: str) -> None:
+        """Return while `owner`, a key or a user, may start another run.
+
+        Errors: RateLimited (`runs_of_key`: this one has too many; else too many are waiting).
+        """
         if len(self._scopes) >= MAX_WAITING_RUNS:
             raise RateLimited("too many runs are waiting on this server", retry_after_s=30)
+        if sum(one == owner for one in self._owners.values()) >= self.limits.jobs_per_key:
+            raise RateLimited(
+                f"{self.limits.jobs_per_key} runs of {owner!r} are in work or waiting",
+                reason="runs_of_key",
+                hint="Wait for one of them to end, or cancel one.",
+                retry_after_s=30,
+            )
 
-    def work_on(self, engine: Engine, run_id: str, *, after: After | None = None) -> bool:
+    def work_on(self, engine: Engine, run_id: str, owner: str, *, after: After | None = None) -> bool:
         """Execute a stored run in the background, then call `after`; False, and nothing, where that is going on."""
         if run_id in self._scopes:
             return False
+        self._owners[run_id] = owner
         self._scopes[run_id] = anyio.CancelScope()
         self._jobs.start_soon(self._work, engine, run_id, self._scopes[run_id], after)
         return True
@@ -166,20 +198,44 @@ class Desk:
                 with anyio.move_on_after(LOOK_AGAIN_S):
                     await news.wait()
 
-    def vet_follower(self) -> None:
-        """Return while another stream may be opened. Errors: RateLimited."""
-        if self.followers >= MAX_FOLLOWERS:
-            raise RateLimited("too many event streams are open on this server", retry_after_s=30)
+    @property
+    def followers(self) -> int:
+        """Streams that are open."""
+        return self._streams.total()
 
-    async def follow(self, engine: Engine, run_id: str, after: int, every_s: float) -> AsyncGenerator[Event | None]:
+    def vet_follower(self, owner: str) -> None:
+        """Return while `owner`, a key or a user, may open another stream. Errors: RateLimited (`streams_of_key`)."""
+        if self.followers >= MAX_FOLLOWERS:
+            raise RateLimited("too many streams are open on this server", retry_after_s=30)
+        if self._streams[owner] >= self.limits.streams_per_key:
+            raise RateLimited(
+                f"{self.limits.streams_per_key} streams of {owner!r} are open",
+                reason="streams_of_key",
+                hint="Close one of them.",
+                retry_after_s=30,
+            )
+
+    @contextmanager
+    def streaming(self, owner: str) -> Iterator[None]:
+        """Count a stream of `owner` while the block runs."""
+        self._streams[owner] += 1
+        try:
+            yield
+        finally:
+            self._streams[owner] -= 1
+            if not self._streams[owner]:
+                del self._streams[owner]
+
+    async def follow(
+        self, engine: Engine, run_id: str, after: int, every_s: float, owner: str
+    ) -> AsyncGenerator[Event | None]:
         """The events of a run numbered above `after` until it has ended; None when nothing came for `every_s`.
 
         No more than `EVENTS_AT_ONCE` wait here for a reader, and none is lost by a slow one: they are in the database.
 
         Errors: RunNotFound, StorageUnavailable.
         """
-        self.followers += 1
-        try:
+        with self.streaming(owner):
             async with self.attending(engine, run_id):
                 while True:
                     # Both before the read: what is said during it is read next time.
@@ -198,8 +254,6 @@ class Desk:
                         await news.wait()
                     if waiting.cancelled_caught:
                         yield None
-        finally:
-            self.followers -= 1
 
     async def _watched(self, engine: Engine, run_id: str) -> _Watch | None:
         """The watch over a run that others work on; None for one that is worked on here, or by nobody."""
@@ -262,7 +316,7 @@ class Desk:
             # The run's own record and its last event say why; nobody waits here for the exception.
             return
         finally:
-            del self._scopes[run_id]
+            del self._scopes[run_id], self._owners[run_id]
             self._last.pop(run_id, None)
             self._tell(run_id)
             if after is not None:
@@ -270,8 +324,9 @@ class Desk:
                     await after()
 
     async def _execute(self, engine: Engine, run_id: str) -> None:
+        user = engine.settings.scope
         try:
-            await self._slots.acquire()
+            await self._slots.acquire(user)
         except anyio.get_cancelled_exc_class():
             if self._hands_on_now():
                 with anyio.CancelScope(shield=True), suppress(PinciteError):
@@ -280,7 +335,7 @@ class Desk:
         try:
             await engine.resume(run_id, on_event=self._told, hands_on=self._hands_on_now)
         finally:
-            self._slots.release()
+            self._slots.release(user)
 
 
 D = TypeVar("D", bound=Desk)

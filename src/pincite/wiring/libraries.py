@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio.from_thread
 import anyio.to_thread
 
 from pincite.domain.library import IndexReport, ListedPage
@@ -12,6 +13,11 @@ from pincite.wiring.sources import Sources, remember_library
 
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
+
+
+def _stop_when_cancelled(_pages: int, _place: str) -> None:
+    """Ends the indexing in this thread when the task that waits for it was cancelled."""
+    anyio.from_thread.check_cancelled()
 
 
 class OpenLibraries:
@@ -32,7 +38,7 @@ class OpenLibraries:
         """The library in that folder, its index up to date. Errors: LibraryNotFound, and those of its index."""
         if path not in self._refreshed:
             library = await anyio.to_thread.run_sync(self._open, path)
-            await anyio.to_thread.run_sync(library.refresh)
+            await anyio.to_thread.run_sync(library.refresh, _stop_when_cancelled)
             self._refreshed.add(path)
         return self._opened[path]
 
@@ -48,7 +54,7 @@ class OpenLibraries:
     def index(self, path: Path) -> IndexReport:
         """What indexing the folder did; it is searched from now on when no source is named. Blocks."""
         wanted = path.expanduser().resolve()
-        report = self._open(wanted).refresh()
+        report = self._open(wanted).refresh(_stop_when_cancelled)
         remember_library(self._settings, wanted)
         return report
 

@@ -58,12 +58,16 @@ def parse_setting(settings: Settings, text: str) -> "ModelSpec":
         value = getattr(settings, name, None)
         return value.get_secret_value() if value is not None else ""
 
-    endpoints = {
-        name: Endpoint(getattr(settings, f"{name}_base_url", None), secret(provider.key_setting or "none"))
-        for name, provider in PROVIDERS.items()
-    }
+    def named(name: str) -> str:
+        return settings.llm_keys[name].get_secret_value() if name in settings.llm_keys else ""
+
+    endpoints = {name: Endpoint(None, named(name)) for name in settings.llm_keys}
+    for name, provider in PROVIDERS.items():
+        base = getattr(settings, f"{name.removesuffix('-chat').removesuffix('-responses')}_base_url", None)
+        endpoints[name] = Endpoint(base, named(name) or secret(provider.key_setting or "none"))
     own = Endpoint(settings.llm_base_url, secret("llm_api_key") or secret("openai_api_key"))
-    return parse_model(text, endpoints, own, settings.llm_prices)
+    servers = {name: Endpoint(url, named(name)) for name, url in settings.llm_servers.items()}
+    return parse_model(text, endpoints, own, settings.llm_prices, servers)
 
 
 async def open_models(settings: Settings, clock: Clock, kept: KeptOpen) -> LanguageModel:

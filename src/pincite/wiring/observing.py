@@ -38,10 +38,8 @@ def mask_of(settings: Settings) -> Mask:
 
 def secrets_of(settings: Settings) -> Iterator[str]:
     """Every secret value of the settings, as it may occur in a text."""
-    for name in type(settings).model_fields:
-        value = getattr(settings, name)
-        if isinstance(value, SecretStr):
-            yield from _forms_of(value.get_secret_value())
+    for value in settings.secrets:
+        yield from _forms_of(value)
 
 
 def _forms_of(text: str) -> Iterator[str]:

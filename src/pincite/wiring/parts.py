@@ -25,12 +25,14 @@ from pincite.ports import (
     Ledger,
     ModelCalls,
     Search,
+    WebArchive,
 )
 from pincite.runtime.kept_open import KeptOpen, keep_open
 from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
+from pincite.wiring.auditing import page_reading, web_archive
 from pincite.wiring.call_log import CallLog
 from pincite.wiring.fetch_door import OFFLINE, Stores, build_fetch, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
@@ -92,6 +94,7 @@ class Parts(OpenStores):
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
         self._judges: dict[str | None, EntailmentBackend | None] = {}
+        self._archive: WebArchive | None = None
         self._building = anyio.Lock()
 
     async def front_desk(self) -> FrontDesk:
@@ -146,7 +149,11 @@ class Parts(OpenStores):
         listed: tuple[ListedPage, ...] = ()
         if self.settings.profile == OFFLINE:
             listed = await self._libraries.listing(resolve_libraries(self.settings))
-        return AuditService(checker_with(await self._judge()), fetch, listed=listed)
+        async with self._building:
+            if self._archive is None:
+                self._archive = await web_archive(self.settings, self.clock, self._kept)
+        reading = page_reading(self.settings, fetch, self._archive, listed)
+        return AuditService(checker_with(await self._judge()), reading)
 
     async def checker(self) -> ClaimChecker:
         """What checks claims, for use in a worker thread. Errors: InvalidSetting, ExtraNotInstalled."""
@@ -261,15 +268,16 @@ class Parts(OpenStores):
 
     def _called(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> "ModelCalls":
         from pincite.llm.calls import RecordedCalls
-        from pincite.wiring.roles import secrets_of
+        from pincite.wiring.roles import efforts_of, secrets_of
 
         return RecordedCalls(
             model,
             ledger,
             Silence(),
             self.clock,
+            budget=budget,
             retries=self.settings.llm_retries,
-            money_capped=budget.cost_usd is not None,
+            efforts=efforts_of(self.settings),
             secrets=secrets_of(self.settings),
         )
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
-from pydantic import SecretStr
-
-from pincite.domain.model import RESEARCH_ROLES, ModelRole
+from pincite.domain.errors import InvalidSetting
+from pincite.domain.model import RESEARCH_ROLES, Effort, ModelRole
 from pincite.domain.report import Mode
 from pincite.ports import (
     Clock,
@@ -26,7 +25,7 @@ from pincite.research.revalidation import Revalidation, Revalidator
 from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
-from pincite.settings import Settings
+from pincite.settings import Settings, environment_secrets
 from pincite.wiring.judging import checker_with
 from pincite.wiring.registry import EMBEDDERS, load
 
@@ -133,9 +132,21 @@ def _embedder(name: str) -> Embedder:
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """Every key and password of the settings."""
-    values = (getattr(settings, name) for name in Settings.model_fields)
-    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+    """Every key and password that a model's answer must not carry."""
+    return (*settings.secrets, *environment_secrets())
+
+
+def efforts_of(settings: Settings) -> dict[str, Effort]:
+    """How long the models of a role shall think, where the settings say. Errors: InvalidSetting."""
+    known = get_args(Effort)
+    for role, effort in settings.llm_effort.items():
+        if effort not in known or role not in {str(known_role) for known_role in ModelRole}:
+            raise InvalidSetting(
+                f"llm_effort has {role} = {effort!r}",
+                hint=f"Roles: {', '.join(map(str, ModelRole))}; efforts: {', '.join(known)}.",
+                context={"setting": "llm_effort"},
+            )
+    return {role: cast("Effort", effort) for role, effort in settings.llm_effort.items()}
 
 
 def _with_models(
@@ -156,14 +167,14 @@ def _with_models(
     from pincite.research.model.writer import ModelWriter
     from pincite.verification.checker import MechanicalChecker
 
-    capped = run.limits.budget.cost_usd is not None
     calls: ModelCalls = RecordedCalls(
         model,
         run.ledger,
         run.events,
         run.clock,
+        budget=run.limits.budget,
         retries=settings.llm_retries,
-        money_capped=capped,
+        efforts=efforts_of(settings),
         secrets=secrets_of(settings),
     )
     replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)

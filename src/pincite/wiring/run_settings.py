@@ -32,6 +32,7 @@ FROZEN: Final = (
     "llm_roles",
     "llm_fallbacks",
     "llm_retries",
+    "llm_effort",
     "llm_page_tokens",
     "llm_extractive_fallback",
     "entailment",

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import anyio
@@ -18,7 +18,6 @@ from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.shared import Shared
 
 _STOP_WITHIN_S: Final = 30.0
-_RUNS_AT_A_TIME: Final = 50
 _LOG_CALLS: Final = 1_000
 
 
@@ -78,18 +77,21 @@ async def delete_scope(settings: Settings) -> Removed:
 
 async def expire(settings: Settings, shared: Shared) -> Expired:
     """Let go what the settings keep no longer, in the scope of these settings. Errors: StorageUnavailable, Locked."""
-    from pincite.storage.whole_scope import expire_events, expire_runs
+    from pincite.storage import whole_scope
 
     storage = await shared.storage()
     now, mine = shared.clock.now(), storage.scope(settings.scope)
-    went_runs = went_events = went_captures = 0
-    if settings.runs_keep_days is not None:
-        before = now - timedelta(days=settings.runs_keep_days)
-        while went := await storage.database.write(settings.scope, lambda tx: expire_runs(tx, before, _RUNS_AT_A_TIME)):
-            went_runs += went
-    if settings.events_keep_days is not None:
-        until = now - timedelta(days=settings.events_keep_days)
-        went_events = await storage.database.write(settings.scope, lambda tx: expire_events(tx, until))
+    went_captures = 0
+
+    def before(days: int | None) -> datetime | None:
+        return None if days is None else now - timedelta(days=days)
+
+    went_runs, went_events = await whole_scope.expire(
+        storage.database,
+        settings.scope,
+        runs_before=before(settings.runs_keep_days),
+        events_before=before(settings.events_keep_days),
+    )
     if settings.captures_keep_days is not None or settings.captures_max_mb is not None:
         days, most = settings.captures_keep_days, settings.captures_max_mb
         went_captures = await mine.prune(

@@ -190,3 +190,73 @@ def test_a_url_in_brackets_after_a_sentence_belongs_to_it() -> None:
 def test_citation_cards_without_an_address_are_no_text() -> None:
     report = parse_report('The park opened. [](render_card_json={"cardIds":["1"]}) It makes 412 MW.\n')
     assert [sentence.claim for sentence in report.sentences] == ["The park opened.", "It makes 412 MW."]
+
+
+TWO = "[1] First page. https://one.com/a\n[2] Second page. https://two.com/b\n"
+
+
+def listed(text: str) -> tuple[list[tuple[str, str]], list[str]]:
+    report = parse_report(text)
+    return [(r.key, r.url) for r in report.references], [s.claim for s in report.sentences if not s.heading]
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (f"### Cited material\n\n{TWO}", [("1", "https://one.com/a"), ("2", "https://two.com/b")]),
+        (f"Belege\n{TWO}", [("1", "https://one.com/a"), ("2", "https://two.com/b")]),
+        (f"---\n\n{TWO}", [("1", "https://one.com/a"), ("2", "https://two.com/b")]),
+        ("### Stoff\n\n1. [First](https://one.com/a)\n2. Minutes of spring\n", [("1", "https://one.com/a"), ("2", "")]),
+        ("1. Norr, Wind\n2. Minutes of spring\n", [("1", ""), ("2", "")]),
+    ],
+)
+def test_a_list_is_found_under_any_heading_and_none(sources: str, expected: list[tuple[str, str]]) -> None:
+    found, claims = listed(f"It opened [1]. It grew [2].\n\n{sources}")
+    assert found == expected
+    assert claims == ["It opened.", "It grew."]
+
+
+def test_a_list_of_links_is_found_under_any_heading() -> None:
+    found, claims = listed("It opened (Park, https://one.com/a).\n\n## Pages\n\n- Park, https://one.com/a\n")
+    assert (found, claims) == ([("", "https://one.com/a")], ["It opened."])
+    found, claims = listed("It opened.\n\n## More\n\n- [Park](https://one.com/a)\n- Bridge: https://two.com/b\n")
+    assert (found, claims) == ([("", "https://one.com/a"), ("", "https://two.com/b")], ["It opened."])
+
+
+def test_findings_and_steps_with_links_are_no_list_of_sources() -> None:
+    _, claims = listed("## Findings\n\n- It opened ([Park](https://one.com/a)).\n- It grew ([B](https://two.com/b)).\n")
+    assert claims == ["It opened.", "It grew."]
+    steps = "1. Install it from [the site](https://one.com/x).\n2. Then start it.\n\n"
+    found, claims = listed(f"{steps}It runs [1]. It stops [2].\n\n### Stoff\n\n{TWO}")
+    assert found[:2] == [("1", "https://one.com/a"), ("2", "https://two.com/b")]
+    assert claims == ["Install it from the site.", "Then start it.", "It runs.", "It stops."]
+
+
+@pytest.mark.parametrize(
+    ("text", "claims", "urls"),
+    [
+        ("It opened (Park Guide, https://a.com/x).", ["It opened."], ["https://a.com/x"]),
+        ("It opened (see https://a.com/x).", ["It opened."], ["https://a.com/x"]),
+        ("It is (Wiki, https://w.org/Foo_(bar)) old.", ["It is old."], ["https://w.org/Foo_(bar)"]),
+        ("It is (A, https://a.com/a; B, https://a.com/b).", ["It is."], ["https://a.com/a", "https://a.com/b"]),
+        ("It is ([A](https://a.com/a), [B](https://a.com/b)).", ["It is."], ["https://a.com/a", "https://a.com/b"]),
+        ("It (opened in 2019, https://a.com/x) grew.", ["It (opened in 2019) grew."], ["https://a.com/x"]),
+        ("It (see [the list](https://a.com/x) first) grew.", ["It (see the list first) grew."], ["https://a.com/x"]),
+    ],
+)
+def test_the_title_beside_an_address_in_brackets_is_no_part_of_the_claim(
+    text: str, claims: list[str], urls: list[str]
+) -> None:
+    report = parse_report(text)
+    assert [s.claim for s in report.sentences] == claims
+    assert [reference.url for reference in report.references] == urls
+
+
+def test_a_small_letter_begins_a_sentence_behind_a_marker() -> None:
+    _, claims = listed(f"It dumps [1]. pg_dump waits.[2] postscreen looks. Smith et al. [1] found it.\n\n{TWO}")
+    assert claims == ["It dumps.", "pg_dump waits.", "postscreen looks.", "Smith et al. found it."]
+
+
+@pytest.mark.parametrize("marker", ["[1]", r"\[1\]", "［1］", "[ 1 ]", "[[1]]", "【1】"])
+def test_a_marker_never_stays_in_the_claim(marker: str) -> None:
+    assert cites(f"It opened {marker}." + LIST) == [("It opened.", ["1"], [])]

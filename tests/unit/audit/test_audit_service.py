@@ -5,6 +5,7 @@ import zipfile
 import pytest
 
 from pincite.audit.findings import Audit, AuditVerdict
+from pincite.audit.pages import PageReading
 from pincite.audit.render import annotated_html, annotated_markdown, as_json, json_text, summary, table
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink, InvalidInput
@@ -50,7 +51,7 @@ class Web(SmallWeb):
 
 async def audited(report: str | bytes = REPORT) -> Audit:
     web = Web({PARK_URL: PARK, RIVER_URL: RIVER, f"{PARK_URL}?unused=1": PARK})
-    return await AuditService(MechanicalChecker(), web).audit(report)
+    return await AuditService(MechanicalChecker(), PageReading(web)).audit(report)
 
 
 def outcome(audit: Audit, words: str) -> AuditVerdict:
@@ -190,7 +191,8 @@ async def test_only_so_many_pages_are_fetched() -> None:
     links = " ".join(f"Fact {n} is told by page {n} of it [{n}]." for n in range(1, 30))
     entries = "\n".join(f"[{n}] https://site-{n}.com/p" for n in range(1, 30))
     web = Web({})
-    audit = await AuditService(MechanicalChecker(), web, max_pages=5).audit(f"{links}\n\n## Sources\n\n{entries}\n")
+    service = AuditService(MechanicalChecker(), PageReading(web, max_pages=5))
+    audit = await service.audit(f"{links}\n\n## Sources\n\n{entries}\n")
     assert len(web.fetched) == 5
     assert all(sentence.outcome is AuditVerdict.COULD_NOT_CHECK for sentence in audit.claims)
 

@@ -12,7 +12,7 @@ from pincite.audit.check import CheckResult, CheckStatus, ProblemKind, check_rep
 from pincite.domain.errors import SchemaMismatch, StorageUnavailable
 from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot
-from pincite.domain.report import Mode, Report, ReportLead
+from pincite.domain.report import SCHEMA_VERSION, Mode, Report, ReportLead
 from pincite.exports.codec import dump_report
 from pincite.testing.reports import SampleReport, empty_report, sample_report
 from pincite.verification.checker import MechanicalChecker
@@ -267,7 +267,7 @@ def test_members_that_are_missing_are_named() -> None:
 
 def test_a_newer_schema_is_refused() -> None:
     with pytest.raises(SchemaMismatch):
-        check_report({**RAW, "schema_version": 2}, SAMPLE)
+        check_report({**RAW, "schema_version": SCHEMA_VERSION + 1}, SAMPLE)
 
 
 def test_rereading_compares_only_the_same_reader() -> None:

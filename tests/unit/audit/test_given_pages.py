@@ -4,6 +4,7 @@ import pytest
 
 from pincite.audit.findings import Audit, AuditVerdict, ListedReference, ReferenceState
 from pincite.audit.given import match_given
+from pincite.audit.pages import PageReading
 from pincite.audit.service import AuditService
 from pincite.domain.library import ListedPage
 from pincite.testing.small_web import SmallWeb
@@ -93,7 +94,7 @@ def states(audit: Audit) -> list[ReferenceState]:
 async def test_an_audit_reads_the_file_it_was_given(entry: str) -> None:
     page = file("park-opens.md", "Havel")
     web = SmallWeb({page.url: TEXT})
-    audit = await AuditService(MechanicalChecker(), web, listed=[page]).audit(REPORT.format(entry))
+    audit = await AuditService(MechanicalChecker(), PageReading(web, listed=[page])).audit(REPORT.format(entry))
     assert states(audit) == [ReferenceState.READ, ReferenceState.DEAD]
     assert audit.references[0].reason == "read from park-opens.md, by its file name"
     assert audit.sentences[0].outcome is AuditVerdict.CONTRADICTED
@@ -104,7 +105,7 @@ async def test_an_audit_reads_the_file_it_was_given(entry: str) -> None:
 
 async def test_two_files_that_fit_are_named_and_not_read() -> None:
     pages = [file("a/park-opens.md"), file("b/park-opens.md")]
-    service = AuditService(MechanicalChecker(), SmallWeb({}), listed=pages)
+    service = AuditService(MechanicalChecker(), PageReading(SmallWeb({}), listed=pages))
     audit = await service.audit(REPORT.format("https://www.wind.com/park-opens"))
     assert audit.references[0].state is ReferenceState.NOT_GIVEN
     assert "a/park-opens.md, b/park-opens.md" in audit.references[0].reason

@@ -8,6 +8,7 @@ import pytest
 
 from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
 from pincite.audit.inputs import docx_text
+from pincite.audit.pages import PageReading
 from pincite.audit.render import annotated_markdown
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink
@@ -111,7 +112,7 @@ def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> Non
                 raise DeadLink("nothing here knows this page", reason="unknown_page")
             return await super().fetch(request)
 
-    service = AuditService(MechanicalChecker(), Given(PAGES))
+    service = AuditService(MechanicalChecker(), PageReading(Given(PAGES)))
     found = anyio.run(service.audit, f"{A} [1]. {C} [2].\n\nReferences\n[1] {WIND}\n[2] {TRIAL}\n")
     assert [reference.state for reference in found.references] == [ReferenceState.READ, ReferenceState.NOT_GIVEN]
     assert "could not check: could not check" not in annotated_markdown(found)

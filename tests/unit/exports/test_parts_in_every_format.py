@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from pincite.domain.layout import SectionKind
 from pincite.domain.markdown import render_markdown
-from pincite.domain.report import Report, SectionKind
+from pincite.domain.report import Report
 from pincite.exports.codec import dump_report, load_report
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter

@@ -12,8 +12,9 @@ from pincite.domain.errors import DeadLink, DnsError, NetworkError, PageBlocked,
 from pincite.domain.events import EventType
 from pincite.domain.evidence import VerdictStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
+from pincite.domain.layout import SectionKind
 from pincite.domain.page import FetchRequest, FetchResult
-from pincite.domain.report import ClaimMark, Report, SectionKind, broken_rules
+from pincite.domain.report import ClaimMark, Report, broken_rules
 from pincite.testing.clock import FrozenClock
 from pincite.testing.models import FaithfulModel
 from pincite.testing.small_web import MemoryStores, SmallWeb, document_of

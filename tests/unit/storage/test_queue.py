@@ -63,6 +63,16 @@ async def test_the_urgent_then_the_old_come_first_within_the_places_of_a_scope(
     assert await due(storage, scope, 2) == ["run_0"], "one place is taken"
 
 
+async def test_users_take_turns_however_many_runs_one_has(storage: Storage, clock: FrozenClock) -> None:
+    flood, other = f"s{uuid4()}", f"s{uuid4()}"
+    for n in range(3):
+        await put(storage, flood, f"run_f{n}")
+        clock.advance(0.001)
+    await put(storage, other, "run_o")
+    offers = [offer.run_id for offer in await storage.queue.due(10_000, per_scope=9) if offer.scope in (flood, other)]
+    assert offers == ["run_f0", "run_o", "run_f1", "run_f2"]
+
+
 async def test_a_run_whose_owner_died_is_offered(storage: Storage, clock: FrozenClock) -> None:
     scope = f"s{uuid4()}"
     await put(storage, scope, "run_1", for_workers=False)

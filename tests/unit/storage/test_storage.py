@@ -22,20 +22,10 @@ from pincite.domain.errors import (
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.evidence import ClaimType, VerdictStatus
 from pincite.domain.ids import sha256_hex, snapshot_id
+from pincite.domain.layout import Section, Sentence, SentenceKind
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.records import Outcome, RunRecord
-from pincite.domain.report import (
-    Mode,
-    Reference,
-    Report,
-    ReportClaim,
-    ReportEvidence,
-    ReportStatus,
-    Section,
-    Sentence,
-    SentenceKind,
-    Summary,
-)
+from pincite.domain.report import Mode, Reference, Report, ReportClaim, ReportEvidence, ReportStatus, Summary
 from pincite.runtime.worker import is_gone, this_worker
 from pincite.storage import migrations
 from pincite.storage.evidence import EvidenceReader

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -14,7 +15,7 @@ from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.surfaces import desk as desks
 from pincite.surfaces import engines, looking_on
-from pincite.surfaces.desk import EVENTS_AT_ONCE, Desk, open_desk
+from pincite.surfaces.desk import EVENTS_AT_ONCE, Desk, DeskLimits, Rooms, open_desk
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 RUN = "run_1"
@@ -23,9 +24,9 @@ RUN = "run_1"
 class FakeEngine:
     """The part of an engine that a desk uses, over one run; `during_read` runs while a read is under way."""
 
-    def __init__(self, *, leaves_runs_to_workers: bool = False) -> None:
+    def __init__(self, scope: str = "local", *, leaves_runs_to_workers: bool = False) -> None:
         self.leaves_runs_to_workers = leaves_runs_to_workers
-        self.settings = None
+        self.settings = SimpleNamespace(scope=scope)
         self.stored: list[Event] = []
         self.status = RunStatus.QUEUED
         self.for_workers = False
@@ -97,14 +98,17 @@ def _fields(record: RunRecord) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(*, hands_on: bool = False) -> AsyncIterator[Desk]:
-    async with open_desk(lambda rooms: Desk(lambda *_: None, rooms, hands_on=hands_on)) as desk:  # type: ignore[arg-type]
+async def opened(*, hands_on: bool = False, limits: DeskLimits | None = None) -> AsyncIterator[Desk]:
+    def make(rooms: Rooms) -> Desk:
+        return Desk(lambda *_: None, rooms, limits=limits, hands_on=hands_on)  # type: ignore[arg-type]
+
+    async with open_desk(make) as desk:
         yield desk
 
 
 async def all_of(desk: Desk, engine: Any, after: int = 0) -> list[int]:
     with anyio.fail_after(30):
-        async with aclosing(desk.follow(engine, RUN, after, 15)) as events:
+        async with aclosing(desk.follow(engine, RUN, after, 15, "key")) as events:
             return [event.seq async for event in events if event is not None]
 
 
@@ -122,7 +126,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_an_event_said_during_a_read_and_the_last_one_above_all_is_not_lost(reads_before: int) -> None:
     engine: Any = FakeEngine()
     async with opened() as desk:
-        desk.work_on(engine, RUN)
+        desk.work_on(engine, RUN, "key")
         await engine.begun.wait()
         engine.say(3)
 
@@ -142,10 +146,10 @@ async def test_an_event_said_during_a_read_and_the_last_one_above_all_is_not_los
 async def test_a_slow_reader_misses_nothing_and_nothing_piles_up_for_it() -> None:
     engine: Any = FakeEngine()
     async with opened() as desk:
-        desk.work_on(engine, RUN)
+        desk.work_on(engine, RUN, "key")
         await engine.begun.wait()
         seen: list[int] = []
-        async with aclosing(desk.follow(engine, RUN, 0, 15)) as events:
+        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
             engine.say(1000)
             async for event in events:
                 assert event is not None
@@ -232,10 +236,10 @@ async def test_a_listener_who_comes_when_the_last_one_goes_has_a_watch_of_its_ow
 async def test_a_reader_who_leaves_takes_the_watch_along_and_the_run_goes_on() -> None:
     engine: Any = FakeEngine()
     async with opened() as desk:
-        desk.work_on(engine, RUN)
+        desk.work_on(engine, RUN, "key")
         await engine.begun.wait()
         engine.say(3)
-        async with aclosing(desk.follow(engine, RUN, 0, 15)) as events:
+        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
             assert (await anext(events)).seq == 1  # type: ignore[union-attr]
             assert desk.followers == 1
         assert (desk.followers, desk.busy_with(RUN)) == (0, True)
@@ -248,27 +252,62 @@ async def test_there_is_room_for_so_many_readers(monkeypatch: pytest.MonkeyPatch
     engine: Any = FakeEngine()
     engine.stored = [Event(1, EventType.CHUNK_MADE, RUN, START, {})]
     async with opened() as desk:
-        desk.vet_follower()
-        async with aclosing(desk.follow(engine, RUN, 0, 15)) as events:
+        desk.vet_follower("key")
+        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
             await anext(events)
             with pytest.raises(RateLimited):
-                desk.vet_follower()
-        desk.vet_follower()
+                desk.vet_follower("key")
+        desk.vet_follower("key")
+
+
+async def test_a_key_that_floods_does_not_hold_up_another() -> None:
+    flood: list[Any] = [FakeEngine("flood") for _ in range(24)]
+    other: Any = FakeEngine("other")
+    async with opened(limits=DeskLimits(jobs=4, jobs_per_key=24)) as desk:
+        for n, engine in enumerate(flood):
+            desk.work_on(engine, f"run_f{n}", "flood")
+        await settled()
+        desk.work_on(other, "run_o", "other")
+        await settled()
+        assert [engine.begun.is_set() for engine in flood] == [True] * 4 + [False] * 20
+        flood[2].go.set()
+        await settled()
+        assert other.begun.is_set(), "the next place is for whoever has none"
+        assert sum(engine.begun.is_set() for engine in flood) == 4
+        desk.vet_room("flood")
+        desk.work_on(flood[2], "run_g", "flood")
+        with pytest.raises(RateLimited) as refusal:
+            desk.vet_room("flood")
+        assert refusal.value.reason == "runs_of_key"
+        desk.vet_room("other")
+
+
+async def test_a_key_has_so_many_streams() -> None:
+    engine: Any = FakeEngine()
+    engine.stored = [Event(1, EventType.CHUNK_MADE, RUN, START, {})]
+    async with opened(limits=DeskLimits(streams_per_key=1)) as desk:
+        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
+            await anext(events)
+            with pytest.raises(RateLimited) as refusal:
+                desk.vet_follower("key")
+            assert refusal.value.reason == "streams_of_key"
+            desk.vet_follower("another")
+        desk.vet_follower("key")
 
 
 @pytest.mark.parametrize("hands_on", [True, False])
 async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on: bool) -> None:
     running, waiting = FakeEngine(), FakeEngine()
-    others = [FakeEngine() for _ in range(desks.MAX_PARALLEL_RUNS - 1)]
+    others = [FakeEngine() for _ in range(DeskLimits().jobs - 1)]
     async with opened(hands_on=hands_on) as desk:
         one: Any = running
         last: Any = waiting
-        desk.work_on(one, RUN)
+        desk.work_on(one, RUN, "key")
         for n, other in enumerate(others):
             filler: Any = other
-            desk.work_on(filler, f"run_f{n}")
+            desk.work_on(filler, f"run_f{n}", "key")
         await settled()
-        desk.work_on(last, "run_w")
+        desk.work_on(last, "run_w", "key")
         await settled()
         assert running.begun.is_set()
         assert not waiting.begun.is_set()
@@ -279,7 +318,7 @@ async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on
 async def test_a_run_that_somebody_stops_is_not_handed_on() -> None:
     engine: Any = FakeEngine()
     async with opened(hands_on=True) as desk:
-        desk.work_on(engine, RUN)
+        desk.work_on(engine, RUN, "key")
         await engine.begun.wait()
         await desk.cancel(engine, RUN)
         assert engine.handed_on is False
@@ -294,8 +333,8 @@ async def test_a_run_is_worked_on_once_however_often_it_is_asked_for() -> None:
         ends.append("after")
 
     async with opened() as desk:
-        assert desk.work_on(engine, RUN, after=after)
-        assert not desk.work_on(engine, RUN, after=after)
+        assert desk.work_on(engine, RUN, "key", after=after)
+        assert not desk.work_on(engine, RUN, "key", after=after)
         engine.go.set()
         await desk.ended(engine, RUN)
         await settled()
@@ -374,7 +413,7 @@ async def test_engines_close_after_the_runs_however_a_desk_ends(ending: str) -> 
 
     async def serve(outside: anyio.CancelScope) -> None:
         async with open_desk(lambda rooms: Desk(lambda *_: engine, rooms)) as desk:
-            desk.work_on(await desk.engine("local"), RUN)
+            desk.work_on(await desk.engine("local"), RUN, "key")
             await engine.begun.wait()
             match ending:
                 case "cancelled":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
-from pincite.domain.report import SectionKind
+from pincite.domain.layout import SectionKind
 from pincite.research.extractive.answers import states_quantity
 from pincite.research.state import LOW_CONFIDENCE
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Gap, Progress, SubQuestion, Task
-from pincite.research.assembly import Content, Line
+from pincite.research.assembly import Content, DraftedSection, Line
 from pincite.research.extractive.answers import is_typed
 from pincite.research.extractive.closing import Closing, split_off
 from pincite.research.extractive.headings import HEADING_CHARS, page_heading
@@ -44,12 +44,11 @@ def content(task: Task, progress: Progress, labels: Mapping[str, str]) -> Conten
         Line((OTHERWISE if item is drafted.denial else "") + text, (item,), label)
         for item, (text, label, _) in zip(drafted.answer, tell(drafted.answer, told, ""), strict=True)
     )
-    return Content(
-        answer,
-        tuple((heading, _lines(items, told, heading)) for heading, items in drafted.sections),
-        tuple((kind, _lines(items, told, "", apart=True)) for kind, items in drafted.closing.sections()),
-        drafted.gaps,
-    )
+    sections = [DraftedSection(heading, _lines(items, told, heading)) for heading, items in drafted.sections]
+    closing = [
+        DraftedSection("", _lines(items, told, "", apart=True), kind) for kind, items in drafted.closing.sections()
+    ]
+    return Content(answer, (*sections, *closing), drafted.gaps)
 
 
 def _lines(items: Sequence[VerifiedClaim], told: Told, heading: str, *, apart: bool = False) -> tuple[Line, ...]:

@@ -139,6 +139,7 @@ def _part_prompt(task: Task, part: Part, mine: dict[str, VerifiedClaim]) -> Prom
         context=(f"Question: {plain_line(task.question)}", wanted),
         material=(Material("Statements", _told(mine)),),
         max_tokens_out=300 + 120 * len(mine),
+        effort="medium",
     )
 
 

@@ -8,9 +8,9 @@ import anyio
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Gap, Imprint, Progress, Task
-from pincite.domain.report import Mode, Report, SectionKind
+from pincite.domain.report import Mode, Report
 from pincite.ports import ClaimChecker, EventSink, ModelCalls
-from pincite.research.assembly import Content, Line, assemble
+from pincite.research.assembly import Content, DraftedSection, Line, assemble
 from pincite.research.extractive.closing import split_off
 from pincite.research.model.leads import with_leads
 from pincite.research.model.outline import Part, early_parts, outlined
@@ -90,7 +90,7 @@ class ModelWriter:
         parts, closing = _closed(outlined(answer, offered, task, progress, early), offered)
         texts, progress = await self._write_all(task, parts, offered, progress)
         written = _content(*_with_drafts(parts, texts, drafts, offered))
-        content = replace(written, closing=closing, gaps=(*_unproven(progress), *written.gaps))
+        content = replace(written, sections=(*written.sections, *closing), gaps=(*_unproven(progress), *written.gaps))
         return assemble(task, progress, imprint, content, mode=Mode.MODEL)
 
     async def _standing(self, offered: dict[str, VerifiedClaim]) -> list[tuple[Part, PartText]]:
@@ -176,14 +176,14 @@ def _unproven(progress: Progress) -> tuple[Gap, ...]:
 
 def _closed(
     parts: Sequence[Part], offered: dict[str, VerifiedClaim]
-) -> tuple[tuple[Part, ...], tuple[tuple[SectionKind, tuple[Line, ...]], ...]]:
+) -> tuple[tuple[Part, ...], tuple[DraftedSection, ...]]:
     """The parts to write without the claims that close a report, and those: told in the words that were verified."""
     answer, *sections = parts
     names = {id(item): name for name, item in offered.items()}
     kept, closing = split_off([(part.heading, [offered[name] for name in part.claims]) for part in sections])
     written = [Part(heading, tuple(names[id(item)] for item in items)) for heading, items in kept if items]
     lines = tuple(
-        (kind, tuple(Line(item.claim.text, (item,), opens=True) for item in items))
+        DraftedSection("", tuple(Line(item.claim.text, (item,), opens=True) for item in items), kind)
         for kind, items in closing.sections()
     )
     return (answer, *written), lines
@@ -216,7 +216,8 @@ def _content(parts: Sequence[Part], texts: Sequence[PartText]) -> Content:
         answer = lines_[:1]
         sections[0] = (heading, lines_[1:])
         sections = [section for section in sections if section[1]]
-    return Content(answer, tuple(sections), gaps=tuple(dict.fromkeys(gaps)))
+    drafted = tuple(DraftedSection(heading, lines) for heading, lines in sections)
+    return Content(answer, drafted, tuple(dict.fromkeys(gaps)))
 
 
 def _dropped(part: Part, text: PartText) -> list[Gap]:

@@ -57,6 +57,13 @@ def configure_logs(mask: Mask, *, level: str, as_json: bool) -> None:
         structlog.stdlib.ExtraAdder(),
     ]
     render = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
+    # Libraries that find structlog use it, and it prints on stdout by itself: what they say goes the same way out.
+    structlog.configure(
+        processors=[*before, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=before,
         processors=[

@@ -27,7 +27,7 @@ REPLAYED: Final = Metric("pincite_calls_replayed", "Calls answered from the reco
 ATTEMPTS: Final = Metric("pincite_provider_attempts", "Providers asked on the way of calls.", ("provider", "outcome"))
 TOKENS: Final = Metric("pincite_tokens", "Tokens of models.", ("direction",))
 COST: Final = Metric("pincite_cost_usd", "US dollars spent.", ("kind",))
-CACHE: Final = Metric("pincite_cache_reads", "Reads of the cache.", ("namespace", "outcome"))
+CACHE: Final = Metric("pincite_cache_reads", "Reads of the cache by what is kept.", ("kind", "outcome"))
 LIMIT_SECONDS: Final = Metric("pincite_limit_wait_seconds", "Waiting for a rate limit.", ("outcome",), "histogram")
 BREAKERS: Final = Metric("pincite_breaker_openings", "Circuit breakers that opened.", ())
 RUNS: Final = Metric("pincite_runs", "Runs that ended here, by status.", ("status",))
@@ -88,3 +88,8 @@ class Meter:
 
 METER: Final = Meter()
 """The counts of this process."""
+
+
+def count_cache_read(namespace: str, *, hit: bool) -> None:
+    """Count a read. What follows the first slash of a namespace may name a user's scope, so it is no label."""
+    METER.add(CACHE, 1, namespace.partition("/")[0], "hit" if hit else "miss")

@@ -27,7 +27,7 @@ from pincite.surfaces.cli import (
 from pincite.surfaces.cli.batch import batch
 from pincite.surfaces.cli.log import log
 from pincite.surfaces.cli.mcp import mcp
-from pincite.surfaces.cli.run import print_json
+from pincite.surfaces.cli.run import INTERRUPTS, print_json
 from pincite.surfaces.cli.serve import keys_app, serve
 from pincite.surfaces.cli.worker import worker
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
@@ -78,7 +78,7 @@ def _root(
 def run(arguments: Sequence[str]) -> int:
     """The exit code after running the command line `arguments` (architecture §6 lists the codes)."""
     try:
-        with called_by(Caller("cli")):
+        with INTERRUPTS.installed(), called_by(Caller("cli")):
             outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
     except TyperException as error:
         return _usage_error(error, as_json="--json" in arguments)

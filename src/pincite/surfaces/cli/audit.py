@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import note, print_json, print_text, run_async
-from pincite.surfaces.outcomes import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK
+from pincite.surfaces.cli.files import format_of, vet_output, write_file
+from pincite.surfaces.cli.run import print_json, print_text, run_async, tell
+from pincite.surfaces.outcomes import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
+
+FORMATS = ("md", "markdown", "html", "htm", "json", "txt")
+"""How an audit can be written; without a suffix, as text."""
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
@@ -39,6 +44,8 @@ def audit(
     async def job() -> "Audit":
         from pincite.engine import Engine
 
+        for path in output or ():
+            vet_output(path, FORMATS)
         overrides = {
             "source": tuple(f"local:{path}" for path in sources) if sources else None,
             "profile": "offline" if sources else None,
@@ -50,9 +57,13 @@ def audit(
             return await engine.audit(await _content(report, engine))
 
     result = run_async(job, as_json=as_json)
+    failed: PinciteError | None = None
     for path in output or ():
-        path.write_text(_rendered(result, path), encoding="utf-8")
-        note(f"Written: {path}")
+        try:
+            write_file(path, _rendered(result, path).encode())
+        except PinciteError as error:
+            tell(error)
+            failed = failed or error
     if as_json:
         from pincite.audit.render import as_json as plain
 
@@ -61,7 +72,7 @@ def audit(
         from pincite.audit.render import table
 
         print_text(table(result, everything=everything))
-    code = _exit_code(result, fail_under)
+    code = exit_code(failed) if failed else _exit_code(result, fail_under)
     if code:
         raise typer.Exit(code)
 
@@ -87,12 +98,15 @@ async def _content(report: str, engine: "Engine") -> bytes:
 def _rendered(result: "Audit", path: Path) -> str:
     from pincite.audit.render import annotated_html, annotated_markdown, json_text, table
 
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        return json_text(result)
-    if suffix in (".html", ".htm"):
-        return annotated_html(result)
-    return annotated_markdown(result) if suffix in (".md", ".markdown") else table(result, everything=True) + "\n"
+    match format_of(path) if path.suffix else "txt":
+        case "json":
+            return json_text(result)
+        case "html" | "htm":
+            return annotated_html(result)
+        case "md" | "markdown":
+            return annotated_markdown(result)
+        case _:
+            return table(result, everything=True) + "\n"
 
 
 def _exit_code(result: "Audit", fail_under: float | None) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pincite.surfaces.cli import options
+from pincite.surfaces.cli.files import vet_output
 from pincite.surfaces.cli.run import note, print_json, print_text, run_async
 from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
 
@@ -50,11 +51,12 @@ def batch(
         from pincite.wiring.observing import export_spans
 
         items = read_items(file)
+        vet_output(to)
         async with Engine.from_settings(**overrides) as engine:
             export_spans(engine.settings)
             return await Batch(engine, batch_name(file), items, to).run(slots, tell, queued=queue)
 
-    found = run_async(job, as_json=as_json, on_interrupt=lambda: note("Stopped; the same command goes on."))
+    found = run_async(job, as_json=as_json, stopped=lambda: "Stopped; the same command goes on.")
     if as_json:
         counts = {"answered": found.answered, "failed": found.failed, "kept": found.kept}
         print_json({"output": str(to), "total": found.total, **counts})

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, print_json, print_text, write_file
+from pincite.surfaces.cli.files import BUNDLE, vet_output, write_file
+from pincite.surfaces.cli.run import guarded, print_json, print_text
 
 if TYPE_CHECKING:
     from pincite.wiring import EvidenceKept
@@ -31,6 +32,7 @@ def bundle(
 
 def write_bundle(run_id: str, output: Path, home: Path | None, evidence: str = "full") -> int:
     """Write the run's bundle to `output`; its size in bytes."""
+    vet_output(output, wanted=BUNDLE)
     from pincite.settings import load_settings
     from pincite.wiring import bundle_of_run
 

@@ -1,7 +1,9 @@
 """`pincite doctor`: what this installation can do, and what it is missing."""
 
+import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.surfaces.cli import options
@@ -42,14 +44,11 @@ def doctor(home: options.Home = None, as_json: options.Json = False) -> None:
 
 
 def _look(home: object) -> dict[str, dict[str, str]]:
-    import os
-
     from pincite.domain.version import VERSION
     from pincite.settings import Settings, default_files, environment_names, load_settings
 
     settings = load_settings({"home": home})
     folder = settings.home
-    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     keys = {
         name.removesuffix("_api_key"): "key set"
         if getattr(settings, name)
@@ -64,7 +63,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
         "Home": {
             "folder": str(folder),
             "exists": "yes" if folder.exists() else "not yet",
-            "writable": "yes" if os.access(existing, os.W_OK) else "NO: set PINCITE_HOME to a folder that is",
+            "writable": _writable(folder),
         },
         "Shared": {
             "database": "PostgreSQL" if settings.database_url else "SQLite in the home",
@@ -83,6 +82,15 @@ def _look(home: object) -> dict[str, dict[str, str]]:
             for name, (module, what) in EXTRAS.items()
         },
     }
+
+
+def _writable(folder: Path) -> str:
+    """Whether a home can be kept there."""
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not existing.is_dir():
+        return f"NO: {existing} is a file; set PINCITE_HOME to a folder"
+    may = os.access(existing, os.W_OK | os.X_OK)
+    return "yes" if may else f"NO: {existing} can't be written; set PINCITE_HOME to a folder that can"
 
 
 def _installed(module: str) -> bool:

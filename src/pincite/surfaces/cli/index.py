@@ -28,7 +28,8 @@ def index(
         async with Engine.from_settings(home=home) as engine:
             return [await engine.index(path) for path in paths]
 
-    summaries = run_async(job, as_json=as_json)
+    stopped = "Stopped; pages that were indexed are kept. The same command goes on."
+    summaries = run_async(job, as_json=as_json, stopped=lambda: stopped)
     if as_json:
         from pincite.domain.codec import to_json
 

@@ -2,28 +2,18 @@
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from pincite.domain.errors import InvalidInput
+from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.bundle import write_bundle
-from pincite.surfaces.cli.run import (
-    format_of,
-    guarded,
-    note,
-    print_bytes,
-    print_json,
-    print_text,
-    run_async,
-    write_file,
-)
+from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_report
+from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async
 from pincite.surfaces.cli.schemas import read_schema
-from pincite.surfaces.outcomes import EXIT_CODES
+from pincite.surfaces.outcomes import EXIT_CODES, exit_code
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -32,12 +22,11 @@ if TYPE_CHECKING:
     from pincite.domain.report import Report
     from pincite.research.model.estimate import Estimate
 
-BUNDLE = "wacz"
 INTERACTIVE = 10
 """Somebody waits for a queued run: before every batch."""
 
-Answer: TypeAlias = "tuple[Report, bytes]"
-"""A report, and the bytes to print."""
+Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
+"""A report, the bytes to print, and why a file of it could not be written."""
 
 
 def research(
@@ -95,8 +84,7 @@ def research(
     }
 
     printed = "json" if as_json else format_
-    exports = [path for path in output or [] if format_of(path) != BUNDLE]
-    bundles = [path for path in output or [] if format_of(path) == BUNDLE] + ([bundle] if bundle else [])
+    files = tuple(output or ()) + ((bundle,) if bundle else ())
     started: list[str] = []
     schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
@@ -110,16 +98,16 @@ def research(
             until=until,
             language=language,
         )
-        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, tuple(exports), continued, schema)
+        for path in files:
+            vet_output(path, report_formats(), BUNDLE if path is bundle else None)
+        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, files, continued, schema)
         return await _ask(overrides, wish, started)
 
-    answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume(started))
+    answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
     if isinstance(answer, str):
         tell_queued(answer, as_json=as_json)
         return
-    for path in bundles:
-        guarded(partial(write_bundle, answer[0].run_id, path, home), as_json=as_json)
-    present(answer, hint=printed == "md" and not output and not bundle)
+    present(answer, hint=printed == "md" and not files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +120,7 @@ class Wish:
     project: str
     queue: bool
     printed: str
-    exports: tuple[Path, ...]
+    files: tuple[Path, ...]
     continues: str = ""
     schema: "Json" = None
 
@@ -149,8 +137,9 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
     filing = Filing(project=wish.project, priority=INTERACTIVE if wish.queue else 0, for_workers=wish.queue)
     async with Engine.from_settings(**overrides) as engine:
         export_spans(engine.settings)
-        for wanted in (wish.printed, *map(format_of, wish.exports)):
-            engine.vet_format(wanted)
+        for wanted in (wish.printed, *map(format_of, wish.files)):
+            if wanted != BUNDLE or wanted == wish.printed:
+                engine.vet_format(wanted)
         if wish.schema is not None and await engine.estimate() is None:
             raise InvalidInput("--output-schema needs a language model", hint="Set one with --llm MODEL.")
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
@@ -162,12 +151,11 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
                 return run_id
             started.append(run_id)
             report = await engine.resume(run_id, on_event=show)
-        for path in wish.exports:
-            write_file(path, await engine.export(report, format_of(path)))
+        failed = await write_report(engine, report, wish.files)
         if wish.schema is not None:
             filled: dict[str, Json] = {"run_id": report.run_id, **await engine.structure(report, wish.schema)}
-            return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n"
-        return report, await engine.export(report, wish.printed)
+            return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n", failed
+        return report, await engine.export(report, wish.printed), failed
 
 
 def tell_queued(run_id: str, *, as_json: bool) -> None:
@@ -198,17 +186,18 @@ def tell_cost(report: "Report") -> None:
         note(f"Used: {used.tokens_in:,} tokens in and {used.tokens_out:,} out, ${used.cost_usd:.4f} in all.")
 
 
-def tell_how_to_resume(started: list[str]) -> None:
-    """Say how an interrupted run goes on."""
+def how_to_resume(started: list[str]) -> str:
+    """How an interrupted run goes on."""
     if started:
-        note(f"Stopped; what was read is kept. Go on with: pincite runs resume {started[0]}")
+        return f"Stopped; what was read is kept. Go on with: pincite runs resume {started[0]}"
+    return "Stopped before a run was made; pages that were indexed are kept. The same command goes on."
 
 
 def present(answer: Answer, *, hint: bool = True) -> None:
-    """Print a finished report and leave with 7 when it found no answer."""
+    """Print a finished report; leave with 7 when it found no answer, and as it says when a file was not written."""
     from pincite.domain.report import ReportStatus
 
-    report, printed = answer
+    report, printed, failed = answer
     print_bytes(printed)
     tell_cost(report)
     if hint:
@@ -216,3 +205,5 @@ def present(answer: Answer, *, hint: bool = True) -> None:
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         note("Nothing that was read supports an answer [INSUFFICIENT_EVIDENCE]. Try other sources.")
         raise typer.Exit(EXIT_CODES["INSUFFICIENT_EVIDENCE"])
+    if failed is not None:
+        raise typer.Exit(exit_code(failed))

@@ -1,83 +1,89 @@
 """How every command runs: one event loop, one way to print an error, one exit code table."""
 
 import json
-import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import NoReturn, TypeVar
+from contextlib import redirect_stdout
+from contextvars import ContextVar
+from typing import NoReturn, TextIO, TypeVar
 
 import typer
 
-from pincite.domain.errors import Internal, InvalidInput, PinciteError
+from pincite.domain.errors import Internal, PinciteError, TooManyOpenFiles
 from pincite.runtime.failures import first_failure
 from pincite.surfaces.cli import secrecy
+from pincite.surfaces.cli.interrupts import Interrupts, Say, give_up
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
 from pincite.surfaces.secrecy import masked
 
 T = TypeVar("T")
+INTERRUPTS = Interrupts()
+_STDOUT: ContextVar[TextIO | None] = ContextVar("stdout", default=None)
+"""The process's stdout, while everybody else's prints are sent to stderr."""
 
 
-def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
-    """What `job` returns; an error is printed and ends the process with its exit code, Ctrl-C with 130."""
-    import anyio
+def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, stopped: Say | None = None) -> T:
+    """What `job` returns; an error is printed and ends the process with its exit code, Ctrl-C with 130.
 
-    return guarded(lambda: anyio.run(_interruptible, job), as_json=as_json, on_interrupt=on_interrupt)
-
-
-async def _interruptible(job: Callable[[], Awaitable[T]]) -> T:
-    """What `job` returns. Ctrl-C cancels it until it ends; a second one leaves at once.
-
-    The event loop itself cancels the main task a single time, which a task group that ends at that moment loses.
-
-    Errors: KeyboardInterrupt, and what `job` raises.
+    `stopped` gives the line that Ctrl-C prints.
     """
     import anyio
 
-    if sys.platform == "win32":  # no signal receiver there
-        return await job()
+    def work() -> T:
+        with redirect_stdout(sys.stderr):
+            done = anyio.run(_interruptible, job)
+        if INTERRUPTS.asked:
+            raise KeyboardInterrupt
+        return done[0]
+
+    kept = _STDOUT.set(sys.stdout)
+    try:
+        return guarded(work, as_json=as_json, stopped=stopped)
+    finally:
+        _STDOUT.reset(kept)
+
+
+def results() -> TextIO:
+    """Where results go, and nothing else: what libraries print while a command works goes to stderr."""
+    return _STDOUT.get() or sys.stdout
+
+
+async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
+    """What `job` returns, or nothing when Ctrl-C cancelled it. Errors: what `job` raises, unless it was cancelled.
+
+    A cancel scope, and not the task, is cancelled: that of a task happens a single time, which a task group that ends
+    at that moment loses.
+    """
+    import asyncio
+
+    import anyio
+
+    loop = asyncio.get_running_loop()
     done: list[T] = []
-    failure: list[Exception] = []
-    interrupted = False
     work = anyio.CancelScope()
 
-    async def watch(*, task_status: anyio.abc.TaskStatus[None]) -> None:
-        nonlocal interrupted
-        with anyio.open_signal_receiver(signal.SIGINT) as signals:
-            task_status.started()
-            async for _ in signals:
-                if interrupted:
-                    os._exit(EXIT_INTERRUPTED)
-                interrupted = True
-                work.cancel()
+    def stop() -> None:
+        loop.call_soon_threadsafe(work.cancel)  # wakes the loop, too
 
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(watch)
-        with work:
-            try:
-                done.append(await job())
-            except Exception as error:  # raised below: the task group would wrap it
-                failure.append(error)
-        tasks.cancel_scope.cancel()
-    if interrupted:
-        raise KeyboardInterrupt
-    if failure:
-        raise failure[0]
-    return done[0]
+    with work, INTERRUPTS.stopping(stop):
+        try:
+            done.append(await job())
+        except Exception:
+            if not INTERRUPTS.asked:
+                raise
+    return done
 
 
-def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], None] | None = None) -> T:
-    """What `job` returns, with errors printed as a front door does."""
+def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) -> T:
+    """What `job` returns, with errors printed as a front door does; `stopped` gives the line that Ctrl-C prints."""
     secrecy.guard_logs()
     try:
-        with first_failure():
+        with INTERRUPTS.stopping(give_up, stopped), first_failure():
             return job()
     except PinciteError as error:
         fail(error, as_json=as_json)
     except KeyboardInterrupt:
-        if on_interrupt is not None:
-            on_interrupt()
+        INTERRUPTS.tell()
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except typer.Exit:
         raise
@@ -91,14 +97,25 @@ def guarded(job: Callable[[], T], *, as_json: bool, on_interrupt: Callable[[], N
 def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
     """Print `error` for a person (stderr) or a program (stdout) and leave with its exit code."""
     if as_json:
-        print_json({"error": masked(error.as_dict())})
+        print_json({"error": _sayable(error.as_dict(), error)})
     else:
-        note(masked(f"Error: {error.message} [{error.code}]"))
-        if error.hint:
-            note(masked(f"Hint: {error.hint}"))
-        if isinstance(error, Internal):
-            note(f"Reason: {error.reason}")
+        tell(error)
     raise typer.Exit(exit_code(error))
+
+
+def tell(error: PinciteError) -> None:
+    """Say on stderr what failed and what to do."""
+    note(_sayable(f"Error: {error.message} [{error.code}]", error))
+    if error.hint:
+        note(_sayable(f"Hint: {error.hint}", error))
+    if isinstance(error, Internal):
+        note(f"Reason: {error.reason}")
+
+
+def _sayable(value: T, error: PinciteError) -> T:
+    """The value without secrets. That no file can be opened holds none, and the mask would have to open its modules."""
+    said: T = value if isinstance(error, TooManyOpenFiles) else masked(value)
+    return said
 
 
 def note(text: str) -> None:
@@ -107,10 +124,17 @@ def note(text: str) -> None:
     sys.stderr.flush()
 
 
+def confirmed(question: str) -> bool:
+    """Whether a person says yes. Asked on stderr: typer's own question leaves a space on stdout."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def print_text(text: str) -> None:
     """The result on stdout, ending in one line end."""
-    sys.stdout.write(printable(text).rstrip("\n") + "\n")
-    sys.stdout.flush()
+    results().write(printable(text).rstrip("\n") + "\n")
+    results().flush()
 
 
 def print_bytes(data: bytes) -> None:
@@ -118,28 +142,14 @@ def print_bytes(data: bytes) -> None:
     try:
         print_text(data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
-        sys.stdout.buffer.write(data)
-        sys.stdout.flush()
+        results().buffer.write(data)
+        results().flush()
 
 
 def print_json(value: object) -> None:
     """The result on stdout as one JSON object."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
-    sys.stdout.flush()
-
-
-def format_of(path: Path) -> str:
-    """The export format that a file name asks for: its suffix, or both where the last alone says too little."""
-    return "csl.json" if path.name.endswith(".csl.json") else path.suffix.lstrip(".") or "md"
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a result file and say so. Errors: InvalidInput (the place can't be written)."""
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise InvalidInput(f"{path} can't be written: {error.strerror}", hint="The run itself is kept.") from None
-    note(f"Written: {path}")
+    results().write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    results().flush()
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,8 @@ import typer
 from pincite.domain.events import RunStatus
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.bundle import Evidence, vetted
-from pincite.surfaces.cli.run import format_of, guarded, print_json, print_text, run_async, write_file
+from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_file
+from pincite.surfaces.cli.run import guarded, print_bytes, print_json, print_text, run_async
 from pincite.surfaces.cli.schemas import read_schema
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
 @app.command()
 def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
     """Continue a run that was interrupted; finished calls are not made again."""
-    from pincite.surfaces.cli.research import Answer, present, tell_how_to_resume
+    from pincite.surfaces.cli.research import Answer, how_to_resume, present
 
     async def job() -> Answer:
         from pincite.engine import Engine
@@ -107,9 +108,9 @@ def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         async with Engine.from_settings(home=home) as engine:
             with live_progress() as watch:
                 report = await engine.resume(run_id, on_event=watch)
-            return report, await engine.export(report, "json" if as_json else "md")
+            return report, await engine.export(report, "json" if as_json else "md"), None
 
-    answer = run_async(job, as_json=as_json, on_interrupt=lambda: tell_how_to_resume([run_id]))
+    answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume([run_id]))
     present(answer, hint=not as_json)
 
 
@@ -184,15 +185,17 @@ def export(
     async def job() -> bytes:
         from pincite.engine import Engine
 
+        wanted = format_ or (format_of(output) if output else "md")
+        if output is not None:
+            vet_output(output, report_formats(), wanted)
         async with Engine.from_settings(home=home) as engine:
-            wanted = format_ or (format_of(output) if output else "md")
-            if wanted == "wacz":
+            if wanted == BUNDLE:
                 return await engine.bundle(run_id, vetted(evidence))
             return await engine.export(await engine.report(run_id), wanted)
 
     data = run_async(job, as_json=as_json)
     if output is None:
-        typer.echo(data, nl=False)
+        print_bytes(data)
         return
     guarded(lambda: write_file(output, data), as_json=as_json)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import note, print_json, print_text, run_async
+from pincite.surfaces.cli.files import vet_output
+from pincite.surfaces.cli.run import confirmed, note, print_json, print_text, results, run_async
 
 if TYPE_CHECKING:
     from pincite.wiring.scopes import Expired, Removed
@@ -27,13 +28,13 @@ def export(
     """Write every row that is kept of a user as JSON lines."""
 
     async def job() -> int:
-        import sys
-
         from pincite.settings import load_settings
         from pincite.wiring.scopes import export_scope
 
+        if output is not None:
+            vet_output(output)
         rows = 0
-        out = sys.stdout if output is None else output.open("w", encoding="utf-8")
+        out = results() if output is None else output.open("w", encoding="utf-8")
         try:
             async for line in export_scope(load_settings({"home": home, "scope": user})):
                 out.write(line + "\n")
@@ -57,8 +58,9 @@ def delete(
     as_json: options.Json = False,
 ) -> None:
     """Remove all that is kept of a user: runs, reports, pages, cache, log. It can't be undone."""
-    if not yes:
-        typer.confirm(f"Remove everything of {user}?", abort=True, err=True)
+    if not yes and not confirmed(f"Remove everything of {user}?"):
+        note("Nothing was removed.")
+        raise typer.Abort
 
     async def job() -> "Removed":
         from pincite.settings import load_settings

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from pincite.domain.version import VERSION
 from pincite.jobs.worker import WorkerLimits, working_beside
 from pincite.settings import Settings
-from pincite.surfaces.desk import open_desk
+from pincite.surfaces.desk import DeskLimits, open_desk
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http import (
     firecrawl,
@@ -33,7 +33,12 @@ from pincite.surfaces.http.service import Service
 
 
 def create_app(
-    open_engine: OpenEngine, keys: KeyRing, *, hosts: Sequence[str] = (), work: Settings | None = None
+    open_engine: OpenEngine,
+    keys: KeyRing,
+    *,
+    hosts: Sequence[str] = (),
+    work: Settings | None = None,
+    limits: DeskLimits | None = None,
 ) -> FastAPI:
     """The server as an ASGI application.
 
@@ -41,16 +46,19 @@ def create_app(
         open_engine: makes the engine of a scope and profile.
         keys: who may ask; an empty ring lets everybody be the local user.
         work: with these settings the server executes runs that wait, and goes on with those that were interrupted.
+        limits: how many runs are worked on at a time, and what one key may have.
         hosts: names the `Host` header may have; empty: any. Set where no key is needed, against DNS rebinding.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            opening = open_desk(lambda rooms: Service(open_engine, keys, rooms, hands_on=work is not None))
+            opening = open_desk(
+                lambda rooms: Service(open_engine, keys, rooms, limits=limits, hands_on=work is not None)
+            )
             app.state.service = await stack.enter_async_context(opening)
             if work is not None:
-                await stack.enter_async_context(working_beside(work, WorkerLimits(drain_s=1.0)))
+                await stack.enter_async_context(working_beside(work, WorkerLimits(work.server_jobs, drain_s=1.0)))
             app.state.service.tend(keys.follow)
             app.state.service.tend(webhooks.deliver, app.state.service)
             await stack.enter_async_context(assistants.open(app.state.service))

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.http import problems
-from pincite.surfaces.http.service import Service, secret_of, service_of
+from pincite.surfaces.http.service import Service, owner_of, secret_of, service_of
 from pincite.surfaces.http.starting import purse_of
 from pincite.wiring import DailyPurse
 
@@ -49,12 +49,15 @@ class Endpoint:
             found: str = context.request_context.request.state.scope_of_caller
             return found
 
+        def owner(context: Any) -> str:
+            return owner_of(context.request_context.request)
+
         async def purse(context: Any, engine: Engine) -> DailyPurse | None:
             return await purse_of(context.request_context.request, engine)
 
         @asynccontextmanager
         async def office() -> AsyncIterator[Any]:
-            yield server.Office(service, caller, purse_of=purse)
+            yield server.Office(service, caller, purse_of=purse, key_of=owner)
 
         made = server.make_server(office, self._profile)
         security = importlib.import_module("mcp.server.transport_security")

@@ -13,7 +13,7 @@ from pincite.domain.report import Reference, Report
 from pincite.engine import Engine
 from pincite.surfaces.desk import EXTRACTIVE
 from pincite.surfaces.http import starting
-from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.service import Service, owner_of, service_of
 
 MODELS: Final = {
     "pincite-quick": "quick",
@@ -90,8 +90,13 @@ def data(value: dict[str, Any]) -> str:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
 
 
-async def begun(request: Request, engine: Engine, wish: starting.Wish) -> str:
-    """The id of a run that is being worked on. Errors: those of `starting.start`."""
+async def begun(request: Request, engine: Engine, wish: starting.Wish, *, streams: bool = False) -> str:
+    """The id of a run that is being worked on, and told of by a stream with `streams`.
+
+    Errors: those of `starting.start`, RateLimited (too many streams).
+    """
+    if streams:
+        service_of(request).vet_follower(owner_of(request))
     run_id = await starting.start(request, engine, wish)
     starting.work_on(request, engine, run_id)
     return run_id
@@ -101,11 +106,12 @@ async def kept_alive(request: Request, engine: Engine, run_id: str) -> AsyncGene
     """Comments that keep the connection alive until the run has ended; a caller who goes away stops it."""
     service = service_of(request)
     try:
-        while service.busy_with(run_id):
-            with anyio.move_on_after(KEEP_ALIVE_S) as waiting:
-                await service.ended(engine, run_id)
-            if waiting.cancelled_caught:
-                yield KEEP_ALIVE
+        with service.streaming(owner_of(request)):
+            while service.busy_with(run_id):
+                with anyio.move_on_after(KEEP_ALIVE_S) as waiting:
+                    await service.ended(engine, run_id)
+                if waiting.cancelled_caught:
+                    yield KEEP_ALIVE
     finally:
         await given_up(service, engine, run_id)
 

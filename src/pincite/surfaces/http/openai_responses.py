@@ -39,7 +39,7 @@ from pincite.surfaces.http.openai_parts import (
     refuse_format,
     refuse_functions,
 )
-from pincite.surfaces.http.service import admitted, service_of
+from pincite.surfaces.http.service import admitted, owner_of, service_of
 from pincite.surfaces.secrecy import masked
 
 router = APIRouter(prefix="/v1/responses", tags=["drop-in: OpenAI"])
@@ -83,7 +83,7 @@ async def create(body: ResponsesBody, request: Request, scope: str = Depends(adm
     wish = body.wish()
     engine = await service_of(request).engine(scope, profile)
     try:
-        run_id = await begun(request, engine, wish)
+        run_id = await begun(request, engine, wish, streams=body.stream)
     except RunNotFound as error:
         given = {"param": "previous_response_id"}
         said = f"Previous response with id '{body.previous_response_id}' not found."
@@ -109,7 +109,7 @@ async def retrieve(
     run_id = _run_id(response_id)
     await engine.run(run_id)
     if stream:
-        service_of(request).vet_follower()
+        service_of(request).vet_follower(owner_of(request))
         return EventStream(_stream(request, engine, run_id, {}, leaves=True, after=starting_after))
     return PlainJson(await _response(engine, run_id))
 
@@ -159,7 +159,7 @@ async def _stream(
         for kind in ("response.created", "response.in_progress"):
             yield told.event(kind, response=opening)
         with service.engines.in_use(engine):
-            async with aclosing(service.follow(engine, run_id, 0, KEEP_ALIVE_S)) as events:
+            async with aclosing(service.follow(engine, run_id, 0, KEEP_ALIVE_S, owner_of(request))) as events:
                 async for event in events:
                     item = None if event is None else _item(event)
                     if event is None:

@@ -19,7 +19,7 @@ from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
 from pincite.surfaces.http import cursors, shapes, starting
 from pincite.surfaces.http.event_stream import EventStream
-from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.service import Service, owner_of, service_of
 from pincite.surfaces.http.shapes import published, shaped, streamed
 from pincite.surfaces.http.tools import Limits, Scope
 
@@ -144,13 +144,13 @@ async def events(
 ) -> EventStream:
     """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
     service = service_of(request)
-    service.vet_follower()
+    service.vet_follower(owner_of(request))
     engine = await service.engine(scope)
     await engine.run(run_id)
     after = starting_after
     if last_event_id and last_event_id.isdecimal():
         after = min(int(last_event_id[:18]), MAX_EVENTS)
-    return EventStream(_stream(service, engine, run_id, after))
+    return EventStream(_stream(service, engine, run_id, after, owner_of(request)))
 
 
 @router.get("/{run_id}/report", response_class=Response, responses=REPORT)
@@ -269,9 +269,9 @@ def plain_run(record: RunRecord) -> dict[str, Any]:
     }
 
 
-async def _stream(service: Service, engine: Engine, run_id: str, after: int) -> AsyncGenerator[str]:
+async def _stream(service: Service, engine: Engine, run_id: str, after: int, owner: str) -> AsyncGenerator[str]:
     with service.engines.in_use(engine):
-        async with aclosing(service.follow(engine, run_id, after, HEARTBEAT_S)) as events:
+        async with aclosing(service.follow(engine, run_id, after, HEARTBEAT_S, owner)) as events:
             async for event in events:
                 yield ": still running\n\n" if event is None else _sse(event)
 

@@ -6,7 +6,7 @@ from fastapi import Request
 
 from pincite.domain.access import ApiKey
 from pincite.domain.errors import StateError
-from pincite.surfaces.desk import Desk, Rooms
+from pincite.surfaces.desk import Desk, DeskLimits, Rooms
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.admission import Turns, pace, too_often
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
@@ -19,8 +19,16 @@ SLACK_S: Final = 1.0
 class Service(Desk):
     """A desk that asks for keys."""
 
-    def __init__(self, open_engine: OpenEngine, keys: KeyRing, rooms: Rooms, *, hands_on: bool = False) -> None:
-        super().__init__(open_engine, rooms, hands_on=hands_on)
+    def __init__(
+        self,
+        open_engine: OpenEngine,
+        keys: KeyRing,
+        rooms: Rooms,
+        *,
+        limits: DeskLimits | None = None,
+        hands_on: bool = False,
+    ) -> None:
+        super().__init__(open_engine, rooms, limits=limits, hands_on=hands_on)
         self.keys = keys
         self.turns = Turns()
         self.sessions = Sessions(keys)
@@ -63,6 +71,12 @@ def service_of(request: Request) -> Service:
     """The service behind a request."""
     found: Service = request.app.state.service
     return found
+
+
+def owner_of(request: Request) -> str:
+    """Whose runs and streams a request's count as: the key's, or those of everybody on a server without keys."""
+    key: ApiKey | None = getattr(request.state, "key", None)
+    return LOCAL_SCOPE if key is None else key.name
 
 
 def secret_of(request: Request) -> str | None:

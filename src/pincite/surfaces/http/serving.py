@@ -8,7 +8,7 @@ from pathlib import Path
 from pincite.domain.errors import Conflict
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
-from pincite.surfaces.desk import settings_of
+from pincite.surfaces.desk import DeskLimits, settings_of
 from pincite.surfaces.http.identity import KeyRing
 from pincite.wiring.keys import opened_keys
 from pincite.wiring.observing import observe
@@ -27,7 +27,8 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
 
     from pincite.surfaces.http.app import create_app
 
-    observe(load_settings({"home": home}))
+    settings = load_settings({"home": home})
+    observe(settings)
     with key_ring(home) as keys:
         vet_binding(host, keys)
         app = create_app(
@@ -35,6 +36,7 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
             keys,
             hosts=() if keys.active else LOOPBACK,
             work=_worker_settings(home) if work else None,
+            limits=DeskLimits.of(settings),
         )
         uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
 

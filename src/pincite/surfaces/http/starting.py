@@ -14,7 +14,7 @@ from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints
 from pincite.engine import ANYWHERE, Engine, Filing
-from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.service import owner_of, service_of
 from pincite.wiring import DailyPurse
 
 
@@ -47,7 +47,7 @@ async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str |
     Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), InvalidUrl and BlockedAddress (the webhook's),
         RateLimited (too many runs are waiting).
     """
-    service_of(request).vet_room()
+    service_of(request).vet_room(owner_of(request))
     desk = await engine.front_desk()
     if webhook_url is not None:
         desk.hooks.vetted(webhook_url)
@@ -94,7 +94,7 @@ def work_on(request: Request, engine: Engine, run_id: str) -> bool:
             spent = (await engine.run(run_id)).usage.cost_usd - before
             await purse.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
 
-    return service_of(request).work_on(engine, run_id, after=settle)
+    return service_of(request).work_on(engine, run_id, owner_of(request), after=settle)
 
 
 async def resume(request: Request, engine: Engine, record: RunRecord) -> None:
@@ -102,7 +102,7 @@ async def resume(request: Request, engine: Engine, record: RunRecord) -> None:
 
     Errors: BudgetExhausted (`daily_usd`), RateLimited, Conflict (it is running).
     """
-    service_of(request).vet_room()
+    service_of(request).vet_room(owner_of(request))
     purse = await purse_of(request, engine)
     if purse is not None:
         cap = record.budget.cost_usd

@@ -67,6 +67,11 @@ class Office:
     scope_of: Callable[[Context], str]
     session_id: str = ""
     purse_of: PurseOf | None = None
+    key_of: Callable[[Context], str] | None = None
+
+    def owner(self, context: Context) -> str:
+        """Whose runs a call's count as: those of its key, or of its user where no key is asked for."""
+        return self.scope_of(context) if self.key_of is None else self.key_of(context)
 
     async def engine(self, context: Context, profile: str | None = None) -> Engine:
         """The engine of the caller. Errors: RateLimited, InvalidSetting."""
@@ -81,7 +86,7 @@ class Office:
 
         Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), RateLimited.
         """
-        self.desk.vet_room()
+        self.desk.vet_room(self.owner(context))
         purse = await self.purse(context, engine)
         wanted = None if max_cost_usd is None else Decimal(str(max_cost_usd))
         caps = {"max_cost_usd": wanted}
@@ -100,7 +105,7 @@ class Office:
             if purse is not None:
                 await purse.give_back(aside - (await engine.run(run_id)).usage.cost_usd)
 
-        self.desk.work_on(engine, run_id, after=settle)
+        self.desk.work_on(engine, run_id, self.owner(context), after=settle)
         return run_id
 
 

@@ -7,7 +7,7 @@ from secrets import token_hex
 
 from pincite.engine import Engine
 from pincite.settings import load_settings
-from pincite.surfaces.desk import Desk, open_desk
+from pincite.surfaces.desk import Desk, DeskLimits, open_desk
 from pincite.surfaces.mcp.server import Office, OpenOffice, Profile, make_server
 
 
@@ -35,7 +35,7 @@ def own_office(**overrides: object) -> OpenOffice:
 
     @asynccontextmanager
     async def open_office() -> AsyncIterator[Office]:
-        async with open_desk(lambda rooms: Desk(open_engine, rooms)) as desk:
+        async with open_desk(lambda rooms: Desk(open_engine, rooms, limits=DeskLimits.of(settings))) as desk:
             yield Office(desk, lambda _: settings.scope, f"mcp_{token_hex(8)}")
 
     return open_office

@@ -7,9 +7,10 @@ import pytest
 
 from pincite.domain.evidence import Claim, Evidence, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.ids import claim_id
+from pincite.domain.layout import SectionKind
 from pincite.domain.page import FetchRequest
 from pincite.domain.plan import Conflict, ConflictSide, Imprint, Plan, Progress, ReadPage, SubQuestion, Task
-from pincite.domain.report import ClaimMark, Metrics, Report, SectionKind, broken_rules
+from pincite.domain.report import ClaimMark, Metrics, Report, broken_rules
 from pincite.research.extractive.outline import LOOSE
 from pincite.research.extractive.writer import ExtractiveWriter
 from pincite.testing.small_web import SmallWeb, document_of

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from pincite.domain.layout import Sentence, SentenceKind
 from pincite.domain.markdown import QUERIES_SHOWN, labelled, searched_text
 from pincite.domain.plan import Task
-from pincite.domain.report import LOW_CONFIDENCE_LABEL, ReportGap, Sentence, SentenceKind, broken_rules
+from pincite.domain.report import LOW_CONFIDENCE_LABEL, ReportGap, broken_rules
 from pincite.research.extractive.headings import is_structural, page_heading
 from pincite.testing.small_web import document_of
 

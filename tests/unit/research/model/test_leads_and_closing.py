@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from tests.unit.research.model.small_run import Ask, Small
 
-from pincite.domain.report import SectionKind, broken_rules
+from pincite.domain.layout import SectionKind
+from pincite.domain.report import broken_rules
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
 from pincite.research.model.leads import subject_of

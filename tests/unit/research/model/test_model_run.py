@@ -46,6 +46,15 @@ async def test_a_faithful_model_gives_a_sound_report(ask: Ask) -> None:
     assert {seen.task for seen in model.seen} >= {"planner", "analyst", "outline", "writer"}
 
 
+@pytest.mark.parametrize("thinking", [500, 3_000, 6_000])
+async def test_no_role_of_a_thinking_model_is_lost(ask: Ask, thinking: int) -> None:
+    events = list[Event]()
+    report = await ask(FaithfulModel(thinking=[thinking]), events=events)
+    assert not [event for event in events if event.type in (EventType.MODEL_FAILED, EventType.ROLE_REPLACED)]
+    assert report.mode is Mode.MODEL
+    assert "41 metres" in text_of(report)
+
+
 async def test_an_outline_that_names_nothing_loses_no_claim(ask: Ask) -> None:
     nothing: Any = {"answer": ["c999"], "sections": [{"heading": "", "claims": ["zz"]}]}
     report = await ask(ScriptedModel({"outline": nothing}), question="How tall is the Varden lighthouse?")

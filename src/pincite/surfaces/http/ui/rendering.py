@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.evidence import VerdictStatus
+from pincite.domain.layout import paragraphs
 from pincite.domain.markdown import (
     conflict_text,
     day,
@@ -22,7 +23,7 @@ from pincite.domain.markdown import (
     without_controls,
 )
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import ClaimMark, Report, coverage_text, paragraphs
+from pincite.domain.report import ClaimMark, Report, coverage_text
 from pincite.domain.version import VERSION
 from pincite.surfaces.http.service import service_of
 from pincite.surfaces.http.sessions import COOKIE

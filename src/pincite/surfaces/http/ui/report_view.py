@@ -9,8 +9,9 @@ from urllib.parse import quote
 from pincite.domain.calls import CallRecord
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
+from pincite.domain.layout import Sentence
 from pincite.domain.markdown import day, one_line
-from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence, Sentence
+from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.progress import STAGES, Progress
 from pincite.surfaces.http.ui.rendering import BADGES, money, plural, seconds, site

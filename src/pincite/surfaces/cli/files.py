@@ -1,0 +1,76 @@
+"""Files that a command is asked to write: vetted before the work begins, written after it."""
+
+import os
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pincite.domain.errors import InvalidInput, PinciteError
+from pincite.surfaces.cli.run import note, tell
+
+if TYPE_CHECKING:
+    from pincite.domain.report import Report
+    from pincite.engine import Engine
+    from pincite.wiring import EvidenceKept
+
+BUNDLE = "wacz"
+
+
+def format_of(path: Path) -> str:
+    """The export format that a file name asks for: its suffix, or both where the last alone says too little."""
+    return "csl.json" if path.name.endswith(".csl.json") else path.suffix.lstrip(".").lower() or "md"
+
+
+def report_formats() -> tuple[str, ...]:
+    """Every format that a report can be written in."""
+    from pincite.wiring.registry import EXPORTERS
+
+    return (*EXPORTERS, BUNDLE)
+
+
+def vet_output(path: Path, formats: Collection[str] = (), wanted: str | None = None) -> None:
+    """Return when a result can be written there, in one of `formats` (any when empty), `wanted` where that is given.
+
+    Errors:
+        InvalidInput: no such folder, not writable, no such format, or a bundle under another name.
+    """
+    asked = wanted or format_of(path)
+    if formats and asked not in formats:
+        raise InvalidInput(f"{path}: there is no format {asked!r}", hint=f"Known: {', '.join(formats)}.")
+    if asked == BUNDLE and format_of(path) != BUNDLE:
+        raise InvalidInput(f"{path} is no name for a bundle, which is a WACZ", hint=f"Name it {path.stem}.{BUNDLE}.")
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder", hint="Name a file in it.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"there is no folder {path.parent}", hint=f"Make it first: mkdir -p {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidInput(f"{path} can't be written", hint="Check the permissions of the file and its folder.")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a result file and say so. Errors: InvalidInput (the place can't be written)."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InvalidInput(f"{path} can't be written: {error.strerror}", hint="The run itself is kept.") from None
+    note(f"Written: {path}")
+
+
+async def write_report(
+    engine: "Engine", report: "Report", paths: Iterable[Path], kept: "EvidenceKept" = "full"
+) -> PinciteError | None:
+    """Write a report to each file in the format of its name; a failure is told, and takes nothing from the others.
+
+    Returns the first failure. `kept` says what a bundle carries of the pages.
+    """
+    failed: PinciteError | None = None
+    for path in paths:
+        try:
+            if format_of(path) == BUNDLE:
+                write_file(path, await engine.bundle(report.run_id, kept))
+            else:
+                write_file(path, await engine.export(report, format_of(path)))
+        except PinciteError as error:
+            tell(error)
+            failed = failed or error
+    return failed
