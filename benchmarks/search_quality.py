@@ -26,6 +26,7 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,7 +35,7 @@ import anyio
 
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
-from pincite.domain.search import Constraints, Query, Topic
+from pincite.domain.search import Constraints, Query
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import MemoryLimiter
 from pincite.search.gate import RetrievalContext, gate
@@ -133,8 +134,14 @@ def dated_pages() -> list[FakePage]:
     return pages
 
 
-async def dated() -> dict[str, Any]:
-    """Share of dated queries that show a page of the last 30 days, by engine and fused."""
+TIMELY = ("latest {}", "{} today", "current {}", f"{{}} {TODAY.year}", "newest {}", "{} this week")
+
+
+async def dated(*, since_set: bool) -> dict[str, Any]:
+    """Share of queries that show a page of last week among the first five, by engine and fused.
+
+    With `since_set` the caller gives the date; else only the query's own words ask for what is new.
+    """
     pages = dated_pages()
     engines = FakeEngines(find=lambda text, count: best_pages(pages, text, count))
     since = date.fromordinal(TODAY.toordinal() - 30)
@@ -150,12 +157,10 @@ async def dated() -> dict[str, Any]:
             for sources in [(provider.name,) for provider in made] + [("tavily", "exa", "brave")]:
                 fresh = 0
                 for n in range(60):
-                    wanted = Query(
-                        f"project{n} release announcement",
-                        max_results=10,
-                        topic=Topic.GENERAL,
-                        constraints=Constraints(since=since),
-                    )
+                    text = f"project{n} release announcement"
+                    wanted = Query(text, max_results=10, constraints=Constraints(since=since))
+                    if not since_set:
+                        wanted = Query(TIMELY[n % len(TIMELY)].format(text))
                     response = await search.search(wanted, sources=sources)
                     fresh += any("new.example" in hit.url for hit in response.results[:5])
                 out["+".join(sources)] = round(fresh / 60, 3)
@@ -206,7 +211,8 @@ def main() -> None:
         finally:
             process.terminate()
             process.wait(timeout=10)
-    report["fresh_for_dated_queries"] = anyio.run(dated)
+    report["fresh_for_dated_queries"] = anyio.run(partial(dated, since_set=True))
+    report["fresh_for_words_of_time"] = anyio.run(partial(dated, since_set=False))
     for name, value in report.items():
         print(f"{name:42} {value}")
     if arguments.json:

@@ -18,6 +18,7 @@ from pincite.search.filters import (
     names_in,
     subject_terms,
 )
+from pincite.search.freshness import has_dates
 from pincite.search.fusion import fuse
 from pincite.search.intent import Intent
 from pincite.search.store import Found
@@ -28,12 +29,16 @@ MISS_COVERAGE = 0.34
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The material of a response: the query with its intent, the engines' answers in order, what was tried."""
+    """The material of a response: the query, the engines' answers in order, what was tried.
+
+    `timely`: it asks how things are now, so that dates rank.
+    """
 
     query: Query
     intent: Intent
     answers: tuple[SearchResponse, ...]
     trail: Trail
+    timely: bool = False
 
 
 def is_good(query: Query, quality: QualityRules, response: SearchResponse) -> bool:
@@ -44,16 +49,16 @@ def is_good(query: Query, quality: QualityRules, response: SearchResponse) -> bo
 
 
 def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> SearchResponse:
-    """The response; several answers are fused, one keeps its order."""
+    """The response; several answers are fused, one keeps its order unless the query is about now."""
     query, answers = made.query, made.answers
     dropped: Counter[str] = Counter()
     for answer in answers:
         dropped.update(answer.info.dropped)
     filtered = [replace(answer, results=apply_filters(query, answer.results, quality, dropped)) for answer in answers]
-    if len(filtered) == 1:
+    if len(filtered) == 1 and not (made.timely and has_dates(filtered[0].results, now)):
         ranked = filtered[0].results
     else:
-        pages = fuse(query, filtered, made.intent, now)
+        pages = fuse(query, filtered, now, by_date=made.timely or made.intent is Intent.CURRENT_EVENT)
         dropped["duplicate"] += sum(len(answer.results) for answer in filtered) - len(pages)
         ranked = tuple(page.result for page in pages)
     # A local library ranks whole passages; its short snippets say less than it knows.

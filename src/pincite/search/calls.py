@@ -294,19 +294,25 @@ class Caller:
         self,
         routes: Sequence[Route],
         answers: Sequence[SearchResponse],
+        asked: Query,
         query: Query,
         conditions: Conditions,
         trail: Trail,
     ) -> list[SearchResponse]:
         """One more answer, with more results, of the first engine that may have some; none when it fails.
 
-        For misses with nobody left to ask. An engine that had fewer results than asked for has no more of them.
+        For misses with nobody left to ask. An engine that had fewer results than `asked` for has no more of them,
+        unless it was asked for a shorter time than `query` wants.
         """
-        full = {answer.results[0].provider for answer in answers if len(answer.results) >= query.max_results}
+        if asked.constraints != query.constraints:
+            full = {route.engine.provider.name for route in routes}
+        else:
+            full = {answer.results[0].provider for answer in answers if len(answer.results) >= asked.max_results}
         more = replace(query, max_results=_SECOND_TRY_RESULTS)
         for route in routes:
             name = route.engine.provider.name
-            if name in full and name != "local" and query.max_results < _SECOND_TRY_RESULTS:
+            more_to_find = asked.constraints != query.constraints or asked.max_results < _SECOND_TRY_RESULTS
+            if name in full and name != "local" and more_to_find:
                 try:
                     return [await self.ask(route, more, conditions, trail, _SHORT_WAIT_S)]
                 except PinciteError:

@@ -3,20 +3,17 @@
 Source: Cormack, Clarke and Büttcher 2009 for reciprocal rank fusion (k = 60).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pincite.domain.search import Query, SearchResponse, SearchResult
 from pincite.search.filters import local_scores
-from pincite.search.intent import Intent
+from pincite.search.freshness import RECENCY_SHARE, recency
 from pincite.urls import url_key
 
 RRF_K = 60
 LOCAL_SHARE = 0.2
-RECENCY_SHARE = 0.3
-_RECENT_DAYS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +25,11 @@ class Fused:
     score: float
 
 
-def fuse(query: Query, responses: Sequence[SearchResponse], intent: Intent, now: datetime) -> tuple[Fused, ...]:
+def fuse(query: Query, responses: Sequence[SearchResponse], now: datetime, *, by_date: bool) -> tuple[Fused, ...]:
     """The pages of all responses, each once, best first.
 
     A page's score is the sum of 1/(60 + rank) over the engines, relative to the best possible one, so agreement
-    counts; then the local relevance of title and snippet, and for current events the date, are mixed in.
+    counts; then the local relevance of title and snippet is mixed in, and with `by_date` the date.
     """
     merged: dict[str, tuple[SearchResult, list[str], float]] = {}
     for response in responses:
@@ -50,7 +47,7 @@ def fuse(query: Query, responses: Sequence[SearchResponse], intent: Intent, now:
     ceiling = max(len(responses), 1) / (RRF_K + 1)
     relevance = local_scores(query, [hit for hit, _, _ in entries])
     fused = [
-        Fused(hit, tuple(engines), _mixed(total / ceiling, local, hit, intent, now))
+        Fused(hit, tuple(engines), _mixed(total / ceiling, local, hit, now if by_date else None))
         for (hit, engines, total), local in zip(entries, relevance, strict=True)
     ]
     return tuple(sorted(fused, key=lambda page: -page.score))
@@ -63,11 +60,6 @@ def _fuller(one: SearchResult, other: SearchResult) -> SearchResult:
     return replace(first, snippet=snippet, published_at=first.published_at or second.published_at)
 
 
-def _mixed(rank_score: float, local: float, hit: SearchResult, intent: Intent, now: datetime) -> float:
+def _mixed(rank_score: float, local: float, hit: SearchResult, now: datetime | None) -> float:
     score = (1 - LOCAL_SHARE) * rank_score + LOCAL_SHARE * local
-    if intent is Intent.CURRENT_EVENT and hit.published_at is not None:
-        age_days = max((now - hit.published_at).total_seconds() / 86_400, 0.0)
-        score = (1 - RECENCY_SHARE) * score + RECENCY_SHARE * math.exp(-age_days / _RECENT_DAYS)
-    elif intent is Intent.CURRENT_EVENT:
-        score *= 1 - RECENCY_SHARE
-    return score
+    return score if now is None else (1 - RECENCY_SHARE) * score + RECENCY_SHARE * recency(hit, now)

@@ -24,6 +24,7 @@ from pincite.search.assembly import Made, after_failure, assembled, from_cache, 
 from pincite.search.calls import Caller, Conditions, Trail
 from pincite.search.catalogue import Terms, card_of
 from pincite.search.filters import QualityRules
+from pincite.search.freshness import freshness_of
 from pincite.search.gate import GateRules, RetrievalContext, gate
 from pincite.search.intent import Intent, intent_of
 from pincite.search.pace import Pace
@@ -280,7 +281,9 @@ class SearchService:
         if elsewhere is not None:
             return from_cache(elsewhere)
         response = await self._fresh(job)
-        await self._store.keep(job.query, job.sources, job.scopes, response, job.intent, self._terms(response))
+        timely = freshness_of(job.query, self._clock.now().date()) is not None
+        kept_as = Intent.CURRENT_EVENT if timely else job.intent  # what is so now is not kept for a week
+        await self._store.keep(job.query, job.sources, job.scopes, response, kept_as, self._terms(response))
         return response
 
     async def _await_other_process(self, store: AnswerStore, job: _Job) -> Found | None:
@@ -347,14 +350,17 @@ class SearchService:
         # Two libraries are two sources, not two accounts of one.
         several = len(engines) > 1 and ((job.sources != AUTO and len(names) > 1) or names == {"local"})
         good = partial(is_good, job.query, self._options.quality)
+        today = self._clock.now().date()
+        fresh = freshness_of(job.query, today)
+        asked = fresh.asked(job.query, today) if fresh else job.query
         try:
             with anyio.fail_after(job.conditions.deadline_s):
                 if several:
-                    answers = await self._caller.all_of(routes, job.query, job.conditions, trail)
+                    answers = await self._caller.all_of(routes, asked, job.conditions, trail)
                 else:
-                    answers = await self._caller.first_good(routes, job.query, job.conditions, trail, good)
+                    answers = await self._caller.first_good(routes, asked, job.conditions, trail, good)
                 if (several or len(routes) == 1) and not any(good(answer) for answer in answers):
-                    answers += await self._caller.wider(routes, answers, job.query, job.conditions, trail)
+                    answers += await self._caller.wider(routes, answers, asked, job.query, job.conditions, trail)
         except TimeoutError:
             raise Timeout(
                 f"the search took longer than {job.conditions.deadline_s:g} s in all", reason="search_total"
@@ -362,7 +368,7 @@ class SearchService:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._router.remember()
-        made = Made(job.query, job.intent, tuple(answers), trail)
+        made = Made(job.query, job.intent, tuple(answers), trail, timely=fresh is not None)
         return assembled(made, self._options.quality, self._clock.now(), "off" if self._store is None else "miss")
 
 
