@@ -451,7 +451,8 @@ class FetchResult:
     """A page as a reader wants it: `content` is a window of the whole, never silently cut (`next_offset`).
 
     `snapshot` and `document` are the stored evidence behind it. `location` is where a redirect that was not followed
-    leads. `meta` holds what else is known of the page: `description`, `robots`, `usage_signals`, `redirects`.
+    leads. `meta` holds what else is known of the page: `description`, `robots`, `usage_signals`, `redirects`,
+    `reading` (what must be said about where the text came from).
     """
 
     content: str

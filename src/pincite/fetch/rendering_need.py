@@ -20,7 +20,9 @@ _HEAD_BYTES = 300_000
 
 
 def needs_rendering(snapshot: Snapshot, document: Document | None) -> bool:
-    """Whether the static page has next to no text and the marks of one that scripts build. Never a library's page.
+    """Whether the static page has next to no text, or text only in its data, and the marks of one that scripts build.
+
+    Never a library's page.
 
     Args:
         snapshot: the answer as it came.
@@ -28,9 +30,11 @@ def needs_rendering(snapshot: Snapshot, document: Document | None) -> bool:
     """
     if snapshot.via == _LIBRARY or "html" not in snapshot.content_type.lower():
         return False
-    if document and len(document.text) >= _SHELL_TEXT_CHARS:
+    if document and len(document.text) >= _SHELL_TEXT_CHARS and not document.warnings:
         return False
     head = snapshot.body[:_HEAD_BYTES]
     if not _SCRIPT.search(head):
         return False
+    if document and document.warnings:  # its text is not what the markup shows
+        return True
     return bool(_NOSCRIPT.search(head) or _EMPTY_ROOT.search(_SCRIPTS.sub(b" ", head)))

@@ -285,8 +285,12 @@ class FetchService:
             empty = error
         may_render = self._renderer is not None and request.render is Render.AUTO
         if self._renderer is not None and may_render and needs_rendering(snapshot, document):
-            rendered = await self._renderer.fetch(request)
-            return rendered, await self._read(rendered)
+            try:
+                rendered = await self._renderer.fetch(request)
+                return rendered, await self._read(rendered)
+            except PinciteError:
+                if document is None or not document.warnings:
+                    raise
         if document is None:
             failure = empty or EmptyContent("the page has no text")
             if self._renderer is None and needs_rendering(snapshot, None):
@@ -400,5 +404,6 @@ def _meta(snapshot: Snapshot, document: Document) -> dict[str, str]:
         "robots": snapshot.robots,
         "usage_signals": ", ".join(snapshot.usage_signals),
         "redirects": ", ".join(snapshot.redirects),
+        "reading": "; ".join(document.warnings),
     }
     return {name: value for name, value in found.items() if value}

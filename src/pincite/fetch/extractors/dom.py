@@ -32,15 +32,32 @@ _FEW_CHARS = 2_000
 _HEAD_TAGS = frozenset("title meta link base basefont bgsound script style noscript noframes template object".split())
 _DEEP = etree.XPath("boolean(//body" + "/*" * MAX_NESTING + ")")
 _SIZE = etree.XPath("string-length(normalize-space(.))")
+_MAX_SCRIPT_CHARS = 3_000_000
+_STREAMS = re.compile(r"\$R[CRS]\(")
+_BOUNDARIES = {
+    "<!--$-->": "start",
+    "<!--$?-->": "start",
+    "<!--$!-->": "start",
+    "<!--$~-->": "start",
+    "<!--/$-->": "end",
+}
+BOUNDARY = "data-boundary"
+"""Marks in the tree where the comments of a streamed page begin and end a part that may come later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parsed page: the tree without scripts, styles and comments, and the style sheets that stood in it."""
+    """A parsed page: the tree without scripts, styles and comments, and the style sheets and scripts that stood in it.
+
+    `data` is what scripts of a data type hold (JSON), by id or type. `is_streamed`: scripts move parts of the page.
+    """
 
     root: HtmlElement
     styles: str
     tag_count: int
+    scripts: tuple[str, ...] = ()
+    data: tuple[tuple[str, str], ...] = ()
+    is_streamed: bool = False
 
 
 def parse(text: str) -> Page:
@@ -52,6 +69,9 @@ def parse(text: str) -> Page:
         EmptyContent: no element and no text.
     """
     styles: list[str] = []
+    scripts: list[str] = []
+    data: list[tuple[str, str]] = []
+    is_streamed = _STREAMS.search(text) is not None
 
     def cut(match: re.Match[str]) -> str:
         name = (match.group(1) or "").lower()
@@ -63,6 +83,13 @@ def parse(text: str) -> Page:
                 return match.group()
             if "math/tex" in kind:
                 return _formula(match.group(3), display="mode=display" in kind)
+            if len(match.group(3)) < _MAX_SCRIPT_CHARS:
+                if "json" in kind:
+                    data.append((kind, match.group(3)))
+                else:
+                    scripts.append(match.group(3))
+        elif is_streamed and match.group() in _BOUNDARIES:
+            return f"<template {BOUNDARY}={_BOUNDARIES[match.group()]}></template>"
         return ""  # nothing: "<b>1</b><!-- -->2" shows as 12
 
     text = _RAW.sub(cut, text.replace("\0", ""))
@@ -77,7 +104,7 @@ def parse(text: str) -> Page:
     _empty_head(root)
     if _DEEP(root):
         raise ParseError(f"tags are nested more than {MAX_NESTING} deep", reason="too_deep")
-    return Page(root, "\n".join(styles), tag_count)
+    return Page(root, "\n".join(styles), tag_count, tuple(scripts), tuple(data), is_streamed)
 
 
 def _formula(source: str, *, display: bool) -> str:

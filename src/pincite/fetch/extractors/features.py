@@ -196,6 +196,11 @@ def _page_features(votes: Votes, total: int, linked: int) -> _Page:
     )
 
 
+def shares_of(found: Sequence[Found], text: str) -> list[float]:
+    """For each block how much of it stands in `text`."""
+    return _shares([_WORD.findall(item.block.text.lower()) for item in found], text)
+
+
 def _shares(words: list[list[str]], text: str) -> list[float]:
     """For each block how much of it stands in `text`, by runs of words; short blocks by whole lines."""
     if not text:

@@ -10,9 +10,11 @@ Source: ADR 0007; channels after the shipped injection cases.
 import re
 from functools import lru_cache
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import Page, remove, size_of
+from pincite.fetch.extractors.revealed import is_shown_by_script
 
 # Never rendered as running text; walkers skip these, whoever removes them.
 NEVER_TEXT = frozenset(
@@ -34,6 +36,8 @@ _CANDIDATES = (
     " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
 )
 
+# Behind an open dialogue a page hides its own content from screen readers; everybody else sees it.
+_HOLDS_PAGE = etree.XPath("boolean(descendant-or-self::main or descendant::h1 or descendant::article/p)")
 _GONE = re.compile(r"(?:^|;)(?:display:none|content-visibility:hidden)(?![a-z-])")
 _UNSEEN = re.compile(
     r"(?:^|;)(?:"
@@ -65,12 +69,15 @@ _MAX_SHEET_CHARS = 200_000
 _MOST = 0.8
 _SHELL_SHARE = 0.25
 _NEAR = 10
+_OUTWEIGHS = 10
+"""How much more a hidden part must hold than all the rest to be what the page is there to show."""
 
 
 def drop_unseen(page: Page) -> int:
     """Remove unseen elements from the page's tree; gives back how many characters of text went with them.
 
-    Text made invisible in a way that scripts commonly undo (opacity, position) stays when it is most of the page.
+    Text made invisible in a way that scripts commonly undo (opacity, position) stays when it is most of the page; so
+    does a container beside which the page has next to nothing, where one of its own scripts is seen to show it.
     """
     root = page.root
     _settle_noscript(root)
@@ -83,6 +90,8 @@ def drop_unseen(page: Page) -> int:
             continue
         size = size_of(element)
         if how == "unseen" and size > _MOST * total:
+            continue
+        if how == "gone" and size > _OUTWEIGHS * (total - size) and is_shown_by_script(page, element):
             continue
         dropped += size
         remove(element)
@@ -106,7 +115,7 @@ def _unseen(element: HtmlElement) -> str:
     """`gone`, `unseen` or nothing, from the element's own attributes."""
     if element.get("hidden") is not None and element.get("hidden", "").lower() != "until-found":
         return "gone"
-    if element.get("aria-hidden", "").lower() == "true":
+    if element.get("aria-hidden", "").lower() == "true" and not _HOLDS_PAGE(element):
         return "unseen"
     names = element.get("class")
     if names and any(name in _SCREEN_READER_CLASSES for name in names.split()):

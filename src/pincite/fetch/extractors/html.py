@@ -1,54 +1,93 @@
 """HTML to a Document."""
 
-from pincite.domain.errors import EmptyContent
+from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Link
 from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
 from pincite.fetch.extractors.controls import without_controls
 from pincite.fetch.extractors.documentation import content_region, is_documentation
-from pincite.fetch.extractors.dom import Page, parse
+from pincite.fetch.extractors.dom import Page, parse, size_of
+from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import Votes
 from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.main_content import select, votes_on
+from pincite.fetch.extractors.main_content import found_by_second, select, votes_on
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
+from pincite.fetch.extractors.revealed import place_streamed
 
 EXTRACTOR = "html"
-VERSION = "5"
+VERSION = "6"
+
+
+_OUTWEIGHS = 10
+"""A reader that finds a tenth of what another finds has missed the page."""
+_HIDDEN_CHARS = 500
 
 
 def read_html(text: str, url: str) -> Document:
-    """The document in an HTML page.
+    """The document in an HTML page. Its `warnings` say where the text came from when not from the page's markup.
 
     Errors:
         ParseError, TooLarge: the page is built to break parsers.
         EmptyContent: no text a reader would see.
     """
-    page, metadata = _visible(text, url)
-    walk = BlockWalk(metadata.base_url)
-    if is_documentation(page.root):
-        found = walk.run(content_region(page.root))
-    else:
-        found = walk.run(page.root)
-        found = select(found, votes_on(page, url, metadata.types)) if found else found
+    page, metadata, hidden = _visible(text, url)
+    found, notes = _content(page, url, metadata)
+    chars = sum(len(item.block.text) for item in found)
+    if data_chars(page) > _OUTWEIGHS * chars and (embedded := _embedded(page, metadata, chars)) is not None:
+        found, notes = embedded
+    elif hidden > max(_OUTWEIGHS * chars, _HIDDEN_CHARS):
+        notes = (*notes, f"{hidden:,} characters are hidden, and no script of the page is seen to show them")
     if not found:
         raise EmptyContent("the page has no text", reason="empty_page")
-    return build(without_controls(found), metadata)
+    return build(without_controls(found), metadata, notes)
+
+
+def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], tuple[str, ...]]:
+    """The blocks that count, and what must be said about how they were chosen."""
+    body = page.root.find("body")
+    visible = size_of(page.root if body is None else body)
+    walk = BlockWalk(metadata.base_url)
+    if is_documentation(page.root):
+        found = everything = walk.run(content_region(page.root))
+    else:
+        everything = walk.run(page.root)
+        found = select(everything, votes_on(page, url, metadata.types)) if everything else everything
+    if visible > _OUTWEIGHS * sum(len(item.block.text) for item in found):
+        return found_by_second(page, everything, found)
+    return found, ()
+
+
+def _embedded(page: Page, metadata: Metadata, chars: int) -> tuple[list[Found], tuple[str, ...]] | None:
+    """The text of the page's data where it outweighs what the markup shows, with a note of it."""
+    embedded = embedded_text(page)
+    if embedded is None or len(embedded.html) <= _OUTWEIGHS * chars:
+        return None
+    try:
+        inner = parse(embedded.html)
+    except PinciteError:
+        return None
+    drop_unseen(inner)
+    found = BlockWalk(metadata.base_url).run(inner.root)
+    if sum(len(item.block.text) for item in found) <= _OUTWEIGHS * chars:
+        return None
+    return found, (f"the text is from the page's {embedded.source}: its markup shows {chars:,} characters",)
 
 
 def candidates(text: str, url: str) -> tuple[list[Found], Votes]:
     """All blocks of a page and what the extractors chose from it: what the choice of content is trained on."""
-    page, metadata = _visible(text, url)
+    page, metadata, _ = _visible(text, url)
     return BlockWalk(metadata.base_url).run(page.root), votes_on(page, url, metadata.types)
 
 
-def _visible(text: str, url: str) -> tuple[Page, Metadata]:
+def _visible(text: str, url: str) -> tuple[Page, Metadata, int]:
+    """The page without what nobody sees, what it says about itself, and how many characters were hidden."""
     page = parse(text)
     metadata = read_metadata(page.root, url)
-    drop_unseen(page)
-    return page, metadata
+    place_streamed(page)
+    return page, metadata, drop_unseen(page)
 
 
-def build(found: list[Found], metadata: Metadata) -> Document:
+def build(found: list[Found], metadata: Metadata, notes: tuple[str, ...] = ()) -> Document:
     """The document of these blocks."""
     blocks = blocks_of(found)
     return Document(
@@ -64,6 +103,7 @@ def build(found: list[Found], metadata: Metadata) -> Document:
         language=metadata.language or language_of(blocks),
         canonical_url=metadata.canonical_url,
         links=links_of(blocks),
+        warnings=notes,
         signals=metadata.signals,
     )
 

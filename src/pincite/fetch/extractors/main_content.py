@@ -11,25 +11,42 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.page import Block, BlockKind
-from pincite.fetch.extractors.blocks import Found
+from pincite.fetch.extractors.blocks import BlockWalk, Found
 from pincite.fetch.extractors.classifier import agreed, best_threshold, content_odds
 from pincite.fetch.extractors.dom import Page
-from pincite.fetch.extractors.features import Votes, features_of, is_made_of_records, is_plain, shape_of
+from pincite.fetch.extractors.features import Votes, features_of, is_made_of_records, is_plain, shape_of, shares_of
 
 _MAX_VOTED_TAGS = 25_000
 _TINY_WORDS = 80
 """A page this small has no room for choosing: all of it counts that is not plainly around the content."""
+_FAR_LESS = 10
 _LEADS_ON = frozenset({BlockKind.TERM, BlockKind.CAPTION})
 
 
 def votes_on(page: Page, url: str, types: frozenset[str]) -> Votes:
     """What the two extractors choose from the page; the slow one is not asked about huge pages."""
-    from resiliparse.extract.html2text import extract_plain_text
-
     root = page.root
     main, comments = _slow_vote(root, url) if page.tag_count <= _MAX_VOTED_TAGS else ("", "")
-    second = extract_plain_text(etree.tostring(root, encoding="unicode", method="html"), main_content=True)
+    second = _cheap_vote(root)
     return Votes(main or second, comments, second, types)
+
+
+def _cheap_vote(root: HtmlElement) -> str:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return str(extract_plain_text(etree.tostring(root, encoding="unicode", method="html"), main_content=True))
+
+
+def found_by_second(page: Page, everything: list[Found], found: list[Found]) -> tuple[list[Found], tuple[str, ...]]:
+    """What the cheap reader found, where that is more than ten times as much, and a note of it."""
+    second = _cheap_vote(page.root)
+    chars = sum(len(item.block.text) for item in found)
+    if len(second) <= _FAR_LESS * chars:
+        return found, ()
+    whole = everything or BlockWalk("").run(page.root)
+    shares = shares_of(whole, second)
+    chosen_blocks = [item for item, share in zip(whole, shares, strict=True) if share >= 0.5] or whole
+    return chosen_blocks, (f"the second reader's text: the first found {chars:,} of {len(second):,} characters",)
 
 
 def _slow_vote(root: HtmlElement, url: str) -> tuple[str, str]:

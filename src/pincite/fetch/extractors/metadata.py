@@ -97,7 +97,7 @@ class Metadata:
 def read_metadata(root: HtmlElement, url: str) -> Metadata:
     """The metadata of a parsed page that still has its `<head>`."""
     metas = _metas(root)
-    linked = list(_linked_data(root))
+    linked = list(linked_data(root))
     types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type"))) | _kinds(metas, url)
     base_url = _base_url(root, url)
     site_name = _line(metas.get("og:site_name") or _publisher(linked) or metas.get("application-name", ""), _MAX_TITLE)
@@ -185,7 +185,7 @@ def _metas(root: HtmlElement) -> dict[str, str]:
     return metas
 
 
-def _linked_data(root: HtmlElement) -> Iterator[Mapping[str, object]]:
+def linked_data(root: HtmlElement) -> Iterator[Mapping[str, object]]:
     """The JSON-LD objects of the page, nested ones too, up to a bound."""
     queue: list[object] = []
     for script in root.iter("script"):
