@@ -4,6 +4,7 @@ No redirect is followed, nothing is read from proxies of the environment, the an
 and no URL, header or body is ever logged (httpx2 writes URLs with their query at INFO).
 """
 
+import errno
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -17,6 +18,7 @@ import anyio
 
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import (
+    DnsError,
     InvalidSetting,
     NetworkError,
     PinciteError,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _MIB = 2**20
+_NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
+_OFFLINE_HINT = "Is this machine online? Without a network: --source local:PATH."
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +260,7 @@ async def _mapped(provider: str, deadline_s: float, kind: str) -> AsyncIterator[
 
 def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> PinciteError:
     """Our error for one of httpx2's. The texts name the provider only: an exception of httpx2 may hold the URL."""
+    import socket
     import ssl
 
     import httpx2
@@ -269,8 +274,13 @@ def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> Pinci
         return ProviderBadReply(f"{provider} broke off or garbled its answer", reason="broken_answer")
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError | httpx2.InvalidURL):
         return InvalidSetting(f"{provider} can't be called with these settings", hint="Check its base URL and key.")
-    if isinstance(_root(error), ssl.SSLError):
+    root = _root(error)
+    if isinstance(root, ssl.SSLError):
         return TlsError(f"the certificate or handshake of {provider} is bad")
+    if isinstance(root, socket.gaierror):
+        return DnsError(f"the address of {provider} can't be looked up", reason="dns_failed", hint=_OFFLINE_HINT)
+    if isinstance(root, OSError) and root.errno in _NO_WAY:
+        return NetworkError(f"there is no way to {provider} from here", reason="no_network", hint=_OFFLINE_HINT)
     return NetworkError(f"{provider} can't be reached", reason="connect")
 
 

@@ -165,6 +165,14 @@ class ReadPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What the searcher found: results in the order to read them, and leads for those that may not be asked for."""
+
+    results: tuple[SearchResult, ...] = ()
+    leads: tuple[Lead, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What the reader made of a set of results: all pages of the run so far, and what could not be read now."""
 

@@ -68,9 +68,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class ProviderAttempt:
-    """What one provider said to one query: `outcome` is `ok`, `empty`, `cancelled` or an error code in lower case.
+    """What one provider said to one query.
 
-    `sent` is false when nothing went out: a limit of our own, a breaker, a cap.
+    `outcome` is `ok`, `empty`, `left_out` (it had results, none of which may be asked for), `cancelled` or an error
+    code in lower case. `sent` is false when nothing went out: a limit of our own, a breaker, a cap.
     """
 
     provider: str
@@ -82,8 +83,20 @@ class ProviderAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A result that is no page Pincite may ask for: a port or an address that policy refuses, and which (`reason`)."""
+
+    title: str
+    url: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchInfo:
-    """How an answer came about: who was tried and why, cache state, time, money, results dropped by rule."""
+    """How an answer came about: who was tried and why, cache state, time, money, results dropped by rule.
+
+    `left_out` names those that the address policy refused; the first few, `dropped` counts them all.
+    """
 
     providers_tried: tuple[ProviderAttempt, ...] = ()
     cache: str = "off"
@@ -93,6 +106,7 @@ class SearchInfo:
     stale: bool = False
     dropped: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

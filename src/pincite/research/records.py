@@ -7,7 +7,7 @@ from datetime import datetime
 from pincite.domain.errors import SchemaMismatch
 from pincite.domain.events import Json
 from pincite.domain.page import FetchResult
-from pincite.domain.search import Query, SearchResponse, SearchResult
+from pincite.domain.search import LeftOut, Query, SearchResponse, SearchResult
 
 
 def query_record(query: Query) -> dict[str, Json]:
@@ -29,8 +29,8 @@ def query_record(query: Query) -> dict[str, Json]:
 
 
 def results_record(response: SearchResponse) -> Json:
-    """The results of a search as JSON. A provider's own answer is left out: it is never evidence."""
-    return [
+    """The results of a search as JSON, then those that policy left out. A provider's own answer is never evidence."""
+    results: list[Json] = [
         {
             "title": result.title,
             "url": result.url,
@@ -42,6 +42,9 @@ def results_record(response: SearchResponse) -> Json:
         }
         for result in response.results
     ]
+    left_out = response.info.left_out
+    others: list[Json] = [{"title": item.title, "url": item.url, "left_out": item.reason} for item in left_out]
+    return results + others
 
 
 def results_from_record(record: Json) -> tuple[SearchResult, ...]:
@@ -52,7 +55,21 @@ def results_from_record(record: Json) -> tuple[SearchResult, ...]:
     """
     if not isinstance(record, list):
         raise SchemaMismatch("a recorded search is not a list of results")
-    return tuple(_result(entry) for entry in record)
+    return tuple(_result(entry) for entry in record if not _is_left_out(entry))
+
+
+def left_out_from_record(record: Json) -> tuple[LeftOut, ...]:
+    """The results that policy left out, as `results_record` wrote them."""
+    entries = record if isinstance(record, list) else []
+    return tuple(
+        LeftOut(str(entry.get("title") or ""), str(entry.get("url") or ""), str(entry["left_out"]))
+        for entry in entries
+        if isinstance(entry, dict) and "left_out" in entry
+    )
+
+
+def _is_left_out(entry: Json) -> bool:
+    return isinstance(entry, dict) and "left_out" in entry
 
 
 def _result(entry: Json) -> SearchResult:

@@ -6,7 +6,7 @@ A writer may be a drafter as well.
 from collections.abc import Sequence
 from typing import Protocol
 
-from pincite.domain.plan import Analysis, Imprint, Plan, Progress, Reading, SubQuestion, Task, Verification
+from pincite.domain.plan import Analysis, Found, Imprint, Plan, Progress, Reading, SubQuestion, Task, Verification
 from pincite.domain.report import Report
 from pincite.domain.search import SearchResult
 
@@ -22,7 +22,7 @@ class Planner(Protocol):
 class Searcher(Protocol):
     """Turns queries into pages worth reading."""
 
-    async def search(self, task: Task, progress: Progress) -> tuple[SearchResult, ...]:
+    async def search(self, task: Task, progress: Progress) -> Found:
         """New results of the plan's queries in the order to read them: no page twice, domain rules applied."""
         ...
 

@@ -2,18 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import anyio
 
 from pincite.domain.budget import Usage
-from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, SearchProviderUnavailable
+from pincite.domain.errors import (
+    BlockedAddress,
+    BudgetExhausted,
+    PinciteError,
+    ProviderError,
+    SearchProviderUnavailable,
+)
 from pincite.domain.events import EventType, Json
-from pincite.domain.plan import Progress, Task
+from pincite.domain.plan import Found, Lead, Progress, Task
 from pincite.domain.records import Outcome
-from pincite.domain.search import Constraints, Query, SearchResult
+from pincite.domain.search import Constraints, LeftOut, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Search
-from pincite.research.records import from_cache, query_record, results_from_record, results_record
+from pincite.research.records import from_cache, left_out_from_record, query_record, results_from_record, results_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
 from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
@@ -21,6 +28,14 @@ from pincite.urls import registrable_domain
 _UNCAPPED = frozenset({GIVEN, "local"})
 _RANK_CONSTANT = 60
 """Source: Cormack, Clarke and Büttcher 2009, reciprocal rank fusion."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one query found, and what of it may not be asked for."""
+
+    results: tuple[SearchResult, ...]
+    left_out: tuple[LeftOut, ...]
 
 
 class QuerySearcher:
@@ -32,14 +47,14 @@ class QuerySearcher:
         self._events = events
         self._limits = limits
 
-    async def search(self, task: Task, progress: Progress) -> tuple[SearchResult, ...]:
-        """New results in the order to read them.
+    async def search(self, task: Task, progress: Progress) -> Found:
+        """New results in the order to read them, and leads for those that may not be asked for.
 
         Errors:
             SearchProviderUnavailable and other provider errors: no query was answered and nothing has been read.
         """
         wanted = sendable(progress, self._limits) if self._search is not None else ()
-        answers: list[tuple[SearchResult, ...] | PinciteError | None] = [None] * len(wanted)
+        answers: list[_Answer | PinciteError | None] = [None] * len(wanted)
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(self._limits.concurrency)
@@ -54,12 +69,13 @@ class QuerySearcher:
             for sub_question in progress.plan.sub_questions
         ]
         ranked = _prefer([*given, *_interleave(per_sub_question)], task.constraints)
-        return _admit(ranked, task.constraints, progress, self._limits)
+        leads = await self._left_out(answers, progress)
+        return Found(_admit(ranked, task.constraints, progress, self._limits), leads)
 
     async def _ask(
         self,
         query: Query,
-        answers: list[tuple[SearchResult, ...] | PinciteError | None],
+        answers: list[_Answer | PinciteError | None],
         index: int,
         limiter: anyio.CapacityLimiter,
     ) -> None:
@@ -68,7 +84,8 @@ class QuerySearcher:
                 record = await self._ledger.call(
                     "search", query_record(query), Usage(searches=1, web_requests=1), lambda: self._call(query)
                 )
-                answers[index] = tuple(result for result in results_from_record(record) if _is_page(result.url))
+                results = tuple(result for result in results_from_record(record) if _is_page(result.url))
+                answers[index] = _Answer(results, left_out_from_record(record))
             except PinciteError as error:
                 if not isinstance(error, ProviderError | BudgetExhausted):
                     raise
@@ -90,19 +107,39 @@ class QuerySearcher:
         return Outcome(results_record(response), usage, tried, cached)
 
     async def _report(
-        self, wanted: Sequence[Query], answers: Sequence[tuple[SearchResult, ...] | PinciteError | None]
+        self, wanted: Sequence[Query], answers: Sequence[_Answer | PinciteError | None]
     ) -> Mapping[str, tuple[SearchResult, ...]]:
         """What each query found; tells the events in the order of the queries, whatever order they ended in."""
         found: dict[str, tuple[SearchResult, ...]] = {}
         for query, answer in zip(wanted, answers, strict=True):
             data: dict[str, Json] = {"query": query_key(query)}
-            if isinstance(answer, tuple):
-                found[query_key(query)] = answer
-                await self._events.emit(EventType.SEARCH_COMPLETED, {**data, "results": len(answer)})
+            if isinstance(answer, _Answer):
+                found[query_key(query)] = answer.results
+                data["results"] = len(answer.results)
+                if answer.left_out:
+                    data["left_out"] = dict(sorted(Counter(item.reason for item in answer.left_out).items()))
+                await self._events.emit(EventType.SEARCH_COMPLETED, data)
             else:
                 code, reason = ("TIMEOUT", "deadline") if answer is None else (answer.code, answer.reason)
                 await self._events.emit(EventType.SEARCH_FAILED, {**data, "code": code, "reason": reason})
         return found
+
+    async def _left_out(
+        self, answers: Sequence[_Answer | PinciteError | None], progress: Progress
+    ) -> tuple[Lead, ...]:  # fmt: skip
+        """Leads for results that may not be asked for, each told once."""
+        told = {lead.url for lead in progress.leads}
+        items = {item.url: item for answer in answers if isinstance(answer, _Answer) for item in answer.left_out}
+        leads = [
+            Lead(item.title, item.url, "", item.reason, BlockedAddress.code)
+            for url, item in items.items()
+            if url not in told
+        ]
+        for lead in leads:
+            await self._events.emit(
+                EventType.PAGE_REFUSED, {"url": lead.url, "code": lead.code, "reason": lead.reason}
+            )  # fmt: skip
+        return tuple(leads)
 
 
 def _spent(error: PinciteError, sent: RequestMeter) -> PinciteError:
@@ -120,7 +157,7 @@ def _is_page(url: str) -> bool:
     return True
 
 
-def _raise_first(answers: Iterable[tuple[SearchResult, ...] | PinciteError | None]) -> None:
+def _raise_first(answers: Iterable[_Answer | PinciteError | None]) -> None:
     """Raise what went wrong when no query was answered: an outage is not the same as "nothing found"."""
     for answer in answers:
         if isinstance(answer, ProviderError):

@@ -162,11 +162,11 @@ class ResearchService:
 
     async def _round(self, task: Task, progress: Progress, started_s: float) -> Progress:
         roles = self._roles
-        results = await roles.searcher.search(task, progress)
+        found = await roles.searcher.search(task, progress)
         asked = [query_key(query) for query in sendable(progress, self._limits)]
-        progress = with_results(progress, results, asked)
+        progress = with_results(progress, found.results, asked, found.leads)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))
-        progress = with_reading(progress, await roles.reader.read(task, results, progress))
+        progress = with_reading(progress, await roles.reader.read(task, found.results, progress))
         analyses = [await roles.analyst.analyse(task, part, progress) for part in progress.plan.sub_questions]
         analyses = [
             replace(found, claims=weighed(within_quotable(found.claims, progress.pages), progress.pages))

@@ -9,7 +9,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.page import Document
-from pincite.domain.plan import Analysis, Conflict, Gap, Progress, Reading, ReadPage, Verification
+from pincite.domain.plan import Analysis, Conflict, Gap, Lead, Progress, Reading, ReadPage, Verification
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.urls import url_key
 
@@ -100,10 +100,13 @@ def closed_parts(progress: Progress) -> Progress:
     return replace(progress, plan=replace(progress.plan, sub_questions=parts), claims=claims)
 
 
-def with_results(progress: Progress, results: Sequence[SearchResult], asked: Iterable[str]) -> Progress:
+def with_results(
+    progress: Progress, results: Sequence[SearchResult], asked: Iterable[str], leads: Iterable[Lead] = ()
+) -> Progress:
     """Progress after a search: what was asked is remembered, new results wait to be read."""
     return replace(
         progress,
+        leads=tuple({lead.url: lead for lead in (*progress.leads, *leads)}.values()),
         results=progress.results + tuple(results),
         requested=progress.requested + tuple(page_key(result.url) for result in results),
         asked=tuple(dict.fromkeys([*progress.asked, *asked])),

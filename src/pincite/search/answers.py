@@ -16,12 +16,14 @@ from typing import Any
 from pincite.apis.client import wrong_shape
 from pincite.apis.refusals import number
 from pincite.domain.errors import InvalidInput, InvalidUrl, PolicyRefusal
-from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
-from pincite.urls import DEFAULT, UrlPolicy, vet_url
+from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
+from pincite.urls import DEFAULT, UrlPolicy, mask_url, vet_url
 
 SNIPPET_CHARS = 400
 _MOST_CREDITS = 10_000
 _TITLE_CHARS = 300
+_URL_CHARS = 300
+_LEFT_OUT_MAX = 10
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--.{0,500}?-->", re.DOTALL)
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
 _AGO = re.compile(r"(\d+)\s*(minute|min|hour|hr|day|week|month|year)s?\s+ago", re.IGNORECASE)
@@ -59,10 +61,13 @@ def build_response(
     """The response of one engine in its own order; unusable rows are dropped and counted by reason."""
     dropped: Counter[str] = Counter()
     results: list[SearchResult] = []
+    left_out: list[LeftOut] = []
     for row in rows:
         url, why = _usable_url(row.url, policy)
         if url is None:
             dropped[why] += 1
+            if why != "no_url" and len(left_out) < _LEFT_OUT_MAX:
+                left_out.append(_left_out(row, why))
             continue
         results.append(
             SearchResult(
@@ -76,7 +81,9 @@ def build_response(
             )
         )
     follow_ups = extras.follow_up_questions if isinstance(extras.follow_up_questions, list | tuple) else ()
-    info = SearchInfo(cost_usd=extras.cost_usd, fetched_at=now, dropped=dict(dropped), reason=extras.reason)
+    info = SearchInfo(
+        cost_usd=extras.cost_usd, fetched_at=now, dropped=dict(dropped), reason=extras.reason, left_out=tuple(left_out)
+    )  # fmt: skip
     return SearchResponse(
         query=query.text,
         results=tuple(results[: query.max_results]),
@@ -84,6 +91,11 @@ def build_response(
         follow_up_questions=tuple(filter(None, (clean(text, 300) for text in follow_ups[:20]))),
         info=info,
     )
+
+
+def _left_out(row: Row, why: str) -> LeftOut:
+    url = clean(mask_url(str(row.url).strip()[:_URL_CHARS]), _URL_CHARS)
+    return LeftOut(clean(row.title, _TITLE_CHARS) or url, url, why)
 
 
 def clean(value: Any, max_chars: int) -> str:

@@ -74,6 +74,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         cost_usd=made.trail.cost_usd,
         dropped={name: count for name, count in dropped.items() if count},
         reason="; ".join(notes),
+        left_out=tuple({item.url: item for answer in answers for item in answer.info.left_out}.values()),
     )
     return SearchResponse(
         query=query.text,

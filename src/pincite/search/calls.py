@@ -23,6 +23,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.search import Depth, ProviderAttempt, Query, SearchResponse
 from pincite.ports import Breaker, Clock, Limiter
+from pincite.search.contact import Contacts, is_offline
 from pincite.search.router import Engine, Route, Router
 from pincite.search.spending import Spending, call_estimate, without_price
 
@@ -66,6 +67,7 @@ class Caller:
         self._breaker = breaker
         self._router = router
         self._call_deadline_s = call_deadline_s
+        self._contacts = Contacts(clock)
 
     async def ask(
         self, route: Route, query: Query, conditions: Conditions, trail: Trail, max_wait_s: float
@@ -114,7 +116,9 @@ class Caller:
             await self._heed(engine, error)
             sent = error.reason not in _NOT_SENT and not isinstance(error, BudgetExhausted)
             self._note(trail, engine, error.code.lower(), start, Decimal(0), _said(error), sent=sent)
-            trail.causes[engine.label] = error
+            # That it is rested now says less than what it failed with in this very search.
+            if error.reason != "breaker_open" or engine.label not in trail.causes:
+                trail.causes[engine.label] = error
             raise
         except anyio.get_cancelled_exc_class():
             # Cut off, mostly because another engine was faster; it may have been charged all the same.
@@ -134,11 +138,13 @@ class Caller:
     ) -> T:  # fmt: skip
         engine = route.engine
         if not await self._breaker.allow(engine.key):
-            raise SearchProviderUnavailable(
-                f"{engine.provider.name} failed repeatedly and is rested", reason="breaker_open"
-            )
+            last = self._contacts.last(engine.key)
+            said = f"{engine.provider.name} failed repeatedly and is rested"
+            raise SearchProviderUnavailable(f"{said} ({last.message})" if last else said, reason="breaker_open")
         estimate = call_estimate(route.cost_usd, conditions.spending, engine.provider.name)
-        place = await self._limiter.reserve(engine.key, 1, conditions.priority, max_wait_s)
+        place = await self._contacts.unless_away(
+            engine.key, lambda: self._limiter.reserve(engine.key, 1, conditions.priority, max_wait_s)
+        )
         if place is None:
             raise RateLimited(f"the limit of {engine.provider.name} is used up for now", reason="own_limit")
         if conditions.spending is not None:
@@ -152,7 +158,7 @@ class Caller:
         try:
             await self._clock.sleep(place.wait_s) if place.wait_s > 0 else None
             with anyio.fail_after(self._call_deadline_s):
-                value = await do()
+                value = await self._met(engine.key, do)
             actual = replace(estimate, cost_usd=cost_of(value)[0])
             return value
         except TimeoutError:
@@ -165,6 +171,16 @@ class Caller:
             if conditions.spending is not None:
                 await conditions.spending.settle(estimate, actual)
 
+    async def _met(self, key: str, do: Callable[[], Awaitable[T]]) -> T:
+        """What `do` gives; how it went is noted."""
+        try:
+            value = await do()
+        except PinciteError as error:
+            self._contacts.tell(key, error)
+            raise
+        self._contacts.tell(key, None)
+        return value
+
     async def _heed(self, engine: Engine, error: PinciteError) -> None:
         if isinstance(error, RateLimited):
             if error.reason != "own_limit":
@@ -173,7 +189,7 @@ class Caller:
             return
         if error.reason == "breaker_open" or isinstance(error, BudgetExhausted | InvalidInput | TooManyOpenFiles):
             return
-        if isinstance(error, _BREAKING):
+        if isinstance(error, _BREAKING) and not is_offline(error):  # what is wrong there is on this side
             await self._breaker.record(engine.key, ok=False)
         if error.retry_after_s is not None:  # an outage may say when it is over
             await self._limiter.push_back(engine.key, error.retry_after_s)
@@ -321,7 +337,8 @@ class Caller:
 
 
 def _cost_of(response: SearchResponse) -> tuple[Decimal, str]:
-    return response.info.cost_usd, "ok" if response.results else "empty"
+    info = response.info
+    return info.cost_usd, "ok" if response.results else "left_out" if info.left_out else "empty"
 
 
 def _said(error: PinciteError) -> str:
@@ -329,7 +346,7 @@ def _said(error: PinciteError) -> str:
 
 
 def _may_retry(error: PinciteError | None) -> bool:
-    return error is not None and error.retryable and error.reason != "breaker_open"
+    return error is not None and error.retryable and error.reason != "breaker_open" and not is_offline(error)
 
 
 def all_failed(trail: Trail) -> PinciteError:

@@ -13,7 +13,7 @@ from pincite.domain.events import Event, EventType, Json
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, FetchInfo, FetchRequest, FetchResult, Snapshot
 from pincite.domain.records import Outcome
-from pincite.domain.search import Query, SearchResponse, SearchResult
+from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.runtime.metering import count_request
 
 _READ_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -51,7 +51,9 @@ class SmallWeb:
         snippets: Mapping[str, str] | None = None,
         provider: str = "small",
         failing: PinciteError | None = None,
+        left_out: tuple[LeftOut, ...] = (),
     ) -> None:
+        self.left_out = left_out
         self.documents = {u: p if isinstance(p, Document) else document_of(p) for u, p in pages.items()}
         self.dead = tuple(dead)
         self.snippets = dict(snippets or {})
@@ -83,7 +85,7 @@ class SmallWeb:
             )
             for rank, url in enumerate(urls, start=1)
         )
-        return SearchResponse(query.text, results)
+        return SearchResponse(query.text, results, info=SearchInfo(left_out=self.left_out))
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The page, or a dead link."""

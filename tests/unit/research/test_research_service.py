@@ -12,7 +12,7 @@ from pincite.domain.errors import InvalidTopic, SearchProviderUnavailable
 from pincite.domain.events import EventType
 from pincite.domain.plan import Task
 from pincite.domain.report import Metrics, ReportStatus, broken_rules
-from pincite.domain.search import Query, SearchResponse
+from pincite.domain.search import LeftOut, Query, SearchResponse
 from pincite.research.service import vet_question
 from pincite.research.state import Limits
 
@@ -91,6 +91,19 @@ async def test_dead_pages_are_leads_and_never_references(bench: Any) -> None:
     assert report.leads[0].reason == "dead_link"
     assert all(reference.url != "https://db.test/gone.html" for reference in report.references)
     assert report.metrics.dead_links == 1
+
+
+async def test_results_at_refused_addresses_are_told_and_never_asked_for(bench: Any) -> None:
+    odd = LeftOut("Locks, by another server", "http://db.test:9999/locks.html", "port_denied")
+    made = bench(left_out=(odd,))
+    report = await made.service().run(Task(QUESTION))
+    assert [(lead.url, lead.reason) for lead in report.leads] == [(odd.url, "port_denied")]
+    assert "its port is not one of the web's" in report.markdown
+    assert made.events.of(EventType.SEARCH_COMPLETED)[0]["left_out"] == {"port_denied": 1}
+    refused = [data["url"] for data in made.events.of(EventType.PAGE_REFUSED)]
+    assert refused == [odd.url], "once, though each query finds it"
+    assert odd.url not in made.web.fetched
+    assert (await made.service().run(Task(QUESTION))).leads == report.leads, "a resumed run knows it from the record"
 
 
 async def test_a_cap_on_pages_gives_a_smaller_report_that_says_so(bench: Any) -> None:

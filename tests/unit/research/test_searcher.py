@@ -51,7 +51,7 @@ async def search(
     parts = tuple(SubQuestion(str(n), f"q{n}", (Query(text),)) for n, text in enumerate(answers, start=1))
     progress = progress or Progress(round_number=1, plan=Plan(parts))
     task = Task("q", constraints=constraints or Constraints(), urls=urls)
-    return [result.url for result in await searcher.search(task, progress)]
+    return [result.url for result in (await searcher.search(task, progress)).results]
 
 
 async def test_a_page_is_taken_once_whatever_its_spelling() -> None:

@@ -29,6 +29,10 @@ class Scripted:
         self._cost = Decimal(cost)
         self.queries: list[Query] = []
 
+    def says(self, *steps: Step) -> None:
+        """Say this from now on."""
+        self._steps = list(steps)
+
     @property
     def name(self) -> str:
         return self._name

@@ -66,6 +66,17 @@ def test_urls_that_can_not_be_pages_are_dropped_and_counted(url: object) -> None
     response = build_response("exa", Query("pool"), [Row("t", url, "s")], NOW)
     assert response.results == ()
     assert sum(response.info.dropped.values()) == 1
+    assert [item.reason for item in response.info.left_out] == (list(response.info.dropped) if url and url != 7 else [])
+
+
+def test_what_was_left_out_is_named_without_its_secrets_and_bounded() -> None:
+    rows = [Row(f"Page {n}", f"http://example.org:81{n:02}/?api_key=abcdef0123456789abcdef", "s") for n in range(30)]
+    info = build_response("exa", Query("pool"), rows, NOW).info
+    assert info.dropped == {"port_denied": 30}
+    assert len(info.left_out) == 10
+    assert info.left_out[0].title == "Page 0"
+    assert "example.org:8100" in info.left_out[0].url
+    assert "abcdef0123456789" not in info.left_out[0].url
 
 
 @given(st.text(max_size=3000), st.integers(10, 400))

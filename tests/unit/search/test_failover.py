@@ -1,5 +1,6 @@
 """How a query finds another engine when one fails, rests, is slow or has nothing."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -7,6 +8,7 @@ from tests.unit.search.scripted import NOW, POOL, Scripted, service
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import (
+    DnsError,
     InvalidInput,
     NetworkError,
     PinciteError,
@@ -15,7 +17,11 @@ from pincite.domain.errors import (
     RateLimited,
     SearchProviderUnavailable,
 )
-from pincite.domain.search import Query
+from pincite.domain.search import Query, SearchResponse
+from pincite.runtime.limiter import Rate
+from pincite.search.answers import Row, build_response
+from pincite.search.catalogue import card_of
+from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import Purse
 from pincite.testing.clock import FrozenClock
@@ -71,6 +77,34 @@ async def test_the_only_provider_is_tried_again_with_growing_pauses() -> None:
     assert (await search.search(POOL)).results
     assert len(flaky.queries) == 4
     assert clock.monotonic_s() == pytest.approx(3.5, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    "offline", [DnsError("no such name", reason="dns_failed"), NetworkError("no way there", reason="no_network")]
+)
+async def test_without_a_network_nobody_waits_for_a_turn_or_tries_again(offline: PinciteError) -> None:
+    """Six queries, one call in four seconds: the first finds no network, the others are told instead of waiting."""
+    engine = Scripted("exa", offline)
+    card = replace(card_of("exa"), rates=(Rate(1, 4, burst=1),))
+    clock = FrozenClock(NOW)
+    search = SearchService([Engine(engine, card)], clock=clock)
+    found = await search.search_many([Query(f"connection pool {n}") for n in range(6)])
+    assert all(isinstance(error, SearchProviderUnavailable) and error.reason == offline.reason for error in found)
+    assert len(engine.queries) == 1
+    assert clock.monotonic_s() == FrozenClock(NOW).monotonic_s(), "nobody waited"
+    clock.advance(60)  # the network is back; nothing rests that was never at fault
+    engine.says(("connection pool",))
+    assert (await search.search(POOL)).results
+
+
+async def test_an_engine_that_rests_is_told_with_what_it_failed_with() -> None:
+    broken = Scripted("exa", NetworkError("exa can't be reached", reason="connect"))
+    search = SearchService([broken], clock=FrozenClock(NOW))
+    for expected in ("connect", "connect", "breaker_open"):
+        with pytest.raises(SearchProviderUnavailable) as caught:
+            await search.search(POOL)
+        assert caught.value.reason == expected
+        assert "can't be reached" in caught.value.message
 
 
 async def test_retry_after_is_kept() -> None:
@@ -156,3 +190,14 @@ async def test_an_engine_without_more_results_is_not_asked_again(first: tuple[st
     only = Scripted("exa", first)
     await service(only).search(POOL)
     assert len(only.queries) == 1
+
+
+async def test_an_engine_whose_results_may_not_be_asked_for_is_not_called_empty() -> None:
+    class Odd(Scripted):
+        async def search(self, query: Query) -> SearchResponse:
+            row = Row("Connection pool", "http://example.org:9999/pool", "About connection pools.")
+            return build_response("exa", query, [row], NOW)
+
+    info = (await service(Odd("exa")).search(POOL)).info
+    assert [attempt.outcome for attempt in info.providers_tried] == ["left_out"]
+    assert [(item.url, item.reason) for item in info.left_out] == [("http://example.org:9999/pool", "port_denied")]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import note, print_json, print_text, printable, run_async
 
@@ -82,6 +83,8 @@ def search(
     else:
         for result in response.results:
             print_text(f"{result.rank}. {result.title}\n   {result.url}\n   {result.snippet}\n")
+    for left_out in response.info.left_out if not as_json else ():
+        note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
     if not as_json and not explain and response.info.stale:
         note(f"Older results: {response.info.reason}")
 
