@@ -24,6 +24,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CLASSES = {
     "tavily": "Tavily", "exa": "Exa", "brave": "Brave", "serper": "Serper", "searxng": "SearXng",
     "duckduckgo": "DuckDuckGo", "firecrawl": "Firecrawl", "jina": "Jina",
+    "wikipedia": "Wikipedia", "marginalia": "Marginalia",
 }  # fmt: skip
 REFUSALS: dict[str, list[list[Any]]] = json.loads((DATA / "refusals.json").read_text())
 

@@ -18,6 +18,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CLASSES = {
     "tavily": "Tavily", "exa": "Exa", "brave": "Brave", "serper": "Serper", "searxng": "SearXng",
     "duckduckgo": "DuckDuckGo", "firecrawl": "Firecrawl", "jina": "Jina",
+    "wikipedia": "Wikipedia", "marginalia": "Marginalia",
 }  # fmt: skip
 
 
@@ -48,6 +49,8 @@ async def answer_of(name: str) -> SearchResponse:
         ("duckduckgo", "https://example.org/a?b=1", "A title", "the snippet text", None),
         ("firecrawl", "https://example.org/a", "A", "the passage", None),
         ("jina", "https://example.org/a", "A", "snippet", "2026-11-03"),
+        ("wikipedia", "https://engine.example/wiki/Eiffel_Tower", "Eiffel Tower", "is 330 metres tall", None),
+        ("marginalia", "https://example.org/a", "A", "snippet", None),
     ],
 )
 async def test_the_hit(name: str, url: str, title: str, snippet: str, day: str | None) -> None:

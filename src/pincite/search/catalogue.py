@@ -17,6 +17,7 @@ from pincite.search.intent import Intent
 _DAY_S = 86_400.0
 UNKNOWN_TERMS_CACHE_S = _DAY_S
 READ_ON = date(2026, 11, 21)
+TERMS_READ_ON = date(2026, 11, 22)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class ProviderCard:
     best_effort: bool = False
 
     def fit_for(self, intent: Intent) -> float:
-        """How well the engine suits the intent, 0 to 1 (the table of default routes)."""
+        """How well the engine suits the intent, 0 (never asked by `auto`) to 1 (the table of default routes)."""
         return self.fit.get(intent, self.other_fit)
 
     def cost(self, depth: Depth | None) -> Decimal | None:
@@ -209,6 +210,40 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             rates=(within(100, 60),),
             price=None,
             limits_text="100 a minute, 1,000 (premium)",
+        ),
+        ProviderCard(
+            name="wikipedia",
+            title="Wikipedia",
+            base_url="https://en.wikipedia.org",
+            key_variable="",
+            native=("language",),
+            max_results=50,
+            rates=(Rate(1, 1, burst=3),),
+            price=_FREE,
+            terms=Terms(
+                30 * _DAY_S, storable=True, shareable=True, attribution="Wikipedia, CC BY-SA 4.0", read_on=TERMS_READ_ON
+            ),
+            # An encyclopedia: nothing for error messages, code and manuals, where `auto` doesn't ask it at all.
+            fit={Intent.GENERAL: 0.35, Intent.RESEARCH: 0.35, Intent.CURRENT_EVENT: 0.3},
+            other_fit=0.0,
+            needs_key=False,
+            limits_text="one after the other; 1 a second by default",
+            query_chars=300,
+        ),
+        ProviderCard(
+            name="marginalia",
+            title="Marginalia Search",
+            base_url="https://api2.marginalia-search.com",
+            key_variable="MARGINALIA_API_KEY",
+            native=(),
+            max_results=100,
+            rates=(Rate(0.5, 1, burst=2),),
+            price=_FREE,
+            terms=Terms(attribution="Marginalia Search, CC BY-NC-SA 4.0", read_on=TERMS_READ_ON),
+            other_fit=0.3,
+            needs_key=False,
+            limits_text="none published; the shared key `public` is often at its limit",
+            query_chars=400,
         ),
         ProviderCard(
             name="local",

@@ -218,7 +218,7 @@ class SearchService:
         """The order in which the engines would be asked now, with the reasons, one line each. Calls nothing."""
         clean = checked(query, max_results=self._options.max_results)
         intent = intent_of(clean)
-        chosen = self._chosen(sources or self._options.sources)
+        chosen = self._fitting(sources or self._options.sources, intent)
         await self._router.recall(chosen)
         lines = [f"intent: {intent.value}"]
         for n, route in enumerate(self._router.order(clean, intent, chosen, peek=True), start=1):
@@ -328,6 +328,13 @@ class SearchService:
                 raise self._not_there(missing[0])
         return chosen
 
+    def _fitting(self, sources: tuple[str, ...], intent: Intent) -> tuple[Engine, ...]:
+        """As `_chosen`, for `auto` without those that are no use for the intent, unless there are no others."""
+        engines = self._chosen(sources)
+        if sources != AUTO:
+            return engines
+        return tuple(engine for engine in engines if engine.card.fit_for(intent) > 0) or engines
+
     def _not_there(self, name: str) -> InvalidInput:
         variable = card_of(name).key_variable
         there = ", ".join(dict.fromkeys(engine.provider.name for engine in self._engines)) or "none"
@@ -339,7 +346,7 @@ class SearchService:
 
     async def _fresh(self, job: _Job) -> SearchResponse:
         trail = Trail()
-        engines = self._chosen(job.sources)
+        engines = self._fitting(job.sources, job.intent)
         if not engines:
             raise SearchProviderUnavailable(
                 "no search provider is set up", hint="Set a key, or use --source local:PATH."

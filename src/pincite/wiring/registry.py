@@ -15,6 +15,8 @@ PROVIDERS: Mapping[str, str] = {
     "duckduckgo": "pincite.search.providers.duckduckgo:DuckDuckGo",
     "firecrawl": "pincite.search.providers.firecrawl:Firecrawl",
     "jina": "pincite.search.providers.jina:Jina",
+    "wikipedia": "pincite.search.providers.wikipedia:Wikipedia",
+    "marginalia": "pincite.search.providers.marginalia:Marginalia",
 }
 
 SCRAPERS: Mapping[str, str] = {

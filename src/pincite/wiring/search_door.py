@@ -13,6 +13,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.ids import sha256_hex
+from pincite.domain.version import USER_AGENT
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.kept_open import KeptOpen
 from pincite.runtime.limiter import BATCH, INTERACTIVE, LANES, MemoryLimiter, Rate, within
@@ -193,7 +194,9 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
     if not own and not card.base_url and name in PROVIDERS:
         raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
-    made: SearchProvider = adapter(ApiSettings(own or card.base_url, api_key=key), around)
+    made: SearchProvider = adapter(
+        ApiSettings(own or card.base_url, api_key=key, user_agent=settings.user_agent or USER_AGENT), around
+    )
     return Batched(cast("BatchSearchProvider", made), around.clock) if hasattr(made, "search_many") else made
 
 

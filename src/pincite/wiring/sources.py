@@ -12,6 +12,8 @@ from pincite.wiring.registry import PROVIDERS
 LOCAL: Final = "local"
 AUTO: Final = "auto"
 KEYLESS: Final = "duckduckgo"
+BESIDE_KEYLESS: Final = "wikipedia"
+"""Asked where DuckDuckGo's one call in 2.5 s is taken, for what an encyclopedia may answer."""
 _TURN_ON: Final = (
     "PINCITE_DUCKDUCKGO=true turns DuckDuckGo on; all users of a server then share its 0.4 calls a second."
 )
@@ -44,7 +46,7 @@ def resolve_sources(settings: Settings, *, only_urls: bool = False) -> Sources:
     providers: list[str] = []
     for source in settings.source:
         if source == AUTO:
-            providers += _providers_with_keys(settings) or [_without_a_key(settings)]
+            providers += _providers_with_keys(settings) or [_without_a_key(settings), BESIDE_KEYLESS]
         elif source == KEYLESS and not _may_ask_duckduckgo(settings):
             raise InvalidSetting("DuckDuckGo is off here", reason="provider_off", hint=_TURN_ON)
         elif not _is_local(source):

@@ -16,7 +16,7 @@ from pincite.testing.engines.pages import PAGES, FakePage, best_pages
 from pincite.testing.engines.troubles import TROUBLES, Reply
 
 Find = Callable[[str, int], Sequence[FakePage]]
-NAMES = ("tavily", "exa", "brave", "serper", "searxng", "duckduckgo", "firecrawl", "jina")
+NAMES = ("tavily", "exa", "brave", "serper", "searxng", "duckduckgo", "firecrawl", "jina", "wikipedia", "marginalia")
 _PATHS = {
     "tavily": "/tavily",
     "exa": "/exa",
@@ -26,6 +26,8 @@ _PATHS = {
     "duckduckgo": "/duckduckgo",
     "firecrawl": "",
     "jina": "/jina",
+    "wikipedia": "/wikipedia",
+    "marginalia": "/marginalia",
 }
 
 

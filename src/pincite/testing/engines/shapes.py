@@ -199,6 +199,36 @@ def _jina(path: str, headers: Mapping[str, str], body: Any, find: Find) -> Reply
     return json_reply(200, {"code": 200, "status": 20000, "data": rows, "meta": {"usage": {"tokens": 10000}}})
 
 
+def _wikipedia(path: str, headers: Mapping[str, str], body: Any, find: Find) -> Reply:
+    if not headers.get("user-agent", "").startswith("Pincite/"):
+        return html_reply(403, "Please set a user-agent and respect our robot policy.")
+    if path != "/w/api.php" or body.get("action") != "query" or not body.get("srsearch"):
+        return TROUBLES["wikipedia"]["bad_request"]
+    pages = find(str(body["srsearch"]), int(body.get("srlimit", 10)))
+    rows = [
+        {
+            "ns": 0,
+            "title": page.title,
+            "pageid": n,
+            "snippet": f'<span class="searchmatch">{html.escape(page.text)}</span>',
+        }
+        for n, page in enumerate(pages, start=1)
+    ]
+    return json_reply(200, {"batchcomplete": True, "query": {"searchinfo": {"totalhits": len(rows)}, "search": rows}})
+
+
+def _marginalia(path: str, headers: Mapping[str, str], body: Any, find: Find) -> Reply:
+    if not headers.get("api-key"):
+        return TROUBLES["marginalia"]["bad_key"]
+    if path != "/search" or not body.get("query"):
+        return TROUBLES["marginalia"]["bad_request"]
+    rows = [
+        {"url": page.url, "title": page.title, "description": page.text, "quality": 4.2, "format": "html5"}
+        for page in find(str(body["query"]), int(body.get("count", 20)))
+    ]
+    return json_reply(200, {"license": "CC-BY-NC-SA 4.0", "query": body["query"], "page": 1, "results": rows})
+
+
 def _restricted(query: str, include: Any, exclude: Any) -> str:
     sites = " ".join(f"site:{domain}" for domain in include or ())
     return " ".join([query, sites, *(f"-site:{domain}" for domain in exclude or ())])
@@ -207,4 +237,5 @@ def _restricted(query: str, include: Any, exclude: Any) -> str:
 _ANSWERS: dict[str, Callable[[str, Mapping[str, str], Any, Find], Reply]] = {
     "tavily": _tavily, "exa": _exa, "brave": _brave, "serper": _serper, "searxng": _searxng,
     "duckduckgo": _duckduckgo, "firecrawl": _firecrawl, "jina": _jina,
+    "wikipedia": _wikipedia, "marginalia": _marginalia,
 }  # fmt: skip

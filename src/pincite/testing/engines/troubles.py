@@ -162,4 +162,29 @@ TROUBLES: Mapping[str, Mapping[str, Reply]] = {
         "empty": json_reply(422, _jina(422, 42206, "AssertionFailureError", "No search results available for query q")),
         **_common({"data": "none"}),
     },
+    "wikipedia": {
+        "rate_limited": json_reply(
+            200, {"error": {"code": "ratelimited", "info": "You've exceeded your rate limit."}}, retry_after="7"
+        ),
+        "lagging": json_reply(
+            200, {"error": {"code": "maxlag", "info": "Waiting for db1: 8 seconds lagged", "lag": 8}}, retry_after="5"
+        ),
+        "blocked": html_reply(403, "Please set a user-agent and respect our robot policy."),
+        "bad_request": json_reply(
+            200, {"error": {"code": "missingparam", "info": 'The "srsearch" parameter must be set.'}}
+        ),
+        "outage": json_reply(
+            200, {"error": {"code": "internal_api_error_DBQueryError", "info": "[x] Caught exception"}}
+        ),
+        "empty": json_reply(200, {"batchcomplete": True, "query": {"searchinfo": {"totalhits": 0}, "search": []}}),
+        **_common({"query": {"search": 7}}),
+    },
+    "marginalia": {
+        "bad_key": json_reply(401, {"error": "Unauthorized"}),
+        "rate_limited": Reply(503, b"Slow down", {"Content-Type": "text/plain", "Retry-After": "7"}),
+        "bad_request": json_reply(400, {"error": "Missing parameter query"}),
+        "outage": Reply(502, b"Bad gateway", {"Content-Type": "text/plain"}),
+        "empty": json_reply(200, {"license": "CC-BY-NC-SA 4.0", "query": "q", "results": []}),
+        **_common({"results": "none"}),
+    },
 }

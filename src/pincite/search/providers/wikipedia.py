@@ -1,0 +1,118 @@
+"""Wikipedia's own search: the MediaWiki action API, without a key. Trouble comes with 200 and an `error` in the body.
+
+Contract: https://www.mediawiki.org/wiki/API:Search, https://www.mediawiki.org/wiki/API:Etiquette (read 2026-11-22):
+a user agent that names a contact, one request after the other, GET only, `maxlag` heeded.
+"""
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from pincite.apis.client import Answer, ApiClient, ApiSettings, wrong_shape
+from pincite.apis.refusals import rate_limited, wait_of
+from pincite.domain.errors import PageBlocked, PinciteError
+from pincite.domain.search import Query, SearchResponse
+from pincite.search.answers import Row, bad_request, build_response, rows_in
+from pincite.search.catalogue import CATALOGUE
+from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status, outage
+from pincite.search.request import shortened
+from pincite.text.tokens import is_stop
+from pincite.urls import host_matches
+
+_CARD = CATALOGUE["wikipedia"]
+_HEADERS = {"Accept": "application/json"}
+_BUSY = frozenset({"ratelimited", "maxlag"})
+_PLAIN_IN_TITLES = "()!,:;'/*@"
+_MAX_LAG_S = "5"
+"""What the etiquette asks tools to send: where copies of the database lag behind more, they should come later."""
+_LAG_WAIT_S = 5.0
+
+
+class Wikipedia(ApiProvider):
+    """Implements `ports.SearchProvider`: the Wikipedia of the query's language, English where none is given."""
+
+    name = "wikipedia"
+
+    def __init__(self, settings: ApiSettings, around: Surroundings) -> None:
+        super().__init__(settings, around, _HEADERS)
+        self._editions: dict[str, ApiClient] = {}
+
+    async def search(self, query: Query) -> SearchResponse:
+        """Articles; none where the domains asked for leave Wikipedia out."""
+        now = self.around.clock.now()
+        home = self._home(query.constraints.language)
+        include = query.constraints.include_domains
+        if include and not host_matches(urlsplit(home).hostname or "", include):
+            return build_response(self.name, query, (), now, policy=self.around.policy)
+        params = {
+            "action": "query",
+            "list": "search",
+            "srsearch": search_words(query.text),
+            "srlimit": str(min(query.max_results, _CARD.max_results)),
+            "srprop": "snippet",
+            "format": "json",
+            "formatversion": "2",
+            "maxlag": _MAX_LAG_S,
+        }
+        answer = await self.kept(await self._client(home).get("/w/api.php", params), query)
+        if answer.status != 200:
+            raise _error(answer, wait_of(answer, now))
+        body = answer.object()
+        if isinstance(body.get("error"), dict):
+            raise _refusal(answer, body["error"], wait_of(answer, now))
+        inner = checked(answer, body, "query").get("query", {})
+        if not isinstance(inner, dict):
+            raise wrong_shape(self.name, "query is not an object")
+        found = rows_in(self.name, inner.get("search"), "query.search")
+        rows = [Row(row.get("title"), _address(home, row.get("title")), row.get("snippet")) for row in found]
+        return build_response(self.name, query, rows, now, policy=self.around.policy)
+
+    async def aclose(self) -> None:
+        """Close the connections to all editions."""
+        for client in (self.api, *self._editions.values()):
+            await client.aclose()
+
+    def _home(self, language: str | None) -> str:
+        """The edition to ask; a base URL of the operator's own stays as it is."""
+        own = self.settings.base_url.rstrip("/")
+        if own != _CARD.base_url or not language or language[:2].lower() == "en":
+            return own
+        return f"https://{language.split('-')[0].lower()}.wikipedia.org"
+
+    def _client(self, home: str) -> ApiClient:
+        if home == self.settings.base_url.rstrip("/"):
+            return self.api
+        if home not in self._editions:  # bounded: a language has two or three letters, and queries are checked for it
+            settings = replace(self.settings, base_url=home)
+            self._editions[home] = ApiClient(self.name, settings, _HEADERS, transport=self.around.transport)
+        return self._editions[home]
+
+
+def _address(home: str, title: Any) -> str | None:
+    if not isinstance(title, str):
+        return None
+    return f"{home}/wiki/{quote(title.replace(' ', '_'), safe=_PLAIN_IN_TITLES)}"
+
+
+def search_words(text: str) -> str:
+    """The words that an article must hold: its search wants all of them, and no article says "how" and "does"."""
+    kept = [word for word in text.split() if not is_stop(word.strip("?!.,;:\"'").lower())]
+    return shortened(" ".join(kept) or text, _CARD.query_chars)
+
+
+def _refusal(answer: Answer, error: dict[str, Any], wait_s: float | None) -> PinciteError:
+    if error.get("code") in _BUSY:
+        return rate_limited("wikipedia", _LAG_WAIT_S if wait_s is None else wait_s)
+    if str(error.get("code", "")).startswith("internal_api_error"):
+        return outage(answer, wait_s)
+    return bad_request("wikipedia", error_text({"message": error.get("info")}))
+
+
+def _error(answer: Answer, wait_s: float | None) -> PinciteError:
+    if answer.status == 429:
+        return rate_limited("wikipedia", 60.0 if wait_s is None else wait_s)
+    if answer.status == 403:
+        return PageBlocked(
+            "wikipedia refuses this client", reason="provider_blocked", hint="Set user_agent_contact to your address."
+        )
+    return other_status(answer, error_text(answer.quiet_object()), wait_s)
