@@ -72,6 +72,10 @@ if TYPE_CHECKING:
     from pincite.domain.events import Event as Event
     from pincite.domain.events import EventType as EventType
     from pincite.domain.events import RunStatus as RunStatus
+    from pincite.domain.evidence import JudgeCase as JudgeCase
+    from pincite.domain.evidence import Judgement as Judgement
+    from pincite.domain.evidence import JudgementLabel as JudgementLabel
+    from pincite.domain.evidence import Thresholds as Thresholds
     from pincite.domain.evidence import Verdict as Verdict
     from pincite.domain.library import IndexReport as IndexReport
     from pincite.domain.page import Document as Document
@@ -93,6 +97,7 @@ if TYPE_CHECKING:
     from pincite.engine import Filing as Filing
     from pincite.fetch.extractors import extract as extract
     from pincite.fetch.robots import robots_verdict as robots_verdict
+    from pincite.ports import Judge as Judge
     from pincite.ports import LanguageModel as LanguageModel
     from pincite.research.model.estimate import Estimate as Estimate
     from pincite.research.summary import Summarised as Summarised
@@ -125,7 +130,7 @@ _NAMES: dict[str, str] = {
         "Unauthorized UnsupportedContentType"
     ),
     "pincite.domain.events": "Event EventType RunStatus",
-    "pincite.domain.evidence": "Verdict",
+    "pincite.domain.evidence": "JudgeCase Judgement JudgementLabel Thresholds Verdict",
     "pincite.domain.library": "IndexReport",
     "pincite.domain.page": "Document Excerpts FetchRequest FetchResult Hosted Render Snapshot",
     "pincite.domain.records": "QueueCounts RunRecord",
@@ -134,7 +139,7 @@ _NAMES: dict[str, str] = {
     "pincite.engine": "Engine Filing",
     "pincite.fetch.extractors": "extract",
     "pincite.fetch.robots": "robots_verdict",
-    "pincite.ports": "LanguageModel",
+    "pincite.ports": "Judge LanguageModel",
     "pincite.research.model.estimate": "Estimate",
     "pincite.research.summary": "Summarised",
     "pincite.search.gate": "RetrievalContext",

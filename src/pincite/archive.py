@@ -19,7 +19,7 @@ from pincite.settings import Settings
 from pincite.wiring import CacheCleared, CacheStats, EvidenceKept, Parts, Shared, bundle_of_run, open_parts
 
 if TYPE_CHECKING:
-    from pincite.ports import LanguageModel
+    from pincite.ports import Judge, LanguageModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +38,32 @@ class Archive:
         settings: those in force (`pincite.settings.load_settings`).
         shared: what all engines of a process use together.
         model: serves roles instead of the models of the settings: a fake, or an adapter of your own.
+        judge: judges instead of the judge of the settings.
     """
 
     def __init__(
-        self, settings: Settings, shared: Shared | None = None, *, model: "LanguageModel | None" = None
+        self,
+        settings: Settings,
+        shared: Shared | None = None,
+        *,
+        model: "LanguageModel | None" = None,
+        judge: "Judge | None" = None,
     ) -> None:
         self.settings = settings
         self._shared = shared
         self._model = model
+        self._judge = judge
         self._stack = AsyncExitStack()
         self._opened: Parts | None = None
 
     def over(self, shared: Shared) -> Self:
         """The same, not open yet, over what all engines of a process share."""
-        return type(self)(self.settings, shared, model=self._model)
+        return type(self)(self.settings, shared, model=self._model, judge=self._judge)
 
     async def __aenter__(self) -> Self:
-        self._opened = await self._stack.enter_async_context(open_parts(self.settings, self._shared, self._model))
+        self._opened = await self._stack.enter_async_context(
+            open_parts(self.settings, self._shared, self._model, self._judge)
+        )
         return self
 
     async def __aexit__(

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import anyio
 import anyio.to_thread
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
     from pincite.domain.evidence import Verdict
-    from pincite.ports import ClaimChecker, ModelCalls
+    from pincite.ports import ClaimChecker, Judge, ModelCalls
     from pincite.research.model.estimate import Estimate
     from pincite.research.summary import Summarised
     from pincite.search.gate import RetrievalContext
@@ -80,18 +80,24 @@ class Engine(Archive):
         settings: those in force (`pincite.settings.load_settings`).
         shared: what all engines of a process use together.
         model: serves roles instead of the models of the settings: a fake, or an adapter of your own.
+        judge: judges instead of the judge of the settings.
     """
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None, /, **overrides: object) -> "Engine":
         """An engine with the settings in force, of which `overrides` (names of docs/settings.md) are changed.
 
+        `judge` may also be a judge of your own (`pincite.ports.Judge`) instead of a name.
+
         Errors:
             InvalidSetting: unknown name or bad value.
         """
         if settings is not None and any(value is not None for value in overrides.values()):
             raise InvalidInput("pass settings or overrides, not both")
-        return cls(settings or load_settings(overrides))
+        judge = overrides.get("judge")
+        if judge is None or isinstance(judge, str):
+            return cls(settings or load_settings(overrides))
+        return cls(load_settings(overrides | {"judge": None}), judge=cast("Judge", judge))
 
     @property
     def _execution(self) -> Execution:
@@ -189,13 +195,11 @@ class Engine(Archive):
     async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
         """The verdict on one claim against texts, as `pincite.check_claim` gives it.
 
-        Where the settings name a judge of entailment, it is asked about what the checks leave open.
-
-        Errors:
-            InvalidSetting, ExtraNotInstalled: the judge.
+        Errors: none.
         """
-        checker = await self._parts.checker()
-        return await anyio.to_thread.run_sync(checker.check, claim, list(sources))
+        from pincite.verification.checker import check_claim
+
+        return await anyio.to_thread.run_sync(check_claim, claim, list(sources))
 
     async def recheck(self, report: "Report | Json") -> "Recheck":
         """The pages and quotes of a stored report as they are today; new captures are kept beside the old.
@@ -372,6 +376,7 @@ class Engine(Archive):
                 "task": to_json(task),
                 "settings": frozen_settings(settings),
                 "models": model_names(await self._parts.models(settings)),
+                "judge": await self._parts.judge_record(settings),
             },
             budget=settings.budget,
             project=filing.project,

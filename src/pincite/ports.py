@@ -419,6 +419,12 @@ class ModelCalls(Protocol):
         """The answer in that type. Errors: BudgetExhausted, and what the last model failed with."""
         ...
 
+    async def ask_named(
+        self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None
+    ) -> tuple[T, str]:
+        """As `ask`, with the name of the model that answered."""
+        ...
+
 
 class EntailmentBackend(Protocol):
     """Judges whether a passage entails a claim, for what the mechanical checks leave open."""

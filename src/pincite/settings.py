@@ -306,11 +306,12 @@ class Settings(BaseModel):
     team_scope: str | None = Field(None, description="Scope that shares answers whose terms allow it.")
 
     # ---- verification ----
-    entailment: str | None = Field(
-        None,
-        description="Judge of what the checks leave open: URL of an endpoint, or folder of an ONNX model.",
+    judge: str = Field(
+        "auto",
+        description="Who judges whether pages state a sentence (docs/verification.md): `model` (the verifier's), "
+        "`PROVIDER:NAME`, `http://...`, a folder or a fetched model, `LOCAL,MODEL`, `none`. `auto`: the model, if any.",
     )
-    entailment_api_key: SecretStr | None = _key("Key of the entailment endpoint.")
+    judge_api_key: SecretStr | None = _key("Key of a judge at `http://...`.")
 
     # ---- providers: keys and base URLs ----
     openai_api_key: SecretStr | None = _key("Key of OpenAI.", "OPENAI_API_KEY")

@@ -1,114 +1,134 @@
-"""A judge of entailment behind the checks: in claims, audits and research, and what it may never overrule."""
+"""Which judge a setting means, that a run records it, and that it is made again without one."""
 
-import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from pincite.domain.errors import BudgetExhausted, InvalidSetting, NetworkError
-from pincite.domain.evidence import CheckOutcome, VerdictStatus
+from pincite.domain.errors import Conflict, InvalidSetting
+from pincite.domain.events import Json
+from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.engine import Engine
-from pincite.ports import ClaimChecker
-from pincite.research.judging import RecordedJudge
+from pincite.judges.thresholds import read_thresholds, write_thresholds
 from pincite.settings import Settings
-from pincite.testing.clock import FrozenClock
-from pincite.testing.judges import FakeJudge, JudgeServer
+from pincite.surfaces.cli.app import app
+from pincite.testing.judges import JudgeServer, LabelJudge
+from pincite.testing.models.fakes import FaithfulModel
 from pincite.testing.small_web import ListLedger
-from pincite.wiring.judging import build_judge, checker_with
+from pincite.testing.tiny_onnx import write_tiny_judge
+from pincite.wiring.judging import judge_of, parts_on_record, told_judge
 
-PAGE = (
-    "The Havel Wind Park opened in March 2019 near the village of Rhinow. Its turbines make 398 MW, which is enough "
-    "for 200,000 homes in the region. The owner plans a second phase."
-)
-OPEN = "The Havel Wind Park started operation near Rhinow in March 2019 and powers homes with turbines of the owner."
-FALSE = "The Havel Wind Park makes 412 MW, which is enough for 200,000 homes in the region."
+CASE = JudgeCase("1", "The pool is open.", (EvidenceLine("1", "The pool is open.", None, "p", 0, 17),))
 
 
-async def test_a_judge_decides_what_the_checks_leave_open(tmp_path: Path) -> None:
-    with JudgeServer(lambda claim, passage: {"probability": 0.97}) as server:
-        async with Engine.from_settings(home=tmp_path, entailment=server.url, entailment_api_key="k") as engine:
-            lifted = await engine.check_claim(OPEN, [PAGE])
-            audit = await engine.audit(f"{OPEN} [1]\n\n[1]: https://a.example/", sources={"https://a.example/": PAGE})
-    async with Engine.from_settings(home=tmp_path) as engine:
-        alone = await engine.check_claim(OPEN, [PAGE])
-    assert alone.status is VerdictStatus.PARTIAL
-    assert lifted.status is VerdictStatus.SUPPORTED
-    assert lifted.checks[-1].name == "entailment"
-    assert [str(sentence.outcome) for sentence in audit.sentences if sentence.references] == ["supported"]
-    assert server.keys[0] == "Bearer k"
+def settings(tmp_path: Path, **more: object) -> Settings:
+    return Settings.model_validate({"home": tmp_path, **more})
+
+
+async def name_of(made: Settings, **given: object) -> str | None:
+    async with Engine(made, **given) as engine:  # type: ignore[arg-type]
+        judge = await engine._parts.judge()
+        return None if judge is None else judge.name
+
+
+async def test_without_a_model_nobody_judges_and_with_one_the_verifier_does(tmp_path: Path) -> None:
+    assert await name_of(settings(tmp_path)) is None
+    assert await name_of(settings(tmp_path), model=FaithfulModel()) == "fake:FaithfulModel"
+    assert await name_of(settings(tmp_path, judge="none"), model=FaithfulModel()) is None
+    verifier = {"llm": "none", "llm_roles": {"verifier": "openai:small"}, "openai_api_key": "k"}
+    assert await name_of(settings(tmp_path, **verifier)) == "openai:small"
+    assert await name_of(settings(tmp_path, judge="model", **verifier)) == "openai:small"
+
+
+async def test_each_kind_of_judge_is_known_by_its_setting(tmp_path: Path) -> None:
+    write_tiny_judge(tmp_path / "judges" / "tiny-nli", ["the", "pool"])
+    places = {
+        "http://127.0.0.1:8090/judge": "http:127.0.0.1:8090",
+        "tiny-nli": "tiny-nli",
+        str(tmp_path / "judges" / "tiny-nli"): "tiny-nli",
+        "openai:gpt-5-mini": "openai:gpt-5-mini",
+    }
+    for place, name in places.items():
+        assert await name_of(settings(tmp_path, judge=place, openai_api_key="k")) == name
+
+
+async def test_a_judge_object_of_ones_own_takes_the_place_of_the_setting(tmp_path: Path) -> None:
+    judge = LabelJudge({}, name="mine")
+    async with Engine.from_settings(home=tmp_path, judge=judge) as engine:
+        assert await engine._parts.judge() is judge
 
 
 @pytest.mark.parametrize(
-    "claim",
-    [
-        FALSE,
-        "The Havel Wind Park opened in May 2019 near the village of Rhinow.",
-        "The Havel Wind Park did not open in March 2019 near the village of Rhinow.",
-        "The Elbe Wind Park opened in March 2019 near the village of Rhinow.",
-    ],
-)
-async def test_no_judge_overrules_a_failed_check(claim: str, tmp_path: Path) -> None:
-    with JudgeServer(lambda claim, passage: {"probability": 1.0}) as server:
-        async with Engine.from_settings(home=tmp_path, entailment=server.url) as engine:
-            verdict = await engine.check_claim(claim, [PAGE])
-    assert verdict.status is not VerdictStatus.SUPPORTED
-    assert any(check.outcome is CheckOutcome.FAILED for check in verdict.checks)
-    assert server.asked == []
+    "judge",
+    ["model", "no-such-judge", "ftp://host/", "./nowhere", "a,b,c", "openai:x", "http://127.0.0.1:1/,openai:x",
+     "openai:x,http://127.0.0.1:1/"],
+)  # fmt: skip
+async def test_settings_that_name_no_judge_say_so(judge: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        await name_of(settings(tmp_path, judge=judge))
+    assert refused.value.hint
 
 
-@pytest.mark.parametrize("raw", [b"<html>", b'{"probability": null}', b'{"probability": 3}'])
-async def test_a_judge_that_fails_leaves_the_verdict_and_says_so(raw: bytes, tmp_path: Path) -> None:
-    with JudgeServer(raw=raw) as server:
-        async with Engine.from_settings(home=tmp_path, entailment=server.url) as engine:
-            verdict = await engine.check_claim(OPEN, [PAGE])
-    assert verdict.status is VerdictStatus.PARTIAL
-    assert verdict.checks[-1].name == "entailment"
-    assert verdict.checks[-1].outcome is CheckOutcome.SKIPPED
+async def test_a_cascade_needs_a_local_judge_with_measured_thresholds(tmp_path: Path) -> None:
+    made = settings(tmp_path, judge="http://127.0.0.1:8090/,openai:x", openai_api_key="k")
+    with pytest.raises(InvalidSetting, match="no measured thresholds"):
+        await name_of(made)
+    write_thresholds(tmp_path, "http:127.0.0.1:8090", Thresholds(0.9, 0.1, "300 statements"))
+    assert await name_of(made) == "http:127.0.0.1:8090,openai:x"
 
 
-async def test_research_asks_the_judge_and_replays_without_it(tmp_path: Path) -> None:
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    (folder / "wind.md").write_text(f"# The Havel Wind Park\n\n{PAGE}\n", encoding="utf-8")
-    with JudgeServer(lambda claim, passage: {"probability": 0.9}) as server:
-        settings = {"home": tmp_path / "home", "source": f"local:{folder}", "entailment": server.url}
-        async with Engine.from_settings(**settings) as engine:
-            report = await engine.research("How much power does the Havel Wind Park make?")
-            asked = len(server.asked)
-            again = await engine.replay(report.run_id)
-    assert [claim.text for claim in again.claims] == [claim.text for claim in report.claims]
-    assert len(server.asked) == asked
-
-
-async def test_judgements_are_on_the_record_of_a_run() -> None:
-    ledger, behind = ListLedger(), FakeJudge(0.75)
-    judge = RecordedJudge(behind, ledger)
-    assert await judge.judge("a claim", "a passage") == 0.75
-    assert await judge.judge("a claim", "a passage") == 0.75
-    assert len(behind.asked) == 1
-    behind.failing = NetworkError("down")
-    with pytest.raises(NetworkError):
-        await judge.judge("another claim", "a passage")
-
-
-def checker(failing: Exception) -> ClaimChecker:
-    return checker_with(FakeJudge(failing=failing))  # type: ignore[arg-type]
-
-
-async def test_a_spent_budget_is_no_failure_of_the_run() -> None:
-    from anyio import to_thread
-
-    verdict = await to_thread.run_sync(checker(BudgetExhausted("no more", reason="web_requests")).check, OPEN, [PAGE])
-    assert verdict.status is VerdictStatus.PARTIAL
-    assert "web_requests" in verdict.checks[-1].detail
-
-
-def test_settings_that_name_no_judge_say_so(tmp_path: Path) -> None:
-    clock = FrozenClock()
-    assert build_judge(Settings.model_validate({}), clock) is None
-    for place in ("ftp://host/", str(tmp_path), str(tmp_path / "nowhere")):
+def test_thresholds_are_kept_by_judge_and_damaged_ones_are_told(tmp_path: Path) -> None:
+    assert read_thresholds(tmp_path, "a") is None
+    path = write_thresholds(tmp_path, "a", Thresholds(0.9, 0.2, "x"))
+    write_thresholds(tmp_path, "b", Thresholds(0.8, 0.1))
+    assert read_thresholds(tmp_path, "a") == Thresholds(0.9, 0.2, "x")
+    for text in ("{", "[]", '{"a": 1}', '{"a": {"supported_from": 0.1, "refused_to": 0.9}}', '{"a": {}}'):
+        path.write_text(text)
         with pytest.raises(InvalidSetting):
-            build_judge(Settings.model_validate({"entailment": place}), clock)
-    (tmp_path / "model.onnx").write_bytes(b"x")
-    (tmp_path / "tokenizer.json").write_text(json.dumps({}))
-    assert build_judge(Settings.model_validate({"entailment": str(tmp_path)}), clock) is not None
+            read_thresholds(tmp_path, "a")
+
+
+async def test_doctor_tells_who_judges_and_what_was_measured(tmp_path: Path) -> None:
+    assert "none" in await told_judge(settings(tmp_path))
+    url = "http://127.0.0.1:8090/"
+    assert "can only refuse" in await told_judge(settings(tmp_path, judge=url))
+    write_thresholds(tmp_path, "http:127.0.0.1:8090", Thresholds(0.91, 0.12, "300 statements"))
+    told = await told_judge(settings(tmp_path, judge=url))
+    assert "0.910" in told
+    assert "300 statements" in told
+
+
+def test_doctor_prints_who_judges(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:8090/"
+    write_thresholds(tmp_path, "http:127.0.0.1:8090", Thresholds(0.91, 0.12, "300 statements"))
+    shown = CliRunner().invoke(app, ["doctor", "--home", str(tmp_path)], env={"PINCITE_JUDGE": url})
+    assert "300 statements" in " ".join(shown.output.split())
+    assert "NO: " in CliRunner().invoke(app, ["doctor", "--home", str(tmp_path)], env={"PINCITE_JUDGE": "nix"}).output
+
+
+async def test_the_judge_of_a_run_answers_from_its_record(tmp_path: Path) -> None:
+    ledger = ListLedger()
+    with JudgeServer(lambda claim, passage: {"probability": 0.9}) as server:
+        async with Engine.from_settings(home=tmp_path, judge=server.url) as engine:
+            parts = await engine._parts._judges.parts(engine.settings)
+            live = judge_of(parts, None, lambda model: pytest.fail("no model"), ledger)
+            record: Json = [part.record for part in parts]
+            assert live is not None
+            answered = await live.judge([CASE])
+    again = judge_of(parts_on_record(record), None, lambda model: pytest.fail("no model"), ledger)
+    assert again is not None
+    assert again.name == live.name
+    assert await again.judge([CASE]) == answered == (Judgement("1", JudgementLabel.STATES, 0.9),)
+    with pytest.raises(Conflict):
+        await again.judge([JudgeCase("1", "Something else.", CASE.lines)])
+
+
+async def test_a_run_keeps_who_judged_it(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.md").write_text("# Pool\n\nThe pool is open until nine.\n")
+    source = f"local:{tmp_path / 'pages'}"
+    async with Engine.from_settings(home=tmp_path / "h", source=source, judge=LabelJudge({}, name="mine")) as engine:
+        run = await engine.start("When is the pool open?")
+        assert (await engine.run(run)).inputs["judge"] == [{"name": "mine", "kind": "other", "thresholds": None}]
+        report = await engine.resume(run)
+        assert (await engine.replay(run)).claims == report.claims

@@ -1,1 +1,1 @@
-"""Judges of entailment: `ports.EntailmentBackend` over an HTTP endpoint or a model of this machine. None by default."""
+"""Judges of meaning: `ports.Judge` as a language model, an endpoint, a model of this machine, or one before another."""

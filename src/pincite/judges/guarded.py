@@ -1,22 +1,31 @@
-"""A judge that is asked once for each question, and not at all for a while after it failed repeatedly."""
+"""A judge that is not asked for a while after it failed repeatedly."""
 
-from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Final
 
 from pincite.domain.errors import NetworkError, PinciteError
-from pincite.ports import Breaker, EntailmentBackend
+from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+from pincite.ports import Breaker, Judge
 
-_KEY: Final = "entailment"
-_MAX_ANSWERS: Final = 20_000
+_KEY: Final = "judge"
 
 
 class GuardedJudge:
-    """Implements `ports.EntailmentBackend` over another one."""
+    """Implements `ports.Judge` over another one."""
 
-    def __init__(self, judge: EntailmentBackend, breaker: Breaker) -> None:
+    def __init__(self, judge: Judge, breaker: Breaker) -> None:
         self._judge = judge
         self._breaker = breaker
-        self._answers: OrderedDict[tuple[str, str], float | None] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """The judge's."""
+        return self._judge.name
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The judge's."""
+        return self._judge.thresholds
 
     async def aclose(self) -> None:
         """Close the judge behind it."""
@@ -24,21 +33,14 @@ class GuardedJudge:
         if close is not None:
             await close()
 
-    async def judge(self, claim: str, passage: str) -> float | None:
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """As the judge behind it. Errors: also NetworkError (`breaker_open`): it is not asked for a while."""
-        key = (claim, passage)
-        if key in self._answers:
-            self._answers.move_to_end(key)
-            return self._answers[key]
         if not await self._breaker.allow(_KEY):
-            raise NetworkError("the judge of entailment keeps failing and is rested", reason="breaker_open")
+            raise NetworkError("the judge keeps failing and is rested", reason="breaker_open")
         try:
-            answer = await self._judge.judge(claim, passage)
+            found = await self._judge.judge(cases)
         except PinciteError:
             await self._breaker.record(_KEY, ok=False)
             raise
         await self._breaker.record(_KEY, ok=True)
-        self._answers[key] = answer
-        while len(self._answers) > _MAX_ANSWERS:
-            self._answers.popitem(last=False)
-        return answer
+        return found

@@ -1,12 +1,13 @@
-"""A judge behind an HTTP endpoint of the operator's: POST of claim and passage, one probability back.
+"""A judge behind an HTTP endpoint of the operator's: a statement and its evidence out, a word or a probability back.
 
 The endpoint is trusted exactly: no redirect is followed, nothing is taken from proxies of the environment, and neither
 URL nor texts are logged. It is asked in the words of natural language inference (premise, hypothesis) and in ours at
-once; what is read of the answer is in `probability_in`.
+once; what is read of the answer is in `answer_of`.
 """
 
 import json
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -18,10 +19,15 @@ from pincite.domain.errors import (
     PinciteError,
     ProviderAuth,
     ProviderBadReply,
+    ProviderError,
     RateLimited,
+    RemoteError,
     Timeout,
 )
+from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.domain.version import VERSION
+from pincite.judges.pairs import judgement_of, premises_of
+from pincite.runtime.failures import first_failure
 from pincite.runtime.metering import count_request
 
 if TYPE_CHECKING:
@@ -29,20 +35,24 @@ if TYPE_CHECKING:
 
 CALL_S: Final = 10.0
 _MAX_ANSWER_BYTES: Final = 256 * 1024
-_MAX_PASSAGE_CHARS: Final = 8_000
-_MAX_CLAIM_CHARS: Final = 2_000
+_MAX_PREMISE_CHARS: Final = 26_000
+_MAX_STATEMENT_CHARS: Final = 2_000
+_PATIENCE: Final = 3
+"""Failures without any answer after which the rest of a batch is not asked about."""
 _ENTAILS: Final = frozenset({"entailment", "entails", "supported", "support", "yes", "true", "label_entailment"})
 _NAMES: Final = ("probability", "entailment", "score", "supported")
 _DEEPEST: Final = 4
 
 
 class HttpJudge:
-    """Implements `ports.EntailmentBackend`.
+    """Implements `ports.Judge`.
 
     Args:
         url: where to POST to.
         api_key: sent as a bearer token.
+        thresholds: what its probabilities mean, where that was measured.
         deadline_s: of one call.
+        concurrency: calls at the same time.
         transport: takes the place of the network in tests.
     """
 
@@ -51,19 +61,31 @@ class HttpJudge:
         url: str,
         *,
         api_key: str | None = None,
+        thresholds: Thresholds | None = None,
         deadline_s: float = CALL_S,
+        concurrency: int = 4,
         transport: "httpx2.AsyncBaseTransport | None" = None,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username:
-            raise InvalidSetting("entailment must be http(s)://host[:port][/path]", context={"setting": "entailment"})
         self._url = url
+        self._name = name_of(url)
+        self._thresholds = thresholds
         self._headers = {"User-Agent": f"Pincite/{VERSION}", "Accept": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._deadline_s = deadline_s
+        self._concurrency = concurrency
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
+
+    @property
+    def name(self) -> str:
+        """`http:HOST`, with the port where one is given."""
+        return self._name
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """What its probabilities mean."""
+        return self._thresholds
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -71,22 +93,55 @@ class HttpJudge:
         if client is not None:
             await client.aclose()
 
-    async def judge(self, claim: str, passage: str) -> float | None:
-        """Probability 0-1 that the passage entails the claim, or None when the endpoint says that it can't tell.
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """One call for each case. A case of which the endpoint says that it can't tell is left out.
 
-        Errors: Timeout, NetworkError, RateLimited, ProviderAuth, ProviderBadReply.
+        Errors: Timeout, NetworkError, RateLimited, ProviderAuth, ProviderBadReply: when no case at all was answered.
         """
-        claim, passage = claim[:_MAX_CLAIM_CHARS], passage[:_MAX_PASSAGE_CHARS]
-        body = {"claim": claim, "passage": passage, "premise": passage, "hypothesis": claim}
+        found: list[Judgement] = []
+        failures: list[PinciteError] = []
+        limiter = anyio.CapacityLimiter(self._concurrency)
+
+        async def ask(case: JudgeCase) -> None:
+            async with limiter:
+                if len(failures) >= _PATIENCE and not found:
+                    return
+                try:
+                    judgement = await self._judged(case)
+                except (RemoteError, ProviderError) as error:
+                    failures.append(error)
+                    return
+            if judgement is not None:
+                found.append(judgement)
+
+        with first_failure():
+            async with anyio.create_task_group() as group:
+                for case in cases:
+                    if case.lines:
+                        group.start_soon(ask, case)
+        if failures and not found:
+            raise failures[0]
+        return tuple(found)
+
+    async def _judged(self, case: JudgeCase) -> Judgement | None:
+        statement = case.statement[:_MAX_STATEMENT_CHARS]
+        premise = premises_of(case, chars=_MAX_PREMISE_CHARS)[0]
+        body = {
+            "claim": statement,
+            "passage": premise,
+            "hypothesis": statement,
+            "premise": premise,
+            "lines": [{"id": line.line_id, "role": line.role or "passage", "text": line.text} for line in case.lines],
+        }
         count_request()
-        status, answer = await self._call(json.dumps(body, ensure_ascii=False).encode())
+        status, answer = await self._call(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         if status != 200:
             raise _refusal(status)
         try:
             value = json.loads(answer)
         except (ValueError, RecursionError):
-            raise ProviderBadReply("the entailment endpoint did not answer with JSON", reason="not_json") from None
-        return probability_in(value)
+            raise ProviderBadReply("the judge's endpoint did not answer with JSON", reason="not_json") from None
+        return answer_of(value, case, self._thresholds)
 
     async def _call(self, body: bytes) -> tuple[int, bytes]:
         import httpx2
@@ -98,12 +153,12 @@ class HttpJudge:
                     async for piece in reply.aiter_bytes():
                         received += piece
                         if len(received) > _MAX_ANSWER_BYTES:
-                            raise ProviderBadReply("the entailment endpoint sent too much", reason="answer_too_large")
+                            raise ProviderBadReply("the judge's endpoint sent too much", reason="answer_too_large")
                     return reply.status_code, bytes(received)
         except (TimeoutError, httpx2.TimeoutException):
-            raise Timeout("the entailment endpoint did not answer in time", reason="entailment") from None
+            raise Timeout("the judge's endpoint did not answer in time", reason="judge") from None
         except httpx2.HTTPError:  # its text may hold the URL
-            raise NetworkError("the entailment endpoint can't be reached", reason="connect") from None
+            raise NetworkError("the judge's endpoint can't be reached", reason="connect") from None
 
     def _opened(self) -> "httpx2.AsyncClient":
         if self._client is None:
@@ -119,6 +174,38 @@ class HttpJudge:
                 transport=self._transport,
             )
         return self._client
+
+
+def name_of(url: str) -> str:
+    """What reports call the endpoint. Errors: InvalidSetting (no address of one)."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username:
+        raise InvalidSetting(
+            "this is no address of a judge", hint="Write http(s)://host[:port][/path].", context={"setting": "judge"}
+        )
+    return f"http:{parts.netloc}"
+
+
+def answer_of(value: Any, case: JudgeCase, thresholds: Thresholds | None) -> Judgement | None:  # parsed JSON
+    """A judgement in an answer; None when it says that it can't tell.
+
+    Read are our own words (`{"label": "partly", "beyond": "...", "lines": ["2"]}`, with or without `likelihood`), and
+    what `probability_in` reads.
+
+    Errors: ProviderBadReply (`wrong_shape`).
+    """
+    label = value.get("label") if isinstance(value, dict) else None
+    if isinstance(label, str) and label in set(JudgementLabel):
+        lines, beyond = value.get("lines"), value.get("beyond")
+        return Judgement(
+            case.case_id,
+            JudgementLabel(label),
+            _probability(value.get("likelihood")),
+            tuple(str(line) for line in lines) if isinstance(lines, list) else (),
+            beyond if isinstance(beyond, str) else "",
+        )
+    probability = probability_in(value)
+    return None if probability is None else judgement_of(case, probability, thresholds)
 
 
 def probability_in(value: Any, depth: int = 0) -> float | None:  # parsed JSON of any shape
@@ -144,7 +231,7 @@ def probability_in(value: Any, depth: int = 0) -> float | None:  # parsed JSON o
         for row in labelled:
             if row["label"].lower() in _ENTAILS:
                 return _probability(row.get("score"))
-    raise ProviderBadReply("the entailment endpoint answered in an unknown shape", reason="wrong_shape")
+    raise ProviderBadReply("the judge's endpoint answered in an unknown shape", reason="wrong_shape")
 
 
 def _probability(value: Any) -> float | None:  # a member of parsed JSON
@@ -154,17 +241,17 @@ def _probability(value: Any) -> float | None:  # a member of parsed JSON
         return float(value)
     if isinstance(value, int | float) and 0 <= value <= 1:
         return float(value)
-    raise ProviderBadReply("the entailment endpoint gave no probability of 0 to 1", reason="wrong_shape")
+    raise ProviderBadReply("the judge's endpoint gave no probability of 0 to 1", reason="wrong_shape")
 
 
 def _refusal(status: int) -> PinciteError:
     if status in {401, 403}:
         return ProviderAuth(
-            "the entailment endpoint refused the key", reason="bad_key", hint="Check PINCITE_ENTAILMENT_API_KEY."
+            "the judge's endpoint refused the key", reason="bad_key", hint="Check PINCITE_JUDGE_API_KEY."
         )
     if status == 429:
-        return RateLimited("the entailment endpoint is limiting the rate")
-    return ProviderBadReply(f"the entailment endpoint answered {status}", reason="bad_status", retryable=status >= 500)
+        return RateLimited("the judge's endpoint is limiting the rate")
+    return ProviderBadReply(f"the judge's endpoint answered {status}", reason="bad_status", retryable=status >= 500)
 
 
 def _quiet(record: logging.LogRecord) -> bool:

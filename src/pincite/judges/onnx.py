@@ -1,12 +1,14 @@
 """A judge that is a model on this machine: an ONNX cross-encoder for natural language inference with its tokenizer.
 
-The folder holds `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`; `config.json` with `id2label` names the
-labels. Nothing is downloaded. Extra: `entailment`.
+The folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json`, and `config.json`, whose `id2label` names the
+outputs: families of models order them differently, so that nothing is assumed. Nothing is downloaded. Extra:
+`entailment`.
 """
 
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +16,8 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
+from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+from pincite.judges.pairs import judgement_of, premises_of
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]
@@ -23,45 +27,82 @@ INSTALL: Final = "pip install 'pincite[entailment]'"
 MAX_TOKENS: Final = 512
 _MODELS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _ENTAILMENT: Final = frozenset({"entailment", "entails", "supported", "consistent"})
+_CONTRADICTION: Final = frozenset({"contradiction", "contradicts", "refuted"})
+_MOST_LABELS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which outputs of a model stand for entailment and for contradiction; -1 where there is none."""
+
+    entailment: int
+    contradiction: int = -1
 
 
 class OnnxJudge:
-    """Implements `ports.EntailmentBackend`. The model is loaded by the first question, in a worker thread.
+    """Implements `ports.Judge`. The model is loaded by the first question, in a worker thread.
 
     Args:
-        folder: where model and tokenizer are.
+        folder: where model, tokenizer and config are.
+        name: what reports call it; the folder's name by default.
+        thresholds: what its probabilities mean, where that was measured.
         threads: for one question; more than one is slower on a busy machine.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 1) -> None:
+    def __init__(self, folder: Path, *, name: str = "", thresholds: Thresholds | None = None, threads: int = 1) -> None:
         self._model = next((folder / name for name in _MODELS if (folder / name).is_file()), None)
         self._tokenizer_file = folder / "tokenizer.json"
         if self._model is None or not self._tokenizer_file.is_file():
             raise InvalidSetting(
                 f"there is no model with its tokenizer in {folder}",
                 reason="no_model",
-                hint="The folder needs model.onnx and tokenizer.json.",
-                context={"setting": "entailment"},
+                hint="The folder needs model.onnx, tokenizer.json and config.json.",
+                context={"setting": "judge"},
             )
-        self._index = _entailment_index(folder / "config.json")
+        self._labels = labels_of(folder / "config.json")
+        self._name = name or folder.resolve().name
+        self._thresholds = thresholds
         self._threads = threads
         self._loaded: tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer] | None = None
         self._one_at_a_time = anyio.CapacityLimiter(1)
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self._name
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """What its probabilities mean."""
+        return self._thresholds
 
     async def aclose(self) -> None:
         """Let go of the model."""
         self._loaded = None
 
-    async def judge(self, claim: str, passage: str) -> float | None:
-        """Probability 0-1 that the passage entails the claim.
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """The best of the pieces of each case's evidence; a case without evidence is left out.
 
         Errors: ExtraNotInstalled, InvalidSetting (the files are no such model).
         """
-        return await anyio.to_thread.run_sync(self._judge, claim, passage, limiter=self._one_at_a_time)
+        found: list[Judgement] = []
+        for case in cases:  # a case at a time, so that a cancelled run stops soon
+            judgement = await anyio.to_thread.run_sync(self._judged, case, limiter=self._one_at_a_time)
+            if judgement is not None:
+                found.append(judgement)
+        return tuple(found)
 
-    def _judge(self, claim: str, passage: str) -> float:
+    def _judged(self, case: JudgeCase) -> Judgement | None:
+        scored = [self._shares(premise, case.statement) for premise in premises_of(case)]
+        if not scored:
+            return None
+        states, against = max(scored)[0], max(other for _, other in scored)
+        return judgement_of(case, states, self._thresholds, contradicts=against)
+
+    def _shares(self, premise: str, hypothesis: str) -> tuple[float, float]:
+        """The probabilities of entailment and of contradiction."""
         session, tokenizer = self._loaded or self._load()
-        encoded = tokenizer.encode(passage, claim)
+        encoded = tokenizer.encode(_encodable(premise), _encodable(hypothesis))
         values = {
             "input_ids": [encoded.ids],
             "attention_mask": [encoded.attention_mask],
@@ -70,8 +111,9 @@ class OnnxJudge:
         import numpy as np
 
         fed = {node.name: np.array(values[node.name], dtype=np.int64) for node in session.get_inputs()}
-        logits = session.run(None, fed)[0][0]
-        return probability([float(value) for value in logits], self._index)
+        shares = probabilities([float(value) for value in session.run(None, fed)[0][0]])
+        against = self._labels.contradiction
+        return shares[self._labels.entailment], shares[against] if against >= 0 else 0.0
 
     def _load(self) -> "tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]":
         try:
@@ -91,47 +133,53 @@ class OnnxJudge:
             width = session.get_outputs()[0].shape[-1]
         except Exception as error:  # both libraries raise bare exceptions of their own for files they can't read
             raise _unreadable(str(error)) from None
-        if unknown or (isinstance(width, int) and width not in {1, 2, 3}):
+        if unknown or (isinstance(width, int) and not self._labels.entailment < width <= _MOST_LABELS):
             raise _unreadable(f"inputs {sorted(unknown) or 'known'}, {width} outputs")
         tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")  # the passage, unless the claim is a page
         self._loaded = (session, tokenizer)
         return self._loaded
 
 
-def probability(logits: Sequence[float], index: int) -> float:
-    """The probability of entailment: softmax over the labels, or a sigmoid where the model has one output."""
+def probabilities(logits: Sequence[float]) -> list[float]:
+    """Softmax over the labels, or a sigmoid where the model has one output."""
     if len(logits) == 1:
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, logits[0]))))
+        return [1 / (1 + math.exp(-max(-30.0, min(30.0, logits[0]))))]
     top = max(logits)
     shares = [math.exp(value - top) for value in logits]
-    return shares[min(index, len(shares) - 1)] / sum(shares)
+    return [share / sum(shares) for share in shares]
 
 
-def _entailment_index(config: Path) -> int:
-    """Which output stands for entailment; without a word about it the last of two, the first of three (MNLI).
+def labels_of(config: Path) -> Labels:
+    """Which output stands for what, by the names in the model's `config.json`.
 
-    Errors: InvalidSetting: the labels name no entailment.
+    Errors: InvalidSetting: there is none, or none of its labels is entailment.
     """
     try:
         labels: Any = json.loads(config.read_text(encoding="utf-8")).get("id2label")
-    except (OSError, ValueError, AttributeError):
-        return 0
-    if not isinstance(labels, dict) or not labels:
-        return 0
-    for index, label in labels.items():
-        if str(label).lower() in _ENTAILMENT and str(index).isdigit():
-            return int(index)
-    if len(labels) == 1:
-        return 0
-    raise InvalidSetting(
-        f"none of the model's labels is entailment: {', '.join(str(label) for label in labels.values())[:100]}",
-        reason="no_entailment_label",
-        context={"setting": "entailment"},
-    )
+    except (OSError, ValueError, AttributeError, RecursionError):
+        labels = None
+    named = {
+        str(label).strip().lower(): int(index)
+        for index, label in (labels.items() if isinstance(labels, dict) else ())
+        if str(index).isdigit() and int(index) < _MOST_LABELS
+    }
+    entailment = next((index for label, index in named.items() if label in _ENTAILMENT), None)
+    if entailment is None:
+        raise InvalidSetting(
+            f"none of the model's labels is entailment: {', '.join(named)[:100] or 'config.json names none'}",
+            reason="no_entailment_label",
+            hint="A model that ranks passages by relevance can't judge. The labels are in config.json, id2label.",
+            context={"setting": "judge"},
+        )
+    return Labels(entailment, next((index for label, index in named.items() if label in _CONTRADICTION), -1))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _unreadable(detail: str) -> InvalidSetting:
     return InvalidSetting(
         f"the files of the model for entailment can't be used: {detail[:200]}", reason="bad_model",
-        context={"setting": "entailment"},
+        context={"setting": "judge"},
     )  # fmt: skip

@@ -114,6 +114,13 @@ class RecordedCalls:
             BudgetExhausted (nothing was called), and what the last model failed with: ModelUnavailable,
             ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited.
         """
+        answer, _ = await self.ask_named(role, prompt, output_type, deadline_s=deadline_s)
+        return answer
+
+    async def ask_named(
+        self, role: ModelRole, prompt: Prompt, output_type: type[T], *, deadline_s: float | None = None
+    ) -> tuple[T, str]:
+        """As `ask`, with the name of the model that answered. Errors: as `ask`."""
         ends_at = None if deadline_s is None else self._clock.monotonic_s() + deadline_s
         prompt = replace(prompt, fence=self._fence, effort=self._efforts.get(str(role), prompt.effort))
         last: PinciteError = ModelUnavailable(
@@ -123,7 +130,8 @@ class RecordedCalls:
             asked, attempt = prompt, 0
             while True:
                 try:
-                    return await self._attempt(role, asked, output_type, (choice, attempt), info, ends_at)
+                    answer = await self._attempt(role, asked, output_type, (choice, attempt), info, ends_at)
+                    return answer, info.name
                 except _FAILURES as error:
                     last = error
                     await self._tell_failure(role, info, error)

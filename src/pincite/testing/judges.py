@@ -9,32 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from pincite.domain.errors import PinciteError
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
-
-Answer = Callable[[str, str], float | None]
 
 
 def same_words(claim: str, passage: str) -> float:
     """Share of the claim's words in the passage: a stand-in for a judgement."""
     wanted = set(claim.lower().split())
     return round(len(wanted & set(passage.lower().split())) / max(len(wanted), 1), 4)
-
-
-@dataclass
-class FakeJudge:
-    """Implements `ports.EntailmentBackend`; keeps what it was asked."""
-
-    answer: Answer | float | None = same_words
-    failing: PinciteError | None = None
-    asked: list[tuple[str, str]] = field(default_factory=list)
-
-    async def judge(self, claim: str, passage: str) -> float | None:
-        """What it was told to say. Errors: the one it was given."""
-        self.asked.append((claim, passage))
-        if self.failing is not None:
-            raise self.failing
-        return self.answer(claim, passage) if callable(self.answer) else self.answer
 
 
 class JudgeServer:
@@ -148,7 +129,7 @@ class LabelJudge:
         )
 
     def _mistaken(self, key: str) -> bool:
-        drawn = hashlib.sha256(f"{self.seed}:{key}".encode()).digest()
+        drawn = hashlib.sha256(f"{self.seed}:{key}".encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(drawn[:4], "big") / 2**32 < self.errors
 
 

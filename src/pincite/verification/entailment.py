@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import anyio
 
-from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import Check, CheckOutcome, Verdict, VerdictStatus
 from pincite.ports import EntailmentBackend
@@ -16,7 +15,7 @@ from pincite.ports import EntailmentBackend
 NAME = "entailment"
 SUPPORTED_FROM = 0.8
 UNSUPPORTED_TO = 0.2
-_DEADLINE_S = DEADLINES_S["entailment"]
+_DEADLINE_S = 30.0
 
 
 async def refined(verdict: Verdict, claim: str, backend: EntailmentBackend) -> Verdict:

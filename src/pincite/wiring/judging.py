@@ -1,47 +1,247 @@
-"""The checker that the settings ask for: the mechanical checks, with a judge of entailment behind them or without."""
+"""The judge that the settings ask for, made once for an engine; for a run its answers are on the record.
 
+`Parts.judge()` gives it to whatever calls `verification.proof.prove`: None where nobody judges.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from pincite.domain.errors import ExtraNotInstalled
-from pincite.ports import ClaimChecker, Clock, EntailmentBackend
+import anyio
+
+from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
+from pincite.domain.events import Json
+from pincite.domain.evidence import Thresholds
+from pincite.domain.model import ModelRole
+from pincite.judges.thresholds import read_thresholds
+from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls
+from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
+from pincite.wiring.model_door import recorded_models
 
 if TYPE_CHECKING:
     from pincite.judges.guarded import GuardedJudge
 
-_FAILURES = 3
+AUTO: Final = "auto"
+NONE: Final = "none"
+MODEL: Final = "model"
+FOLDER: Final = "judges"
+"""Where in the home `pincite models add` puts what it fetched."""
+_FAILURES: Final = 3
+OpenModel = Callable[[Settings], Awaitable[LanguageModel | None]]
 
 
-def build_judge(settings: Settings, clock: Clock) -> "GuardedJudge | None":
-    """The judge of the settings, or None. Errors: InvalidSetting, ExtraNotInstalled."""
-    if settings.entailment is None:
-        return None
+@dataclass(frozen=True, slots=True)
+class JudgePart:
+    """One judge of the settings: a language model (`model`, or the run's own when that is None), or an adapter.
+
+    Attributes:
+        name: what reports call it.
+        judge: the adapter; None for a language model.
+        model: the language model, where it is not the one of the verifier's role.
+    """
+
+    name: str
+    judge: Judge | None = None
+    model: LanguageModel | None = None
+
+    @property
+    def record(self) -> dict[str, Json]:
+        """What a run must keep so that it can be made again without the judge."""
+        limits = self.judge.thresholds if self.judge is not None else None
+        kind = "other" if self.judge is not None else "own model" if self.model is not None else "model"
+        return {"name": self.name, "kind": kind, "thresholds": None if limits is None else asdict(limits)}
+
+
+class Judges:
+    """The judges of an engine by setting; each is opened once and closed with the engine.
+
+    Args:
+        kept: closes them.
+        clock: the time, for the breaker.
+        run_model: the language models that serve the roles under given settings.
+        open_model: the language models of given settings, whatever serves the roles.
+        given: used instead of what the settings name: a fake, or an adapter of your own.
+    """
+
+    def __init__(
+        self, kept: KeptOpen, clock: Clock, run_model: OpenModel, open_model: OpenModel, given: Judge | None = None
+    ) -> None:
+        self._kept = kept
+        self._clock = clock
+        self._run_model = run_model
+        self._open_model = open_model
+        self._given = given
+        self._adapters: dict[str, Judge] = {}
+        self._opening = anyio.Lock()
+
+    async def parts(self, settings: Settings) -> tuple[JudgePart, ...]:
+        """The judges in the order in which they are asked; none where nobody judges.
+
+        Errors: InvalidSetting (it names no judge, or one that can't be used so), ExtraNotInstalled.
+        """
+        if self._given is not None:
+            return (JudgePart(self._given.name, self._given),)
+        names = [name.strip() for name in settings.judge.split(",") if name.strip()]
+        if len(names) > 2 or not names:
+            raise _bad(f"judge = {settings.judge!r} names {len(names)} judges", "Name one, or LOCAL,MODEL.")
+        found = [part for name in names if (part := await self._part(name, settings)) is not None]
+        if len(names) == 2:
+            _vet_cascade(found, settings.judge)
+        return tuple(found)
+
+    async def _part(self, name: str, settings: Settings) -> JudgePart | None:
+        if name == NONE:
+            return None
+        if name in (AUTO, MODEL):
+            model = await self._run_model(settings)
+            infos = model.info(ModelRole.VERIFIER) if model is not None else ()
+            if not infos and name == MODEL:
+                raise _bad("judge = 'model', but the verifier has no language model", "Set one: --llm PROVIDER:NAME.")
+            return JudgePart(infos[0].name) if infos else None
+        if "://" in name or _is_folder(name) or (settings.home / FOLDER / name).is_dir():
+            return JudgePart((adapter := await self._adapter(name, settings)).name, adapter)
+        if ":" not in name and not settings.llm_base_url:
+            raise _bad(
+                f"there is no judge {name!r}",
+                "Write model, none, PROVIDER:NAME, http://..., a folder, or a name that `pincite models list` shows "
+                "and `pincite models add NAME` fetched.",
+            )
+        own = settings.model_copy(update={"llm": NONE, "llm_roles": {"verifier": name}, "llm_fallbacks": ()})
+        model = await self._open_model(own)
+        if model is None:
+            raise _bad(f"there is no judge {name!r}", "Name a language model as PROVIDER:NAME.")
+        return JudgePart(model.info(ModelRole.VERIFIER)[0].name, model=model)
+
+    async def _adapter(self, place: str, settings: Settings) -> Judge:
+        async with self._opening:
+            if place not in self._adapters:
+                made = _adapter(place, settings, self._clock)
+                self._adapters[place] = made
+                await self._kept.open(aclosing(made))
+            return self._adapters[place]
+
+
+def judge_of(
+    parts: Sequence[JudgePart], calls: ModelCalls | None, calls_over: Callable[[LanguageModel], ModelCalls],
+    ledger: Ledger | None,
+) -> Judge | None:  # fmt: skip
+    """The judge for one run, or for what belongs to none.
+
+    Args:
+        parts: what the settings ask for.
+        calls: the run's language models, whose verifier may be the judge.
+        calls_over: makes calls to another language model.
+        ledger: where the answers of others than language models are kept; None for no run.
+    """
+    from pincite.judges.cascade import CascadeJudge
+    from pincite.judges.model import ModelJudge
+    from pincite.judges.recorded import RecordedJudge
+
+    made: list[Judge] = []
+    for part in parts:
+        if part.judge is not None:
+            made.append(part.judge if ledger is None else RecordedJudge(part.judge, ledger))
+        elif part.model is not None:
+            made.append(ModelJudge(calls_over(part.model), part.name))
+        elif calls is not None:
+            made.append(ModelJudge(calls, part.name))
+    if len(made) == 2:
+        return CascadeJudge(made[0], made[1])
+    return made[0] if made else None
+
+
+def parts_on_record(record: Json) -> tuple[JudgePart, ...]:
+    """The judges of a run that is made again: none of them can be asked."""
+    from pincite.judges.recorded import AbsentJudge
+
+    found: list[JudgePart] = []
+    for row in record if isinstance(record, list) else ():
+        if not isinstance(row, Mapping):
+            continue
+        name, limits = str(row.get("name")), row.get("thresholds")
+        thresholds = Thresholds(**limits) if isinstance(limits, dict) else None  # type: ignore[arg-type]
+        match row.get("kind"):
+            case "other":
+                found.append(JudgePart(name, AbsentJudge(name, thresholds)))
+            case "own model":
+                found.append(JudgePart(name, model=recorded_models({str(ModelRole.VERIFIER): [name]})))
+            case _:
+                found.append(JudgePart(name))
+    return tuple(found)
+
+
+def _vet_cascade(parts: Sequence[JudgePart], setting: str) -> None:
+    if len(parts) != 2 or parts[0].judge is None or parts[1].judge is not None:
+        raise _bad(f"judge = {setting!r} is no cascade", "The first must be a local judge, the second a model.")
+    if parts[0].judge.thresholds is None:
+        raise _bad(
+            f"{parts[0].name} has no measured thresholds, so that it can't decide what to hand on",
+            f"Measure them: pincite eval judge --judge {parts[0].name} --fit",
+        )
+
+
+def _is_folder(name: str) -> bool:
+    return name.startswith((".", "~")) or "/" in name or "\\" in name
+
+
+def _adapter(place: str, settings: Settings, clock: Clock) -> "GuardedJudge":
     from pincite.judges.guarded import GuardedJudge
     from pincite.runtime.breaker import BreakerRules, MemoryBreaker
 
-    return GuardedJudge(_adapter(settings.entailment, settings), MemoryBreaker(clock, BreakerRules(failures=_FAILURES)))
+    return GuardedJudge(_unguarded(place, settings), MemoryBreaker(clock, BreakerRules(failures=_FAILURES)))
 
 
-def _adapter(place: str, settings: Settings) -> EntailmentBackend:
+def _unguarded(place: str, settings: Settings) -> Judge:
     if "://" in place:
-        from pincite.judges.http import HttpJudge
+        from pincite.judges.http import HttpJudge, name_of
 
-        key = settings.entailment_api_key
-        return HttpJudge(place, api_key=key.get_secret_value() if key else None)
+        key = settings.judge_api_key
+        limits = read_thresholds(settings.home, name_of(place))
+        return HttpJudge(place, api_key=key.get_secret_value() if key else None, thresholds=limits)
     from pincite.judges.onnx import INSTALL, OnnxJudge
 
-    judge = OnnxJudge(Path(place).expanduser())
+    folder = Path(place).expanduser() if _is_folder(place) else settings.home / FOLDER / place
+    name = folder.resolve().name
+    judge = OnnxJudge(folder, name=name, thresholds=read_thresholds(settings.home, name))
     if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:
-        raise ExtraNotInstalled("a model for entailment needs onnxruntime and tokenizers", hint=f"Run: {INSTALL}")
+        raise ExtraNotInstalled("a judge on this machine needs onnxruntime and tokenizers", hint=f"Run: {INSTALL}")
     return judge
 
 
-def checker_with(judge: EntailmentBackend | None) -> ClaimChecker:
-    """The mechanical checks, and behind them the judge; with one, for worker threads only."""
-    from pincite.verification.checker import MechanicalChecker
-    from pincite.verification.judged import JudgedChecker
+def _bad(message: str, hint: str) -> InvalidSetting:
+    return InvalidSetting(message, reason="no_judge", hint=hint, context={"setting": "judge"})
 
-    checker = MechanicalChecker()
-    return checker if judge is None else JudgedChecker(checker, judge)
+
+async def told_judge(settings: Settings) -> str:
+    """Who judges under these settings and what was measured of them, in words; nothing is asked.
+
+    Errors: InvalidSetting, ExtraNotInstalled.
+    """
+    from pincite.runtime.clock import SystemClock
+    from pincite.runtime.kept_open import keep_open
+    from pincite.wiring.model_door import model_chains, wants_models
+
+    async def named(wanted: Settings) -> LanguageModel | None:
+        chains = model_chains(wanted) if wants_models(wanted) else {}
+        return recorded_models({str(role): [spec.label for spec in chain] for role, chain in chains.items()})
+
+    async with keep_open() as kept:
+        parts = await Judges(kept, SystemClock(), named, named).parts(settings)
+        told = [_told(part) for part in parts]
+    return ", then ".join(told) or "none: sentences in their sources' words only"
+
+
+def _told(part: JudgePart) -> str:
+    if part.judge is None:
+        return f"{part.name} (a language model: its word counts)"
+    limits = part.judge.thresholds
+    if limits is None:
+        return f"{part.name} (not measured: it can only refuse; pincite eval judge --fit)"
+    return (
+        f"{part.name} (supported from {limits.supported_from:.3f}, refused to {limits.refused_to:.3f}; "
+        f"measured: {limits.measured or 'not said on what'})"
+    )

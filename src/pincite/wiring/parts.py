@@ -1,7 +1,7 @@
 """What an engine works with: stores, front doors, roles. Services are built on first use and closed with the engine."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,16 +11,16 @@ import anyio.to_thread
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
+from pincite.domain.events import Json
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.ports import (
-    ClaimChecker,
-    EntailmentBackend,
     EventSink,
     Exporter,
     Fetch,
+    Judge,
     LanguageModel,
     Ledger,
     ModelCalls,
@@ -36,12 +36,12 @@ from pincite.wiring.auditing import page_reading, web_archive
 from pincite.wiring.call_log import CallLog
 from pincite.wiring.fetch_door import OFFLINE, Stores, build_fetch, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
-from pincite.wiring.judging import build_judge, checker_with
+from pincite.wiring.judging import Judges, judge_of, parts_on_record
 from pincite.wiring.libraries import OpenLibraries
 from pincite.wiring.model_door import Silence, open_models, recorded_models, wants_models
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
-from pincite.wiring.roles import Doors, Run, build_roles
+from pincite.wiring.roles import Doors, Run, build_roles, run_calls
 from pincite.wiring.search_door import (
     build_search,
     lane_of,
@@ -72,6 +72,7 @@ class Parts(OpenStores):
         stores: keeps what the services write to; closes after them.
         kept: keeps the services.
         model: language models to use instead of those of the settings.
+        judge: a judge to use instead of that of the settings.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Parts(OpenStores):
         stores: KeptOpen,
         kept: KeptOpen,
         model: LanguageModel | None = None,
+        judge: Judge | None = None,
     ) -> None:
         super().__init__(settings, shared, stores)
         self._kept = kept
@@ -93,7 +95,7 @@ class Parts(OpenStores):
         self._front_desk: FrontDesk | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
-        self._judges: dict[str | None, EntailmentBackend | None] = {}
+        self._judges = Judges(kept, self.clock, self.models, self._models_of, judge)
         self._archive: WebArchive | None = None
         self._building = anyio.Lock()
 
@@ -145,6 +147,7 @@ class Parts(OpenStores):
     async def auditor(self, fetch: Fetch) -> "AuditService":
         """The audit of anyone's report, over a fetch front door."""
         from pincite.audit.service import AuditService
+        from pincite.verification.checker import MechanicalChecker
 
         listed: tuple[ListedPage, ...] = ()
         if self.settings.profile == OFFLINE:
@@ -153,11 +156,7 @@ class Parts(OpenStores):
             if self._archive is None:
                 self._archive = await web_archive(self.settings, self.clock, self._kept)
         reading = page_reading(self.settings, fetch, self._archive, listed)
-        return AuditService(checker_with(await self._judge()), reading)
-
-    async def checker(self) -> ClaimChecker:
-        """What checks claims, for use in a worker thread. Errors: InvalidSetting, ExtraNotInstalled."""
-        return checker_with(await self._judge())
+        return AuditService(MechanicalChecker(), reading)
 
     async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
         """The report's pages fetched anew, through a fetch front door, and its quotes looked for."""
@@ -177,7 +176,6 @@ class Parts(OpenStores):
         lease: Lease | None = None,
     ) -> "ResearchService":
         """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
-        from pincite.research.judging import RecordedJudge
         from pincite.research.service import ResearchService
         from pincite.research.survey import LibrarySurvey
 
@@ -197,17 +195,19 @@ class Parts(OpenStores):
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = _limits(record, settings)
-        judge = await self._judge(settings)
+        run = Run(ledger, events, self.clock, limits)
+        model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
+        calls = None if model is None else run_calls(settings, run, model)
+        asked = parts_on_record(record.inputs.get("judge")) if from_record else await self._judges.parts(settings)
         doors = Doors(
             search,
             fetch,
             storage.snapshots,
             storage.documents,
             LibrarySurvey(known, ledger),
-            None if judge is None else RecordedJudge(judge, ledger),
+            judge_of(asked, calls, lambda other: run_calls(settings, run, other), ledger),
         )
-        model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
-        roles = build_roles(settings, doors, Run(ledger, events, self.clock, limits), model)
+        roles = build_roles(settings, doors, run, model, calls)
         earlier = None
         if task.continues:
             from pincite.research.continuing import ContinuingAnalyst, earlier_run
@@ -230,8 +230,24 @@ class Parts(OpenStores):
 
         Errors: InvalidSetting (a name, key or price is missing), ExtraNotInstalled.
         """
-        if self._given_model is not None or not wants_models(settings):
-            return self._given_model
+        return self._given_model or await self._models_of(settings)
+
+    async def judge(self) -> Judge | None:
+        """Who judges what belongs to no run, within the caps of the settings; None where nobody does.
+
+        Errors: InvalidSetting (`no_judge`, or a model's), ExtraNotInstalled.
+        """
+        asked = await self._judges.parts(self.settings)
+        calls = await self.calls() if any(part.judge is None and part.model is None for part in asked) else None
+        return judge_of(asked, calls, self._passing_calls, None)
+
+    async def judge_record(self, settings: Settings) -> list[Json]:
+        """Who judges a run with these settings, for its record. Errors: as `judge`."""
+        return [part.record for part in await self._judges.parts(settings)]
+
+    async def _models_of(self, settings: Settings) -> "LanguageModel | None":
+        if not wants_models(settings):
+            return None
         key = (settings.llm, tuple(sorted(settings.llm_roles.items())), settings.llm_fallbacks)
         async with self._building:
             if key not in self._models:
@@ -246,6 +262,9 @@ class Parts(OpenStores):
         model = await self.models(self.settings)
         if model is None:
             return None
+        return self._passing_calls(model, ledger)
+
+    def _passing_calls(self, model: LanguageModel, ledger: Ledger | None = None) -> "ModelCalls":
         from pincite.runtime.passing_ledger import PassingLedger
 
         budget = self.settings.budget
@@ -367,17 +386,6 @@ class Parts(OpenStores):
                 )
             return self._searches[sources]
 
-    async def _judge(self, settings: Settings | None = None) -> EntailmentBackend | None:
-        """The judge of entailment, or None; a run may have been started with another one than is set now."""
-        wanted = settings or self.settings
-        async with self._building:
-            if wanted.entailment not in self._judges:
-                made = build_judge(wanted, self.clock)
-                self._judges[wanted.entailment] = made
-                if made is not None:
-                    await self._kept.open(aclosing(made))
-            return self._judges[wanted.entailment]
-
     async def _fetch(self, libraries: tuple[Path, ...]) -> Fetch:
         from pincite.fetch.extractors import BytesExtractor
 
@@ -415,7 +423,10 @@ def _limits(record: RunRecord, settings: Settings) -> "Limits":
 
 @asynccontextmanager
 async def open_parts(
-    settings: Settings, shared: Shared | None = None, model: LanguageModel | None = None
+    settings: Settings,
+    shared: Shared | None = None,
+    model: LanguageModel | None = None,
+    judge: Judge | None = None,
 ) -> AsyncIterator[Parts]:
     """The parts of an engine; all that was opened is closed at the end, stores last. A `shared` given stays open.
 
@@ -425,4 +436,4 @@ async def open_parts(
         base = await stack.enter_async_context(open_shared(settings)) if shared is None else shared
         stores = await stack.enter_async_context(keep_open())
         kept = await stack.enter_async_context(keep_open())
-        yield Parts(settings, base, stores, kept, model)
+        yield Parts(settings, base, stores, kept, model, judge)

@@ -12,9 +12,9 @@ from pincite.ports import (
     Clock,
     DocumentStore,
     Embedder,
-    EntailmentBackend,
     EventSink,
     Fetch,
+    Judge,
     LanguageModel,
     Ledger,
     ModelCalls,
@@ -26,7 +26,6 @@ from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.settings import Settings, environment_secrets
-from pincite.wiring.judging import checker_with
 from pincite.wiring.registry import EMBEDDERS, load
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Doors:
     snapshots: SnapshotStore
     documents: DocumentStore
     survey: LibrarySurvey | None = None
-    judge: EntailmentBackend | None = None
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,10 @@ class Run:
     limits: Limits
 
 
-def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel | None) -> Roles:
-    """The roles of one run."""
+def build_roles(
+    settings: Settings, doors: Doors, run: Run, model: LanguageModel | None, calls: ModelCalls | None = None
+) -> Roles:
+    """The roles of one run; `calls` are the run's calls to the model, where somebody else makes some, too."""
     from pincite.research.extractive.analyst import ExtractiveAnalyst
     from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.extractive.planner import ExtractivePlanner
@@ -65,6 +66,7 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
     from pincite.research.extractive.writer import ExtractiveWriter
     from pincite.research.reader import PageReader
     from pincite.research.searcher import QuerySearcher
+    from pincite.verification.checker import MechanicalChecker
 
     shelf = Shelf()
     rules = Roles(
@@ -86,7 +88,7 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
             chunked=False,
         ),
         analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share, reranker=_reranker(settings)),
-        verifier=ExtractiveVerifier(checker_with(doors.judge)),
+        verifier=ExtractiveVerifier(MechanicalChecker()),
         writer=ExtractiveWriter(),
         drafter=ExtractiveDrafter(run.events),
         revalidator=_revalidator(settings, doors, run),
@@ -94,11 +96,13 @@ def build_roles(settings: Settings, doors: Doors, run: Run, model: LanguageModel
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
-    return _with_models(settings, rules, run, model, modelled)
+    return _with_models(settings, rules, run, calls or run_calls(settings, run, model), modelled)
 
 
 def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | None:
     """Asks for old pages again before writing, where the settings name an age."""
+    from pincite.verification.checker import MechanicalChecker
+
     if settings.revalidate_after_h is None:
         return None
     return Revalidation(
@@ -108,7 +112,7 @@ def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | No
         run.ledger,
         run.events,
         run.clock,
-        checker_with(doors.judge),
+        MechanicalChecker(),
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
         concurrency=run.limits.concurrency,
@@ -149,11 +153,26 @@ def efforts_of(settings: Settings) -> dict[str, Effort]:
     return {role: cast("Effort", effort) for role, effort in settings.llm_effort.items()}
 
 
+def run_calls(settings: Settings, run: Run, model: LanguageModel) -> ModelCalls:
+    """The calls of one run to language models, on its record. Made once for each model."""
+    from pincite.llm.calls import RecordedCalls
+
+    return RecordedCalls(
+        model,
+        run.ledger,
+        run.events,
+        run.clock,
+        budget=run.limits.budget,
+        retries=settings.llm_retries,
+        efforts=efforts_of(settings),
+        secrets=secrets_of(settings),
+    )
+
+
 def _with_models(
-    settings: Settings, rules: Roles, run: Run, model: LanguageModel, modelled: frozenset[ModelRole]
+    settings: Settings, rules: Roles, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
-    from pincite.llm.calls import RecordedCalls
     from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.model.analyst import ModelAnalyst
     from pincite.research.model.fallback import (
@@ -167,16 +186,6 @@ def _with_models(
     from pincite.research.model.writer import ModelWriter
     from pincite.verification.checker import MechanicalChecker
 
-    calls: ModelCalls = RecordedCalls(
-        model,
-        run.ledger,
-        run.events,
-        run.clock,
-        budget=run.limits.budget,
-        retries=settings.llm_retries,
-        efforts=efforts_of(settings),
-        secrets=secrets_of(settings),
-    )
     replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)
     width = settings.llm_concurrency
     roles = rules

@@ -35,7 +35,7 @@ FROZEN: Final = (
     "llm_effort",
     "llm_page_tokens",
     "llm_extractive_fallback",
-    "entailment",
+    "judge",
 )
 
 

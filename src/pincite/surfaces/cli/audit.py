@@ -33,6 +33,7 @@ def audit(
             min=0, max=100, help="Fail only if less than this percentage of claims is supported by what it cites."
         ),
     ] = None,
+    judge: options.Judge = None,
     everything: Annotated[bool, typer.Option("--all", help="List the supported claims too.")] = False,
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
@@ -49,6 +50,7 @@ def audit(
         overrides = {
             "source": tuple(f"local:{path}" for path in sources) if sources else None,
             "profile": "offline" if sources else None,
+            "judge": judge,
             "resolve": options.joined(resolve),
             "allow_networks": options.joined(allow_network),
             "home": home,

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, print_json, print_text
 
@@ -73,6 +74,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
             "profile": settings.profile,
             "source": ", ".join(settings.source),
             "model": _models(settings),
+            "judge": _judge(settings),
             "files": ", ".join(str(path) for path in default_files() if path.exists()) or "none",
             "unknown in environment": ", ".join(unknown) or "none",
         },
@@ -108,6 +110,18 @@ def _redis(settings: "Settings") -> str:
 
     passed_over = settings.redis_url is not None and settings.upstash_redis_rest_url
     return redis_in_use(settings) + (" (UPSTASH_REDIS_REST_URL is set, too, and not used)" if passed_over else "")
+
+
+def _judge(settings: "Settings") -> str:
+    """Who judges meaning, and what their likelihoods were measured to mean."""
+    import anyio
+
+    from pincite.wiring.judging import told_judge
+
+    try:
+        return anyio.run(told_judge, settings)
+    except PinciteError as error:
+        return f"NO: {error.message}"
 
 
 def _models(settings: "Settings") -> str:

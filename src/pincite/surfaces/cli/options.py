@@ -13,6 +13,13 @@ Llm = Annotated[
     str | None,
     typer.Option("--llm", metavar="MODEL", help="Language model as PROVIDER:NAME, or none (docs/models.md)."),
 ]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        help="Who judges meaning: model, PROVIDER:NAME, http://..., a local one, or none (docs/verification.md).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Profile = Annotated[str | None, typer.Option(help="Preset of caps: quick, standard, thorough or offline.")]
 Source = Annotated[

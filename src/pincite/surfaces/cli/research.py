@@ -42,6 +42,7 @@ def research(
     until: options.Until = None,
     language: options.Language = None,
     llm: options.Llm = None,
+    judge: options.Judge = None,
     max_rounds: Annotated[int | None, typer.Option(help="Rounds of search and reading at most.")] = None,
     max_pages: Annotated[int | None, typer.Option(help="Pages read at most.")] = None,
     max_web_requests: Annotated[int | None, typer.Option(help="Requests of all kinds together at most.")] = None,
@@ -72,6 +73,7 @@ def research(
         "profile": profile,
         "source": options.joined(source),
         "llm": llm,
+        "judge": judge,
         "per_domain_cap": per_domain_cap,
         "max_rounds": max_rounds,
         "max_pages": max_pages,
@@ -82,7 +84,6 @@ def research(
         "allow_networks": options.joined(allow_network),
         "home": home,
     }
-
     printed = "json" if as_json else format_
     files = tuple(output or ()) + ((bundle,) if bundle else ())
     started: list[str] = []

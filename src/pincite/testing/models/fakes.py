@@ -1,6 +1,7 @@
 """The fakes themselves as `ports.LanguageModel`: what each one answers to each task."""
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from decimal import Decimal
@@ -129,6 +130,14 @@ class ModelFake(ABC):
             await anyio.sleep(self.latency_s)
 
 
+def _numbers(ranges: str) -> list[int]:
+    """The numbers of `l1-l4 l7`."""
+    found: list[int] = []
+    for low, high in re.findall(r"l(\d+)(?:-l(\d+))?", ranges):
+        found += range(int(low), int(high or low) + 1)
+    return found
+
+
 class FaithfulModel(ModelFake):
     """A model that does each task honestly by simple rules: it repeats what it read and cites where."""
 
@@ -139,6 +148,7 @@ class FaithfulModel(ModelFake):
             "follow_up": self.follow_up,
             "analyst": self.analyse,
             "judge": self.judge,
+            "judge_statements": self.judge_statements,
             "conflicts": self.conflicts,
             "outline": self.outline,
             "writer": self.write,
@@ -204,6 +214,26 @@ class FaithfulModel(ModelFake):
                 share = len(mine & quote) / len(mine) if mine else 0.0
                 cases.append({"id": number, "entailed": 0.95 if share >= 0.85 else 0.4})
         return {"cases": cases}
+
+    def judge_statements(self, seen: Seen) -> Json:
+        """`states` where nearly all words of a statement are in its lines, else `absent`."""
+        rows: list[Json] = []
+        for name, text in seen.lines.items():
+            if re.fullmatch(r"c\d+", name):
+                shown = {f"l{n}" for n in _numbers(seen.lines.get(f"{name} lines", ""))}
+                words_there = {term for line in shown for term in terms(seen.lines.get(line, ""))}
+                mine = set(terms(text))
+                states = bool(mine) and len(mine & words_there) >= 0.85 * len(mine)
+                rows.append(
+                    {
+                        "id": name,
+                        "label": "states" if states else "absent",
+                        "lines": [line for line in sorted(shown) if mine & set(terms(seen.lines.get(line, "")))],
+                        "alone": True,
+                        "answers": states,
+                    }
+                )
+        return {"statements": rows}
 
     def conflicts(self, seen: Seen) -> Json:
         """None."""

@@ -172,6 +172,16 @@ class LyingModel(FaithfulModel):
         self.honest: list[str] = []
         """True claims that were proposed, word for word from a page."""
 
+    def judge_statements(self, seen: Seen) -> Json:
+        """Sure of everything."""
+        return {
+            "statements": [
+                {"id": name, "label": "states", "lines": [], "alone": True, "answers": True}
+                for name in seen.lines
+                if name[:1] == "c" and name[1:].isdecimal()
+            ]
+        }
+
     def judge(self, seen: Seen) -> Json:
         """Sure of everything."""
         return {

@@ -64,6 +64,16 @@ class ObedientModel(FaithfulModel):
                 claim(order, next(iter(seen.lines), "s1"))
         return {"claims": claims}
 
+    def judge_statements(self, seen: Seen) -> Json:
+        """Everything is fully supported, as it was told."""
+        return {
+            "statements": [
+                {"id": name, "label": "states", "lines": [], "alone": True, "answers": True}
+                for name in seen.lines
+                if name[:1] == "c" and name[1:].isdecimal()
+            ]
+        }
+
     def judge(self, seen: Seen) -> Json:
         """Everything is fully supported, as it was told."""
         return {

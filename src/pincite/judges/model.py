@@ -1,0 +1,215 @@
+"""A judge that is a language model: some statements of the same pages in a call, a word on each."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import anyio
+
+from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
+from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
+from pincite.domain.model import Material, ModelRole, Prompt
+from pincite.judges.prompts import NAME, VERSION, instructions
+from pincite.ports import ModelCalls
+from pincite.runtime.failures import first_failure
+
+CASES_PER_CALL: Final = 12
+CALL_CHARS: Final = 24_000
+"""About 6,000 tokens of lines in a call: more statements wait for the next one."""
+_TOKENS_BESIDE: Final = 100
+_TOKENS_PER_CASE: Final = 80
+"""A row of the answer: id, label, five line ids, and `beyond` of half a sentence."""
+_FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
+_LEFT_OUT: Final = "Your last answer left out statements, or gave them no known label. Answer for each id below."
+_LineKey = tuple[str, int | None, int | None, str | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementJudged:
+    """What the model says of the statement with this id; everything is read leniently and vetted by code."""
+
+    id: str
+    label: str
+    lines: tuple[str, ...] = ()
+    beyond: str | None = None
+    alone: bool | None = None
+    answers: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsJudged:
+    """One row for each statement."""
+
+    statements: tuple[StatementJudged, ...]
+
+
+class ModelJudge:
+    """Implements `ports.Judge`: the models of a role, whose word counts as it is.
+
+    Args:
+        calls: the models; record and budget are behind them.
+        name: the model that is asked first, as reports name it.
+        role: whose models are asked.
+        concurrency: calls at the same time.
+    """
+
+    def __init__(
+        self, calls: ModelCalls, name: str, *, role: ModelRole = ModelRole.VERIFIER, concurrency: int = 4
+    ) -> None:
+        self._calls = calls
+        self._name = name
+        self._role = role
+        self._concurrency = concurrency
+
+    @property
+    def name(self) -> str:
+        """The model that is asked first."""
+        return self._name
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """None: it gives its word instead of a figure."""
+        return None
+
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """Judgements by case id. Cases that an answer left out are asked about once more.
+
+        Errors: those of `ModelCalls.ask_named`, when no call at all was answered.
+        """
+        found, failures = await self._asked(batches(cases), "")
+        left = [case for case in cases if case.case_id not in found and case.case_id not in failures]
+        if left:
+            more, _ = await self._asked(batches(left), _LEFT_OUT)
+            found |= more
+        if failures and not found:
+            raise next(iter(failures.values()))
+        return tuple(found.values())
+
+    async def _asked(
+        self, groups: Iterable[Sequence[JudgeCase]], note: str
+    ) -> tuple[dict[str, Judgement], dict[str, PinciteError]]:
+        """The judgements by case, and for the cases of calls that failed with what."""
+        found: dict[str, Judgement] = {}
+        failures: dict[str, PinciteError] = {}
+        limiter = anyio.CapacityLimiter(self._concurrency)
+
+        async def ask(batch: Sequence[JudgeCase]) -> None:
+            shown = _Shown(batch)
+            async with limiter:
+                try:
+                    answer, model = await self._calls.ask_named(
+                        self._role, replace(shown.prompt(), note=note), StatementsJudged
+                    )
+                except _FAILURES as error:
+                    failures.update({case.case_id: error for case in batch})
+                    return
+            by = "" if model == self._name else model
+            for row in answer.statements:
+                judgement = shown.read(row, by)
+                if judgement is not None:
+                    found.setdefault(judgement.case_id, judgement)
+
+        with first_failure():
+            async with anyio.create_task_group() as group:
+                for batch in groups:
+                    group.start_soon(ask, batch)
+        return found, failures
+
+
+def batches(cases: Sequence[JudgeCase]) -> Iterator[tuple[JudgeCase, ...]]:
+    """The cases in calls: of the same pages only, at most `CASES_PER_CALL` and `CALL_CHARS` in one."""
+    by_pages: dict[tuple[str, ...], list[JudgeCase]] = {}
+    for case in cases:
+        by_pages.setdefault(case.pages, []).append(case)
+    for group in by_pages.values():
+        batch: list[JudgeCase] = []
+        seen: dict[_LineKey, int] = {}
+        for case in group:
+            own = {_key(line): len(line.text) for line in case.lines}
+            size = sum((seen | own).values())
+            if batch and (len(batch) == CASES_PER_CALL or size > CALL_CHARS):
+                yield tuple(batch)
+                batch, seen = [], {}
+            batch.append(case)
+            seen |= own
+        yield tuple(batch)
+
+
+class _Shown:
+    """Some cases as one prompt: each line once, under an id of this call."""
+
+    def __init__(self, cases: Sequence[JudgeCase]) -> None:
+        self._cases = {f"c{number}": case for number, case in enumerate(cases, start=1)}
+        lines = {_key(line): line for case in cases for line in case.lines}
+        # In the order of the page, premises first, whichever case named a line first.
+        ordered = sorted(lines, key=lambda key: (key[0], key[1] is not None, key[1] or 0))
+        self._ids = {key: f"l{number}" for number, key in enumerate(ordered, start=1)}
+        self._lines = lines
+
+    def prompt(self) -> Prompt:
+        """The question to the model."""
+        lines = tuple((name, _shown(self._lines[key])) for key, name in self._ids.items())
+        rows: list[tuple[str, str]] = []
+        for name, case in self._cases.items():
+            rows += [(name, case.statement), (f"{name} lines", _ranges([self._number(line) for line in case.lines]))]
+            rows += [(f"{name} noticed", "; ".join(case.hints))] if case.hints else []
+        asked = {name: case.question for name, case in self._cases.items() if case.question}
+        questions = tuple(f"Question of {_names(names)}: {text}" for text, names in _by_value(asked).items())
+        return Prompt(
+            NAME,
+            VERSION,
+            instructions(),
+            task=questions,
+            material=(Material("Lines", lines), Material("Statements", tuple(rows))),
+            max_tokens_out=_TOKENS_BESIDE + _TOKENS_PER_CASE * len(self._cases),
+        )
+
+    def read(self, row: StatementJudged, judge: str) -> Judgement | None:
+        """The row as a judgement; None when its id or label is none of ours."""
+        case = self._cases.get(row.id.strip())
+        label = row.label.strip().lower().replace(" ", "_").replace("-", "_")
+        if case is None or label not in set(JudgementLabel):
+            return None
+        own = {self._ids[_key(line)]: line.line_id for line in case.lines}
+        return Judgement(
+            case.case_id,
+            JudgementLabel(label),
+            line_ids=tuple(dict.fromkeys(own[name] for name in row.lines if name in own)),
+            beyond=row.beyond or "",
+            stands_alone=row.alone if case.question else None,
+            answers=row.answers if case.question else None,
+            judge=judge,
+        )
+
+    def _number(self, line: EvidenceLine) -> int:
+        return int(self._ids[_key(line)].removeprefix("l"))
+
+
+def _key(line: EvidenceLine) -> _LineKey:
+    return line.page, line.start, line.end, line.role, line.text
+
+
+def _shown(line: EvidenceLine) -> str:
+    return line.text if line.role is None else f"[{line.role}] {line.text}"
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """`l1-l4 l7`; "none" for a statement without evidence."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(f"l{low}" if low == high else f"l{low}-l{high}" for low, high in runs) or "none"
+
+
+def _by_value(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        found.setdefault(text, []).append(name)
+    return found
+
+
+def _names(names: Sequence[str]) -> str:
+    return _ranges([int(name.removeprefix("c")) for name in names]).replace("l", "c")
