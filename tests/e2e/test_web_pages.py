@@ -25,7 +25,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from pincite.testing.reports import SampleReport, empty_report, report_stating, sample_report
+from pincite.exports.html import HtmlExporter
+from pincite.testing.reports import SampleReport, empty_report, proven_report, report_stating, sample_report
 from pincite.testing.stored import keep_report, large_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -266,6 +267,35 @@ def opened(files: dict[str, bytes]) -> None:
     assert files["pdf"].startswith(b"%PDF-")
     assert "word/document.xml" in zipfile.ZipFile(io.BytesIO(files["docx"])).namelist()
     assert b"<!doctype html>" in files["html"]
+
+
+def test_every_form_of_block_leads_to_its_passage(chromium: Any, served: Served, tmp_path: Path) -> None:
+    proven = replace(SAMPLE, report=proven_report())
+    run = served.keep(proven, "run_20261121093000_0000000fffb1")
+    with tab(chromium, served) as page:
+        page.goto(run)
+        for form in ("p", ".points li", ".steps li", ".laid td", ".excerpt p", ".excerpt li", ".excerpt td", "pre"):
+            page.locator(f"#text {form} >> css=.s >> nth=0").click()
+            page.wait_for_selector(".panel .evidence mark")
+            assert marked(page, ".panel"), form
+            page.keyboard.press("Escape")
+        words = page.eval_on_selector_all("#text .proof", "marks => marks.map((mark) => mark.innerText.trim())")
+        assert {word.split()[-1] for word in words} == {"quoted", "entailed", "derived"}
+        assert "missing: the hour" in page.inner_text(".parts")
+        assert "judged by nli:sample" in page.inner_text(".glance")
+        page.goto(f"{run}/claims?verdict=rejected")
+        assert "no passage carries: “14 metres”" in page.inner_text(".claim-list")
+        page.goto(run)
+        page.evaluate(AXE)
+        answer = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [i["id"] for i in answer["violations"] if i["impact"] in ("serious", "critical")] == []
+        file = tmp_path / "report.html"
+        file.write_bytes(HtmlExporter().render(proven.report, proven.documents))
+        page.goto(file.as_uri())
+        for form in ("ul.points > li", "ol.steps > li", "table.laid td", "figure pre"):
+            page.locator(f"main {form} >> css=a.sentence >> nth=0").click()
+            assert page.locator(".panel.open mark").first.is_visible(), form
+            page.keyboard.press("Escape")
 
 
 def test_by_keys_alone(chromium: Any, served: Served) -> None:

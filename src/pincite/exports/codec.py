@@ -19,7 +19,7 @@ from pincite.domain.search import SearchResponse
 REPORT_MEMBERS = (
     *("schema_version", "run_id", "report_id", "version", "question", "title", "created_at", "profile", "mode"),
     *("status", "constraints", "outline", "summary", "sections", "claims", "references", "conflicts", "gaps", "leads"),
-    *("rejected_claims", "parts", "judgements", "coverage", "notes", "metrics", "markdown"),
+    *("rejected_claims", "parts", "judgements", "coverage", "notes", "written_by", "metrics", "markdown"),
 )
 """The order in which a person wants to read them."""
 

@@ -1,4 +1,4 @@
-"""The claims of a report as a table: one row per claim and passage, for a spreadsheet.
+"""The claims of a report as a table: one row per claim and passage, for a spreadsheet; then a row per refused one.
 
 UTF-8 with a byte order mark, without which the common spreadsheets take it for Latin-1. Cells that a spreadsheet would
 run as a formula get an apostrophe in front.
@@ -15,6 +15,7 @@ from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 COLUMNS = (
     *("claim", "verdict", "type", "confidence", "independent_sources", "relation", "reference", "title", "url"),
     *("published", "accessed", "quote", "start", "end", "claim_id", "document_id", "snapshot_id", "body_sha256"),
+    *("proof", "judge", "likelihood", "beyond", "why"),
 )
 
 _FORMULA_START = ("=", "+", "-", "@")
@@ -33,6 +34,9 @@ class CsvExporter:
         references = {reference.n: reference for reference in report.references}
         for claim in report.claims:
             writer.writerows(_rows(claim, references))
+        for refused in report.rejected_claims:
+            blank = [""] * (len(COLUMNS) - 4)
+            writer.writerow([cell(refused.text), refused.verdict, *blank, cell(refused.beyond), cell(refused.why)])
         return out.getvalue().encode("utf-8-sig")
 
 
@@ -44,10 +48,12 @@ def _rows(claim: ReportClaim, references: Mapping[int, Reference]) -> Iterator[l
         claim.confidence,
         claim.independent_sources,
     ]
+    likelihood = "" if claim.likelihood is None else claim.likelihood
+    proof = [claim.proof or "", cell(claim.judge), likelihood, cell(claim.beyond), ""]
     for evidence in claim.evidence:
-        yield [*head, *_passage(evidence, references.get(evidence.reference_n or 0), claim.id)]
+        yield [*head, *_passage(evidence, references.get(evidence.reference_n or 0), claim.id), *proof]
     if not claim.evidence:
-        yield [*head, *([""] * 9), cell(claim.id), "", "", ""]
+        yield [*head, *([""] * 9), cell(claim.id), "", "", "", *proof]
 
 
 def _passage(evidence: ReportEvidence, reference: Reference | None, claim_id: str) -> list[str | int]:

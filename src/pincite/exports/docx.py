@@ -11,30 +11,42 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.errors import ExtraNotInstalled
-from pincite.domain.evidence import Relation, VerdictStatus
-from pincite.domain.layout import Sentence, paragraphs
+from pincite.domain.evidence import Relation
+from pincite.domain.layout import Section, Sentence, paragraphs
 from pincite.domain.markdown import (
     ANSWER_HEADING,
+    BALANCE_WORD,
     CONFLICTS_HEADING,
     GAPS_HEADING,
     LEADS_HEADING,
     PARTIAL_ANSWER,
+    PARTS_HEADING,
     SEARCHED_HEADING,
     SUPPORT_WORD,
     conflict_text,
     constraints_text,
     day,
-    labelled,
     linkable,
     no_answer_text,
     one_line,
+    part_text,
     searched_text,
     shortened,
     sources_text,
 )
 from pincite.domain.page import Document
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import LEAD_ABOUT, Reference, Report, ReportStatus, coverage_text
+from pincite.domain.report import (
+    LEAD_ABOUT,
+    PartStatus,
+    Reference,
+    Report,
+    ReportStatus,
+    balance_text,
+    coverage_text,
+)
+from pincite.domain.signs import PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, telling_pieces
+from pincite.exports.docx_layout import write_blocks
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -46,13 +58,6 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _NOTES_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.endnotes+xml"
 _NO_XML = re.compile("[\ufffe\uffff]")
-_VERDICTS = {
-    VerdictStatus.SUPPORTED: "supported",
-    VerdictStatus.PARTIAL: "partly supported",
-    VerdictStatus.CONTRADICTED: "contradicted",
-    VerdictStatus.UNSUPPORTED: "not supported",
-    VerdictStatus.UNCHECKED: "not checked",
-}
 
 
 class DocxExporter:
@@ -73,12 +78,13 @@ class DocxExporter:
 
 
 class _File:
-    """One file in the making; remembers which references have their endnote already."""
+    """One file in the making; remembers which references have their endnote already. The pen of `write_blocks`."""
 
     def __init__(self, word: "WordDocument", report: Report) -> None:
         self._word = word
         self._report = report
         self._noted: set[int] = set()
+        self._anchors = {claim.id: f"_Claim{index:06}" for index, claim in enumerate(report.claims, 1)}
 
     def bytes(self) -> bytes:
         self._prepare()
@@ -131,6 +137,11 @@ class _File:
             self._word.add_paragraph(no_answer_text(report).replace("**", ""))
         elif report.status is ReportStatus.PARTIAL:
             self._word.add_paragraph(PARTIAL_ANSWER.strip("*"))
+        balance = balance_text(report)
+        if balance:
+            self._word.add_paragraph(f"{BALANCE_WORD}: {_text(balance)}", style="Source")
+            legend = " · ".join(f"{sign.shape} {sign.word}: {sign.means}" for sign in proofs_used(report))
+            self._word.add_paragraph(legend, style="Source")
 
     def _body(self) -> None:
         report = self._report
@@ -139,9 +150,7 @@ class _File:
             self._paragraph(report.summary.sentences)
         for section in report.sections:
             self._word.add_heading(_text(section.heading), 1)
-            found = paragraphs(section.sentences)
-            for sentences in found:
-                self._paragraph(sentences, style="List Bullet" if len(found) > 1 else None)
+            self._section(section)
         known = {reference.n for reference in report.references}
         if report.conflicts:
             self._word.add_heading(CONFLICTS_HEADING, 1)
@@ -153,8 +162,21 @@ class _File:
                 numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
                 self._marks(paragraph, sorted(numbers))
 
+    def _section(self, section: Section) -> None:
+        if section.blocks:
+            write_blocks(section, self._word, self)
+            return
+        found = paragraphs(section.sentences)
+        for sentences in found:
+            self._paragraph(sentences, style="List Bullet" if len(found) > 1 else None)
+
     def _open_questions(self) -> None:
         report = self._report
+        if any(part.status is not PartStatus.ANSWERED for part in report.parts):
+            self._word.add_heading(PARTS_HEADING, 1)
+            for part in report.parts:
+                text = f"{shortened(part.text)}: {part_text(part)}"
+                self._word.add_paragraph(_text(text), style="List Bullet")
         if report.gaps:
             insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
             self._word.add_heading(SEARCHED_HEADING if insufficient else GAPS_HEADING, 1)
@@ -170,18 +192,31 @@ class _File:
             self._word.add_paragraph(_text(f"{lead.title or lead.url}{why}: {lead.url}{about}"), style="List Bullet")
 
     def _evidence(self) -> None:
-        if not self._report.claims:
-            return
+        if self._report.claims:
+            self._passages()
+        if self._report.rejected_claims:
+            self._word.add_heading("Considered and rejected", 1)
+        for refused in self._report.rejected_claims:
+            said = f"{refused.text} – {VERDICTS[refused.verdict][1]}: {refusal(refused)}"
+            self._word.add_paragraph(_text(said), style="List Bullet")
+
+    def _passages(self) -> None:
         support = coverage_text(self._report.coverage)
         if support:
             self._word.add_paragraph(f"{SUPPORT_WORD}: {_text(support)}")
         self._word.add_heading("Evidence", 1)
-        for claim in self._report.claims:
+        for index, claim in enumerate(self._report.claims, 1):
             stated = self._word.add_paragraph()
+            name = self._anchors[claim.id]
+            _append(stated, f'<w:bookmarkStart w:id="{_CLAIMS + index}" w:name="{name}"/>')
             stated.add_run(_text(claim.text)).bold = True
+            _append(stated, f'<w:bookmarkEnd w:id="{_CLAIMS + index}"/>')
             stated.paragraph_format.keep_with_next = True
+            proof = "; ".join(part for part in (claim_proof(claim), beyond_text(claim)) if part)
+            if proof:
+                self._word.add_paragraph(_text(proof), style="Source").paragraph_format.keep_with_next = True
             for item in claim.evidence:
-                says = "says otherwise" if item.relation is Relation.CONTRADICTS else _VERDICTS[claim.verdict]
+                says = "says otherwise" if item.relation is Relation.CONTRADICTS else VERDICTS[claim.verdict][1]
                 number = f"[{item.reference_n}] " if item.reference_n else ""
                 where = f"{number}{item.url}, characters {item.start}–{item.end}, {says}; {item.snapshot_id}"
                 quote = self._word.add_paragraph(_text(item.quote), style="Quote")
@@ -191,9 +226,26 @@ class _File:
     def _paragraph(self, sentences: Iterable[Sentence], style: str | None = None) -> None:
         paragraph = self._word.add_paragraph(style=style)
         for sentence in sentences:
-            paragraph.add_run(_text(labelled(sentence)))
+            self.write(paragraph, sentence)
+
+    def write(
+        self, paragraph: "Paragraph", sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False
+    ) -> None:
+        """A sentence or a part of it, a link to its passages, with its proof mark and, unless `bare`, its numbers."""
+        runs = "".join(_telling(text, tells) for text, tells in telling_pieces(sentence, span))
+        anchor = next((self._anchors[name] for name in sentence.claim_ids if name in self._anchors), None)
+        _append(paragraph, f'<w:hyperlink w:anchor="{anchor}">{runs}</w:hyperlink>' if anchor else runs)
+        if sentence.proof is not None and (span is None or span[1] == len(sentence.text)):
+            paragraph.add_run(f" {PROOFS[sentence.proof].shape}").font.superscript = True
+        if not bare:
             self._marks(paragraph, sentence.references)
-            paragraph.add_run(" ")
+        paragraph.add_run(" ")
+
+    def source(self, paragraph: "Paragraph", path: Iterable[str], n: int) -> None:
+        """Where an excerpt stands: the title of its page, the headings above it, its number."""
+        title = self._report.reference(n).title
+        paragraph.add_run(_text(" › ".join(part for part in (title, *path) if part)) + " ")
+        self._marks(paragraph, (n,))
 
     def _marks(self, paragraph: "Paragraph", numbers: Iterable[int]) -> None:
         for index, n in enumerate(numbers):
@@ -227,6 +279,8 @@ _SEPARATORS = (
     '<w:endnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:endnote>'
     '<w:endnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:endnote>'
 )
+_CLAIMS = 1_000_000
+"""Ids of bookmarks at claims start above those at references."""
 _STYLE = '<w:rPr><w:rStyle w:val="endnotereference"/></w:rPr>'
 
 
@@ -253,6 +307,13 @@ def _note(reference: Reference, link: str | None) -> str:
         f'<w:endnote w:id="{reference.n}"><w:p><w:pPr><w:pStyle w:val="endnotetext"/></w:pPr>'
         f"<w:r>{_STYLE}<w:endnoteRef/></w:r>{_run(f' {head}. ')}{address}{_run(f' ({tail})')}</w:p></w:endnote>"
     )
+
+
+def _telling(text: str, tells: bool) -> str:
+    """A run of a sentence; code keeps its lines and the space it begins them with."""
+    bold = "<w:rPr><w:b/></w:rPr>" if tells else ""
+    lines = (f'<w:t xml:space="preserve">{xml_escape(_NO_XML.sub("", line))}</w:t>' for line in text.split("\n"))
+    return f"<w:r>{bold}{'<w:br/>'.join(lines)}</w:r>"
 
 
 def _run(text: str) -> str:

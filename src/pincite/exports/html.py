@@ -10,23 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape as html_escape
 from importlib import resources
 
-from pincite.domain.evidence import CheckOutcome, Relation, VerdictStatus
-from pincite.domain.layout import Sentence, SentenceKind, paragraphs
+from pincite.domain.evidence import CheckOutcome, ContextRole, Proof, Relation, VerdictStatus
+from pincite.domain.layout import Sentence, SentenceKind
 from pincite.domain.markdown import (
     ANSWER_HEADING,
+    BALANCE_WORD,
     CONFLICTS_HEADING,
     GAPS_HEADING,
     LEADS_HEADING,
+    PARTS_HEADING,
     REFERENCES_HEADING,
     SEARCHED_HEADING,
     SUPPORT_WORD,
     conflict_text,
     constraints_text,
     day,
-    labelled,
     linkable,
     no_answer_text,
     one_line,
+    part_text,
     searched_text,
     shortened,
     sources_text,
@@ -36,34 +38,30 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
-    ClaimMark,
     Metrics,
+    PartStatus,
     Reference,
     Report,
     ReportClaim,
     ReportConflict,
     ReportEvidence,
     ReportStatus,
+    balance_text,
     coverage_text,
 )
+from pincite.domain.signs import (
+    MARKS,
+    PROOFS,
+    VERDICTS,
+    beyond_text,
+    claim_proof,
+    proofs_used,
+    refusal,
+    sentence_proof,
+)
 from pincite.exports.bibliography import site
+from pincite.exports.html_layout import proof_html, section_html, telling_html
 from pincite.exports.passage import Part, passage
-
-BADGES = {
-    VerdictStatus.SUPPORTED: "✓ supported",
-    VerdictStatus.PARTIAL: "◐ partly supported",
-    VerdictStatus.CONTRADICTED: "≠ contradicted",
-    VerdictStatus.UNSUPPORTED: "✕ not supported",
-    VerdictStatus.UNCHECKED: "? not checked",
-}
-"""Shape and word, so that nothing rests on colour."""
-
-MARKS = {
-    ClaimMark.LOW_CONFIDENCE: "low confidence",
-    ClaimMark.ONE_SOURCE: "fewer sources than wanted",
-    ClaimMark.UNRESOLVED: "its site could not be asked again",
-}
-"""What the marks of a claim mean to a reader."""
 
 _ASSETS = resources.files("pincite.exports") / "assets"
 _PREFORMATTED = frozenset({BlockKind.CODE, BlockKind.TABLE})
@@ -79,16 +77,20 @@ class HtmlExporter:
         return "\n".join(_Page(report, documents).lines()).encode()
 
 
+_Shown = tuple[tuple[str, ...], Proof | None, str]
+"""What an evidence panel is about: the claims of a sentence and how it was proven."""
+
+
 class _Page:
-    """One rendering: knows which evidence panel belongs to which sentence."""
+    """One rendering: knows which evidence panel belongs to which sentence. The `Pen` of this page."""
 
     def __init__(self, report: Report, documents: Mapping[str, Document]) -> None:
         self._report = report
         self._documents = documents
         self._claims = {claim.id: claim for claim in report.claims}
         self._references = {reference.n: reference for reference in report.references}
-        groups = dict.fromkeys(s.claim_ids for s in report.sentences() if s.kind is SentenceKind.CLAIM)
-        self._panels = {claim_ids: f"e{index}" for index, claim_ids in enumerate(groups, 1)}
+        groups = dict.fromkeys(_shown(s) for s in report.sentences() if s.kind is SentenceKind.CLAIM)
+        self._panels = {shown: f"e{index}" for index, shown in enumerate(groups, 1)}
         self._first_sentence: dict[str, tuple[str, Sentence]] = {}
         self._count = 0
 
@@ -137,6 +139,9 @@ class _Page:
         yield f'<p class="about">{" · ".join(_text(part) for part in about if part)}</p>'
         if report.notes:
             yield f'<p class="about" dir="auto">{_text(" ".join(report.notes))}</p>'
+        balance = balance_text(report)
+        if balance:
+            yield f'<p class="about">{BALANCE_WORD}: {_text(balance)}</p>'
         if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
             head, _, rest = no_answer_text(report).removeprefix("**").partition("**")
             yield f'<p class="notice"><strong>{head}</strong>{rest}</p>'
@@ -145,19 +150,30 @@ class _Page:
         if claims:
             yield '<p class="hint">Choose a sentence to see the passage it rests on. '
             yield '<span class="keys">Keys: j next, k previous, Enter open, Esc close.</span></p>'
+        legend = [f'<span class="proof">{s.shape}</span> {s.word}: {s.means}' for s in proofs_used(report)]
+        if legend:
+            yield f'<p class="about legend">{" · ".join(legend)}</p>'
 
     def _body(self) -> Iterator[str]:
         report = self._report
         if report.summary.sentences:
             yield f"<h2>{ANSWER_HEADING}</h2>"
-            yield self._paragraph(report.summary.sentences)
+            words = " ".join(self.words(s) + self.after(s) for s in report.summary.sentences)
+            yield f'<p dir="auto">{words}</p>'
         for section in report.sections:
             yield f'<h2 dir="auto">{_text(section.heading)}</h2>'
-            yield from self._section(section.sentences)
+            yield from section_html(section, self)
         if report.conflicts:
             yield f"<h2>{CONFLICTS_HEADING}</h2>"
             for conflict in report.conflicts:
                 yield from self._conflict(conflict)
+        if any(part.status is not PartStatus.ANSWERED for part in report.parts):
+            yield f"<h2>{PARTS_HEADING}</h2>"
+            yield "<ul>"
+            for part in report.parts:
+                became = f"{_text(shortened(part.text))}: {_text(part_text(part))}"
+                yield f'<li dir="auto" class="{part.status}">{became}</li>'
+            yield "</ul>"
         if report.gaps:
             insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
             yield f"<h2>{SEARCHED_HEADING if insufficient else GAPS_HEADING}</h2>"
@@ -177,32 +193,26 @@ class _Page:
                 yield f'<li dir="auto">{_link(lead.url, lead.title or lead.url)}{reason}{about * bool(lead.about)}</li>'
             yield "</ul>"
 
-    def _paragraph(self, sentences: Iterable[Sentence]) -> str:
-        return f'<p dir="auto">{" ".join(self._sentence(sentence) for sentence in sentences)}</p>'
-
-    def _section(self, sentences: Iterable[Sentence]) -> Iterator[str]:
-        found = paragraphs(sentences)
-        if len(found) == 1:
-            yield self._paragraph(found[0])
-            return
-        yield "<ul>"
-        for paragraph in found:
-            yield f'<li dir="auto">{" ".join(self._sentence(sentence) for sentence in paragraph)}</li>'
-        yield "</ul>"
-
-    def _sentence(self, sentence: Sentence) -> str:
-        panel = self._panels.get(sentence.claim_ids)
+    def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
+        """The words as a link to the panel with their passages."""
+        panel = self._panels.get(_shown(sentence)) if sentence.claim_ids else None
+        said = telling_html(sentence, span)
         if panel is None:
-            return _text(labelled(sentence))
+            return said
         self._count += 1
         own = f"s{self._count}"
         self._first_sentence.setdefault(panel, (own, sentence))
         claims = [self._claims[claim_id] for claim_id in sentence.claim_ids]
         kind = "partial" if any(claim.verdict is VerdictStatus.PARTIAL for claim in claims) else "supported"
-        return (
-            f'<a class="sentence {kind}" id="{own}" href="#{panel}" title="{self._card(claims)}">'
-            f"{_text(labelled(sentence))}</a>{self._marks(sentence.references)}"
-        )
+        return f'<a class="sentence {kind}" id="{own}" href="#{panel}" title="{self._card(claims)}">{said}</a>'
+
+    def after(self, sentence: Sentence, *, bare: bool = False) -> str:
+        """The proof mark, and the numbers that lead to the references."""
+        return proof_html(sentence) + ("" if bare or not sentence.references else self._marks(sentence.references))
+
+    def source(self, n: int) -> tuple[str, str]:
+        """The title of a reference, and its number as a link to it."""
+        return self._references[n].title, self._marks((n,))
 
     def _card(self, claims: Iterable[ReportClaim]) -> str:
         """What hovering shows: verdict, then the first passage with its site and date."""
@@ -211,7 +221,7 @@ class _Page:
                 reference = self._references.get(evidence.reference_n or 0)
                 if evidence.relation is Relation.SUPPORTS and reference:
                     where = f"{site(reference.url) or reference.url}, accessed {day(reference.accessed_at)}"
-                    return _text(f"{BADGES[claim.verdict]}: “{evidence.quote}” ({where})")
+                    return _text(f"{' '.join(VERDICTS[claim.verdict])}: “{evidence.quote}” ({where})")
         return ""
 
     def _marks(self, numbers: Iterable[int]) -> str:
@@ -251,7 +261,7 @@ class _Page:
         if rejected:
             yield f"<details><summary>Considered and rejected ({len(rejected)})</summary><ul>"
             for claim in rejected:
-                yield f'<li dir="auto">{_text(claim.text)} {_badge(claim.verdict)} {_text(claim.why)}</li>'
+                yield f'<li dir="auto">{_text(claim.text)} {_badge(claim.verdict)} {_text(refusal(claim))}</li>'
             yield "</ul></details>"
         m = report.metrics
         rows = (
@@ -279,11 +289,14 @@ class _Page:
             return
         yield '<aside class="evidence" aria-label="Evidence">'
         yield "<h2>Evidence</h2>"
-        for claim_ids, panel in self._panels.items():
+        for (claim_ids, _, _), panel in self._panels.items():
             own, sentence = self._first_sentence[panel]
             yield f'<section class="panel" id="{panel}" tabindex="-1" aria-labelledby="{panel}h">'
             yield f'<header><h3 id="{panel}h" dir="auto">{_text(sentence.text)}</h3>'
             yield f'<a class="close" href="#{own}">Close</a></header>'
+            if sentence.proof is not None:
+                shape = f'<span class="proof {sentence.proof}" aria-hidden="true">{PROOFS[sentence.proof].shape}</span>'
+                yield f'<p class="detail">{shape} {_text(sentence_proof(sentence, self._report))}</p>'
             for claim_id in claim_ids:
                 yield from self._claim(self._claims[claim_id], sentence)
             yield "</section>"
@@ -294,7 +307,8 @@ class _Page:
             yield f'<p dir="auto">{_text(claim.text)}</p>'
         marks = "".join(f" · {MARKS[mark]}" for mark in claim.marks)
         detail = f"{claim.type} · {sources_text(claim.independent_sources)} · confidence {claim.confidence:.2f}{marks}"
-        yield f'<p class="detail">{_badge(claim.verdict)} {detail}</p>'
+        proof = _text("; ".join(part for part in (claim_proof(claim), beyond_text(claim)) if part))
+        yield f'<p class="detail">{_badge(claim.verdict)} {detail}{f" · {proof}" if proof else ""}</p>'
         notes = [c for c in claim.checks if c.outcome is not CheckOutcome.PASSED and c.detail]
         for check in notes:
             yield f'<p class="detail">{_text(check.name)}: {_text(check.detail)}</p>'
@@ -312,8 +326,9 @@ class _Page:
             yield f"<h4>{_text(site(evidence.url) or evidence.url)}</h4>"
         if evidence.relation is Relation.CONTRADICTS:
             yield '<p class="detail">This passage says otherwise.</p>'
-        if shown.section and not any(part.kind is BlockKind.HEADING for part in shown.parts):
-            yield f'<p class="where" dir="auto">{_text(" › ".join(shown.section))}</p>'
+        section = shown.section or tuple(c.text for c in evidence.context if c.role is ContextRole.HEADING)
+        if section and not any(part.kind is BlockKind.HEADING for part in shown.parts):
+            yield f'<p class="where" dir="auto">{_text(" › ".join(section))}</p>'
         yield f'<blockquote class="passage" dir="auto">{"".join(map(_part, shown.parts))}</blockquote>'
         if not shown.stored:
             yield '<p class="detail">The stored page is not at hand; this is the quote as the report carries it.</p>'
@@ -322,6 +337,10 @@ class _Page:
         yield f'<p class="detail">{link}characters {evidence.start}–{evidence.end} of the stored text · '
         yield f"{_text(evidence.snapshot_id)}</p>"
         yield "</article>"
+
+
+def _shown(sentence: Sentence) -> _Shown:
+    return sentence.claim_ids, sentence.proof, sentence.judgement
 
 
 def _part(part: Part) -> str:
@@ -347,7 +366,7 @@ def _where(reference: Reference) -> str:
 
 
 def _badge(verdict: VerdictStatus) -> str:
-    return f'<span class="badge {verdict}">{BADGES[verdict]}</span>'
+    return f'<span class="badge {verdict}">{" ".join(VERDICTS[verdict])}</span>'
 
 
 def _link(url: str, text: str) -> str:

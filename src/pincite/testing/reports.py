@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from pincite.domain.evidence import Check, CheckOutcome, ClaimType, Proof, Relation, VerdictStatus
+from pincite.domain.evidence import (
+    Check,
+    CheckOutcome,
+    ClaimType,
+    JudgementLabel,
+    Proof,
+    RecordedJudgement,
+    Relation,
+    VerdictStatus,
+    judgement_id,
+)
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.layout import (
     BlockForm,
@@ -24,6 +34,7 @@ from pincite.domain.report import (
     Coverage,
     Metrics,
     Mode,
+    PartStatus,
     Reference,
     RejectedClaim,
     Report,
@@ -34,6 +45,7 @@ from pincite.domain.report import (
     ReportEvidence,
     ReportGap,
     ReportLead,
+    ReportPart,
     ReportStatus,
     Summary,
 )
@@ -301,6 +313,43 @@ def laid_out_report() -> Report:
     citations = tuple(dict.fromkeys(n for sentence in sentences for n in sentence.references))
     laid_out = replace(first, sentences=sentences, citations=citations, blocks=blocks)
     made = replace(report, sections=(laid_out, *rest))
+    return replace(made, markdown=render_markdown(made))
+
+
+def proven_report() -> Report:
+    """The laid-out report with every kind of proof, a named judge, parts of its question, and words beyond."""
+    report = laid_out_report()
+    section, *rest = report.sections
+    judge = "nli:sample"
+    judgement = RecordedJudgement(
+        judgement_id(judge, "0" * 64, "1" * 64, JudgementLabel.STATES, ""),
+        *(judge, JudgementLabel.STATES, "0" * 64, "1" * 64, _READ_AT),
+        likelihood=0.93,
+    )
+    proofs = (Proof.ENTAILED, Proof.DERIVED)
+    sentences = tuple(
+        replace(s, proof=s.proof or proofs[index % 2], judgement=s.judgement or judgement.id * (s.proof is None))
+        for index, s in enumerate(section.sentences)
+    )
+    height, lit, taller, lamp = report.claims
+    made = replace(
+        report,
+        sections=(replace(section, sentences=sentences), *rest),
+        claims=(
+            replace(height, proof=Proof.ENTAILED, judge=judge, likelihood=0.93, judgement=judgement.id),
+            replace(lit, proof=Proof.QUOTED),
+            taller,
+            replace(lamp, beyond="by storms of that winter"),
+        ),
+        rejected_claims=tuple(replace(claim, beyond="14 metres") for claim in report.rejected_claims),
+        judgements=(judgement,),
+        written_by="sample:writer",
+        parts=(
+            ReportPart("How tall is it?", PartStatus.ANSWERED),
+            ReportPart("When was it lit?", PartStatus.PARTLY, missing="the hour"),
+            ReportPart("Who built it?", PartStatus.NOT_HERE),
+        ),
+    )
     return replace(made, markdown=render_markdown(made))
 
 

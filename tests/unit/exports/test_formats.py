@@ -60,7 +60,8 @@ def rows(report: Report) -> list[dict[str, str]]:
 
 def test_csv_has_a_row_for_each_claim_and_passage() -> None:
     found = rows(SAMPLE.report)
-    assert len(found) == sum(len(claim.evidence) for claim in SAMPLE.report.claims)
+    passages = sum(len(claim.evidence) for claim in SAMPLE.report.claims)
+    assert len(found) == passages + len(SAMPLE.report.rejected_claims)
     assert tuple(found[0]) == COLUMNS
     assert found[2]["relation"] == "contradicts"
     assert found[2]["reference"] == "3"

@@ -1,17 +1,21 @@
 """What a report says beside its sentences stands in every format that is read: labels, wordings, closing parts."""
 
+import csv
 import io
 from dataclasses import replace
 
 import pytest
+from lxml import html as parser
 
 from pincite.domain.layout import SectionKind
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report
 from pincite.exports.codec import dump_report, load_report
+from pincite.exports.csv import CsvExporter
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
-from pincite.testing.reports import sample_report
+from pincite.surfaces.mcp.sections import section_text
+from pincite.testing.reports import proven_report, sample_report
 
 
 def labelled() -> Report:
@@ -58,3 +62,110 @@ def test_a_page_long_question_is_shortened_in_print_and_whole_in_json() -> None:
     assert "… (480 words)" in text
     assert len(text) < 4_000
     assert load_report(dump_report(report)).question == question
+
+
+def forms(page: str) -> dict[str, int]:
+    tree = parser.document_fromstring(page)
+    asked = {
+        "list": "//ul[@class='points'][not(ancestor::figure)]/li",
+        "steps": "//ol[@class='steps'][not(ancestor::figure)]/li",
+        "row names": "//table[@class='laid']//th[@scope='row']",
+        "columns": "//table[@class='laid'][not(ancestor::figure)]//th[@scope='col']",
+        "places": "//figure/figcaption",
+        "terms": "//figure//dfn",
+        "code": "//figure//pre/code[@class='language-python']",
+        "cells word for word": "//figure//table//td/a",
+        "telling": "//b[@class='telling']",
+    }
+    return {name: len(tree.xpath(path)) for name, path in asked.items()}
+
+
+def test_html_lays_out_every_form_of_block() -> None:
+    page = HtmlExporter().render(proven_report(), {}).decode()
+    found = forms(page)
+    assert found == {
+        "list": 2,
+        "steps": 2,
+        "row names": 2,
+        "columns": 2,
+        "places": 6,
+        "terms": 1,
+        "code": 1,
+        "cells word for word": 2,
+        "telling": 9,
+    }
+    assert "Halden lighthouse | Register › Lighthouses › Halden" in page
+
+
+def test_html_leads_from_every_sentence_cell_and_item_to_a_passage() -> None:
+    tree = parser.document_fromstring(HtmlExporter().render(proven_report(), {}).decode())
+    laid_out = "//main//p[@dir and not(@class)] | //main//td[parent::tr/parent::tbody/parent::table[@class]]"
+    places = tree.xpath(f"{laid_out} | //main//ol[@class='steps']/li | //main//ul[@class='points']/li")
+    stated = [place for place in places if place.xpath(".//a[starts-with(@class, 'sentence ')]")]
+    assert len(stated) >= 15
+    for link in tree.xpath("//a[starts-with(@class, 'sentence ')]"):
+        assert tree.xpath(f"//section[@id='{link.get('href')[1:]}']//mark"), link.text_content()
+
+
+def test_html_tells_proofs_apart_by_shape_and_word() -> None:
+    tree = parser.document_fromstring(HtmlExporter().render(proven_report(), {}).decode())
+    for proof, shape in (("quoted", "“”"), ("entailed", "≈"), ("derived", "∴")):
+        marks = tree.xpath(f"//main//span[@class='proof {proof}']")
+        assert {m.text_content().strip() for m in marks} == {f"{shape} {proof}"}
+    panels = tree.xpath("string(//aside)")
+    assert "judged by nli:sample on 2026-11-21, likelihood 0.93" in panels
+    assert "no passage carries: “by storms of that winter”" in panels
+
+
+@pytest.mark.parametrize("format_", ["md", "html", "docx"])
+def test_parts_balance_and_refusals_are_printed(format_: str) -> None:
+    report = proven_report()
+    text = {
+        "md": lambda: report.markdown,
+        "html": lambda: HtmlExporter().render(report, {}).decode(),
+        "docx": lambda: docx_text(report),
+    }[format_]()
+    assert "When was it lit?: answered in part; missing: the hour" in text
+    assert "Who built it?: not in these sources" in text
+    assert "judged by nli:sample (not the model that wrote them)" in text
+    if format_ != "md":
+        assert "14 in no quote; no passage carries: “14 metres”" in text
+
+
+def test_word_lays_out_every_form_of_block() -> None:
+    import docx
+
+    document = docx.Document(io.BytesIO(DocxExporter().render(proven_report(), {})))
+    tables = [[[cell.text for cell in row.cells] for row in table.rows] for table in document.tables]
+    assert [row[0] for row in tables[0]] == ["Tower", "Halden", "Other"]
+    assert [cell.split()[0] for cell in tables[1][1]] == ["Halden", "41"]
+    lines = [paragraph.text for paragraph in document.paragraphs]
+    assert [line[:2] for line in lines if line.startswith(("1.", "2."))] == ["1.", "2."] * 2
+    assert any(line.startswith("Halden lighthouse | Register › Lighthouses › Halden › tower") for line in lines)
+    code = next(p for p in document.paragraphs if p.text.startswith("lamp = [1]"))
+    assert "\nlamp.light()" in code.text
+    linked = {link.fragment for paragraph in document.paragraphs for link in paragraph.hyperlinks}
+    xml = document.element.xml
+    assert linked
+    assert all(f'w:name="{anchor}"' in xml for anchor in linked if anchor.startswith("_Claim"))
+
+
+def test_the_table_of_claims_says_how_they_were_proven_and_what_was_refused() -> None:
+    data = CsvExporter().render(proven_report(), {}).decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(data, newline="")))
+    tall, *_, refused = rows
+    assert (tall["proof"], tall["judge"], tall["likelihood"]) == ("entailed", "nli:sample", "0.93")
+    assert (refused["verdict"], refused["why"], refused["beyond"]) == ("unsupported", "14 in no quote", "14 metres")
+    assert refused["url"] == ""
+
+
+def test_proofs_and_parts_come_back_from_json() -> None:
+    assert load_report(dump_report(proven_report()), strict=True) == proven_report()
+
+
+def test_agents_read_proofs_and_refusals() -> None:
+    text = section_text(proven_report(), "claims")
+    assert "(supported; entailed, judged by nli:sample, likelihood 0.93)" in text
+    assert (
+        "- refused: The tower is 14 metres tall. (unsupported; 14 in no quote; no passage carries: “14 metres”)" in text
+    )

@@ -5,7 +5,9 @@ from pincite.audit.judge import reference_name
 from pincite.domain.codec import short_utc_text
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import RunStatus
-from pincite.domain.report import Report
+from pincite.domain.markdown import one_line
+from pincite.domain.report import RejectedClaim, Report, ReportClaim
+from pincite.domain.signs import beyond_text, claim_proof, refusal
 from pincite.engine import Engine
 from pincite.surfaces.mcp.shapes import PASSAGES, Audited, Finding, Progress
 
@@ -56,18 +58,24 @@ async def stopped(engine: Engine, run_id: str) -> Progress:
 
 
 def section_text(report: Report, section: str) -> str:
-    """The report, its claims with their quotes, or its sources, as text."""
+    """The report, its claims with their proofs, quotes and refused neighbours, or its sources, as text."""
     if section == "claims":
-        return "\n".join(
-            f"- {claim.text} ({claim.verdict})\n"
-            + "".join(f"  > {evidence.quote}\n  {evidence.url}\n" for evidence in claim.evidence)
-            for claim in report.claims
-        )
+        return "\n".join([*map(_claim, report.claims), *map(_refused, report.rejected_claims)])
     if section == "sources":
         return "\n".join(
             f"[{r.n}] {r.title} {r.url} (accessed {short_utc_text(r.accessed_at)})" for r in report.references
         )
     return report.markdown
+
+
+def _claim(claim: ReportClaim) -> str:
+    said = "; ".join(part for part in (str(claim.verdict), claim_proof(claim), beyond_text(claim)) if part)
+    quotes = (f"  > {one_line(evidence.quote)}\n  {evidence.url}\n" for evidence in claim.evidence)
+    return f"- {claim.text} ({said})\n{''.join(quotes)}"
+
+
+def _refused(claim: RejectedClaim) -> str:
+    return f"- refused: {claim.text} ({claim.verdict}; {refusal(claim)})\n"
 
 
 def audited(audit: Audit, offset: int) -> Audited:

@@ -11,19 +11,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pincite.domain.errors import PinciteError
-from pincite.domain.evidence import VerdictStatus
-from pincite.domain.layout import paragraphs
 from pincite.domain.markdown import (
     conflict_text,
     day,
-    labelled,
     linkable,
     no_answer_text,
     one_line,
+    part_text,
     without_controls,
 )
 from pincite.domain.reasons import reason_text
-from pincite.domain.report import ClaimMark, Report, coverage_text
+from pincite.domain.report import Report, balance_text, coverage_text
+from pincite.domain.signs import MARKS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal
 from pincite.domain.version import VERSION
 from pincite.surfaces.http.service import service_of
 from pincite.surfaces.http.sessions import COOKIE
@@ -43,22 +42,6 @@ HEADERS = {
     "Cache-Control": "private, no-store",
 }
 API_PATHS = ("/v1/", "/v2/", "/tavily/", "/healthz", "/readyz", "/openapi.json", "/docs", "/redoc", "/mcp")
-
-BADGES: Mapping[str, tuple[str, str]] = {
-    VerdictStatus.SUPPORTED: ("✓", "supported"),
-    VerdictStatus.PARTIAL: ("◐", "partly supported"),
-    VerdictStatus.CONTRADICTED: ("≠", "contradicted"),
-    VerdictStatus.UNSUPPORTED: ("✕", "not supported"),
-    VerdictStatus.UNCHECKED: ("?", "not checked"),
-}
-"""Shape and word of each verdict, so that nothing rests on colour."""
-
-MARKS: Mapping[str, str] = {
-    ClaimMark.LOW_CONFIDENCE: "low confidence",
-    ClaimMark.ONE_SOURCE: "fewer sources than wanted",
-    ClaimMark.UNRESOLVED: "its site could not be asked again",
-}
-"""What the marks of a claim mean to a reader."""
 
 STATUSES: Mapping[str, tuple[str, str]] = {
     "queued": ("…", "waiting"),
@@ -168,13 +151,18 @@ def _templates() -> Environment:
     )
     environment.globals.update(
         static=static_path,
-        badges=BADGES,
+        badges=VERDICTS,
         claim_marks=MARKS,
         statuses=STATUSES,
         plural=plural,
         figure=figure,
         linkable=linkable,
-        paragraphs=paragraphs,
+        balance_text=balance_text,
+        beyond_text=beyond_text,
+        claim_proof=claim_proof,
+        part_text=part_text,
+        proofs_used=proofs_used,
+        refusal=refusal,
         conflict_text=conflict_text,
         coverage_text=coverage_text,
         no_answer=no_answer,
@@ -182,7 +170,6 @@ def _templates() -> Environment:
     )
     environment.filters.update(
         line=one_line,
-        labelled=labelled,
         day=day,
         site=site,
         moment=moment,

@@ -4,17 +4,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from html import escape
 from urllib.parse import quote
+
+from markupsafe import Markup
 
 from pincite.domain.calls import CallRecord
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
-from pincite.domain.layout import Sentence
+from pincite.domain.layout import Section, Sentence
 from pincite.domain.markdown import day, one_line
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
+from pincite.domain.signs import VERDICTS
+from pincite.exports.html_layout import proof_html, section_html, telling_html
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.progress import STAGES, Progress
-from pincite.surfaces.http.ui.rendering import BADGES, money, plural, seconds, site
+from pincite.surfaces.http.ui.rendering import money, plural, seconds, site
 from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
 
@@ -65,7 +70,7 @@ class Finding:
 
 
 class ReportView:
-    """Look-ups over one report."""
+    """Look-ups over one report, and the pen its text is written with."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -92,6 +97,35 @@ class ReportView:
         verdicts = {self.claims[claim_id].verdict for claim_id in sentence.claim_ids}
         return VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in verdicts else VerdictStatus.SUPPORTED
 
+    def text_of(self, sentences: Iterable[Sentence]) -> Markup:
+        """Sentences one after the other, each leading to its passages."""
+        return Markup(" ".join(self.words(s) + self.after(s) for s in sentences))  # noqa: S704  # escaped where written
+
+    def laid_out(self, section: Section) -> Markup:
+        """A section as its blocks lay it out."""
+        return Markup("\n".join(section_html(section, self)))  # noqa: S704  # escaped where it is written
+
+    def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
+        """The words of a sentence; where no number follows them they are the link themselves."""
+        said = telling_html(sentence, span)
+        if not sentence.claim_ids:
+            return said
+        if not bare:
+            return f'<span class="s {self.verdict(sentence)}">{said}</span>'
+        mark = self.marks(sentence)[0]
+        link = f'href="{escape(mark.href)}" data-key="{escape(mark.key)}" title="{escape(mark.hint)}"'
+        return f'<a class="s cite words {self.verdict(sentence)}" {link}>{said}</a>'
+
+    def after(self, sentence: Sentence, *, bare: bool = False) -> str:
+        """The proof mark and the numbers, close up to the last word."""
+        proof = proof_html(sentence)
+        marks = "" if bare or not sentence.claim_ids else "".join(map(_mark, self.marks(sentence)))
+        return f"<sup>\N{WORD JOINER}{proof}{marks}</sup>" if proof or marks else ""
+
+    def source(self, n: int) -> tuple[str, str]:
+        """The title of a reference, and its number as a link to it in the list of sources."""
+        return self.report.reference(n).title, f'<a class="number" href="#r{n}" aria-label="Source {n}">[{n}]</a>'
+
     def glance(self) -> tuple[Finding, ...]:
         """How far to trust the report, in a few lines: what is well supported and what is not."""
         return tuple(_findings(self.report))
@@ -107,7 +141,7 @@ class ReportView:
     def _card(self, claim: ReportClaim, item: ReportEvidence) -> dict[str, str]:
         known = {reference.n: reference for reference in self.report.references}
         reference = known.get(item.reference_n or 0)
-        sign, word = BADGES[claim.verdict]
+        sign, word = VERDICTS[claim.verdict]
         text = one_line(item.quote)
         dated = "" if reference is None else f"accessed {day(reference.accessed_at)}"
         if reference is not None and reference.published_at:
@@ -139,11 +173,16 @@ class ReportView:
         return tuple(found)
 
 
+def _mark(mark: Mark) -> str:
+    link = f'href="{escape(mark.href)}" data-key="{escape(mark.key)}" title="{escape(mark.hint)}"'
+    return f'<a class="cite" {link} aria-label="Source {mark.n}">{mark.n}</a>'
+
+
 def _findings(report: Report) -> Iterator[Finding]:
     counts = Counter(claim.verdict for claim in report.claims)
     for verdict in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
         if counts[verdict]:
-            sign, word = BADGES[verdict]
+            sign, word = VERDICTS[verdict]
             look = "good" if verdict is VerdictStatus.SUPPORTED else "fair"
             yield Finding(sign, look, f"{plural(counts[verdict], 'statement')} {word}", f"claims?verdict={verdict}")
     if report.claims:

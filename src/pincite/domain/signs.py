@@ -1,0 +1,108 @@
+"""Shapes and words for verdicts and proofs, the same wherever a report is shown: nothing rests on colour."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pincite.domain.evidence import Proof, VerdictStatus
+from pincite.domain.layout import Sentence
+from pincite.domain.markdown import day, labelled, without_controls
+from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
+
+VERDICTS: Mapping[str, tuple[str, str]] = {
+    VerdictStatus.SUPPORTED: ("✓", "supported"),
+    VerdictStatus.PARTIAL: ("◐", "partly supported"),
+    VerdictStatus.CONTRADICTED: ("≠", "contradicted"),
+    VerdictStatus.UNSUPPORTED: ("✕", "not supported"),
+    VerdictStatus.UNCHECKED: ("?", "not checked"),
+}
+"""Shape and word of each verdict."""
+
+MARKS: Mapping[str, str] = {
+    ClaimMark.LOW_CONFIDENCE: "low confidence",
+    ClaimMark.ONE_SOURCE: "fewer sources than wanted",
+    ClaimMark.UNRESOLVED: "its site could not be asked again",
+}
+"""What the marks of a claim mean to a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSign:
+    """How a kind of proof is shown: its shape, its word, and what the word means."""
+
+    shape: str
+    word: str
+    means: str
+
+
+PROOFS: Mapping[Proof, ProofSign] = {
+    Proof.QUOTED: ProofSign("“”", "quoted", "in its source's own words"),
+    Proof.ENTAILED: ProofSign("≈", "entailed", "in other words; a judge found that its passages state it"),
+    Proof.DERIVED: ProofSign("∴", "derived", "follows from several proven statements"),
+}
+
+
+def proofs_used(report: Report) -> tuple[ProofSign, ...]:
+    """The kinds of proof that occur in a report, for its legend."""
+    used = {sentence.proof for sentence in report.sentences()}
+    return tuple(sign for proof, sign in PROOFS.items() if proof in used)
+
+
+def sentence_proof(sentence: Sentence, report: Report) -> str:
+    """How a sentence was proven, by whom, when and how surely: "entailed: in other words; …; judged by nli:x …"."""
+    if sentence.proof is None:
+        return ""
+    sign = PROOFS[sentence.proof]
+    judgement = next((j for j in report.judgements if sentence.judgement and j.id == sentence.judgement), None)
+    parts = [f"{sign.word}: {sign.means}"]
+    if judgement is not None:
+        sure = "" if judgement.likelihood is None else f", likelihood {judgement.likelihood:.2f}"
+        parts.append(f"judged by {judgement.judge} on {day(judgement.judged_at)}{sure}")
+    return "; ".join(parts)
+
+
+def claim_proof(claim: ReportClaim) -> str:
+    """How a claim was proven, in few words: "entailed, judged by nli:x, likelihood 0.93"."""
+    parts = (
+        PROOFS[claim.proof].word if claim.proof is not None else "",
+        f"judged by {claim.judge}" if claim.judge else "",
+        f"likelihood {claim.likelihood:.2f}" if claim.likelihood is not None else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def beyond_text(found: ReportClaim | RejectedClaim) -> str:
+    """The words that no passage carries, as a phrase; empty without any."""
+    return f"no passage carries: “{found.beyond}”" if found.beyond else ""
+
+
+def refusal(claim: RejectedClaim) -> str:
+    """Why a statement was refused, and which of its words nothing carries."""
+    return "; ".join(part for part in (claim.why, beyond_text(claim)) if part)
+
+
+def telling_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> Iterator[tuple[str, bool]]:
+    """The printed words of a sentence in runs, each with whether it is among those that tell most.
+
+    `span` takes only a part of `sentence.text`: a cell of a row that is printed word for word.
+    """
+    printed = sentence.text if span else labelled(sentence)
+    shift = len(printed) - len(sentence.text)  # labels are printed in front: spans keep their distance to the end
+    first, last = span or (0, len(printed))
+    at = first
+    for start, end in sorted(sentence.marked):
+        low, high = max(start + shift, at), min(end + shift, last)
+        if low < high:
+            yield from ((without_controls(printed[at:low]), False),) if at < low else ()
+            yield without_controls(printed[low:high]), True
+            at = high
+    if at < last:
+        yield without_controls(printed[at:last]), False
+
+
+def cells_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the cells of a row stand in its text, which joins them by " | "."""
+    found, at = [], 0
+    for cell in text.split(" | "):
+        found.append((at, at + len(cell)))
+        at += len(cell) + len(" | ")
+    return tuple(found)
