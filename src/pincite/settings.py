@@ -355,6 +355,11 @@ class Settings(BaseModel):
         return tuple(value.get_secret_value() for value in held if isinstance(value, SecretStr))
 
     @property
+    def most_results(self) -> int:
+        """How many results one search may ask for; engines give up to ten at the price that is set aside for one."""
+        return max(10, self.results_per_query)
+
+    @property
     def is_server(self) -> bool:
         """Whether many people are served: by `pincite serve`, or over a database that machines share."""
         return self.serving or self.shared_database is not None

@@ -356,7 +356,7 @@ async def test_a_missing_extra_names_the_command(folder: Path, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ExtraNotInstalled) as missing:
         await OnnxJudge(folder).judge([case()])
-    assert "pincite[entailment]" in missing.value.hint
+    assert "[entailment]" in missing.value.hint
 
 
 def test_probabilities_of_one_and_of_three_outputs() -> None:

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,12 @@ from types import ModuleType
 
 import pytest
 
+from pincite.surfaces.cli import doctor
+
 ROOT = Path(__file__).parents[2]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+OF_THE_SYSTEM = {"pdf", "browser"}
+"""Extras that are of no use without packages of the system: Pango, a Chromium."""
 
 
 @pytest.fixture
@@ -88,3 +94,36 @@ def test_a_release_builds_and_passes_its_checks(clone: Path, tmp_path: Path) -> 
     assert not [name for name in names if name.startswith("tests")]
     bill = json.loads((clone / "dist" / "pincite-9.9.9.sbom.json").read_text())
     assert {"pincite", "aiohttp", "pydantic"} <= {part["name"] for part in bill["components"]}
+
+
+def test_one_extra_has_all_that_needs_nothing_of_the_system() -> None:
+    named = set(EXTRAS["all"][0].removeprefix("pincite[").removesuffix("]").split(","))
+    assert named == set(EXTRAS) - {"all"} - OF_THE_SYSTEM
+    assert set(doctor.EXTRAS) == set(EXTRAS) - {"all"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree."""
+    out = tmp_path_factory.mktemp("dist")
+    uv = Path(sys.executable).parent / "uv"
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", out, ROOT], check=True)
+    return next(out.glob("*.whl"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("extra", sorted(EXTRAS))
+def test_every_extra_installs_from_the_built_wheel(wheel: Path, tmp_path: Path, extra: str) -> None:
+    uv, python = Path(sys.executable).parent / "uv", tmp_path / "venv.1" / "bin" / "python"
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, python.parents[1]], check=True)
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", python, f"{wheel}[{extra}]"], check=True)
+    environ = {"PINCITE_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"}
+    looked = subprocess.run(
+        [python.parent / "pincite", "doctor", "--json"], check=True, capture_output=True, text=True, env=environ
+    )
+    found = json.loads(looked.stdout)["Extras"]
+    wanted = set(EXTRAS) - {"all"} - OF_THE_SYSTEM if extra == "all" else {extra}
+    assert {name for name in wanted if not found[name].startswith("installed")} == set()
+    missing = [text for text in found.values() if text.startswith("missing")]
+    assert all(f"./{wheel.name}[" in text for text in missing), missing
+    shutil.rmtree(python.parents[1])

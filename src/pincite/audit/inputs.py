@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pincite.audit.markers import Marker
 from pincite.domain.errors import ExtraNotInstalled, InvalidInput
 from pincite.domain.events import Json
+from pincite.runtime.installing import install_extra
 
 _LARGEST_BYTES = 50_000_000
 _DOCX_PART_BYTES = 20_000_000
@@ -70,7 +71,7 @@ def html_text(html: str) -> str:
         from html_to_markdown import convert
     except ImportError:
         raise ExtraNotInstalled(
-            "reports in HTML need an extra", reason="audit", hint='pip install "pincite[audit]"'
+            "reports in HTML need an extra", reason="audit", hint=f"Run: {install_extra('audit')}"
         ) from None
 
     cleaned = re.sub(r"<(script|style|noscript|template)\b.*?</\1\s*>", " ", html, flags=re.DOTALL | re.IGNORECASE)

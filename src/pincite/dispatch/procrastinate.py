@@ -14,6 +14,7 @@ import anyio.lowlevel
 
 from pincite.domain.errors import ExtraNotInstalled, Locked, StorageUnavailable
 from pincite.domain.records import Offer
+from pincite.runtime.installing import install_extra
 from pincite.runtime.postgresql import options_beside
 
 QUEUE: Final = "pincite"
@@ -30,7 +31,6 @@ _STOP_AT_MOST_S: Final = 30.0
 _LOCK_WAIT_S: Final = 20.0
 _SCHEMA_LOCK: Final = 7_046_252
 """Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever)."""
-_INSTALL: Final = "Install it with: pip install 'pincite[worker]'"
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
         from procrastinate import App, PsycopgConnector
         from procrastinate.exceptions import ConnectorException
     except ModuleNotFoundError as error:
-        raise ExtraNotInstalled("workers need Procrastinate", hint=_INSTALL) from error
+        raise ExtraNotInstalled("workers need Procrastinate", hint=f"Run: {install_extra('worker')}") from error
     # It warns of every job that a stopping worker leaves, and shows a trace for each statement while the database is
     # away; what matters of it is said above, once.
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)

@@ -66,6 +66,8 @@ def check_request(request: FetchRequest) -> None:
         value = getattr(request, name)
         if rule.choices and value not in rule.choices:
             raise InvalidInput(f"{name} must be one of {', '.join(rule.choices)}", reason=name)
+        if rule.low is not None and not isinstance(value, int):
+            raise InvalidInput(f"{name} must be a whole number", reason=name)
         if rule.low is not None and value < rule.low:
             bounds = f"between {rule.low} and {rule.high}" if rule.high is not None else f"at least {rule.low}"
             raise InvalidInput(f"{name} must be {bounds}", reason=name)

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
+from pincite.domain.given import member, names
 from pincite.domain.ids import document_id
 
 BLOCK_SEPARATOR = "\n\n"
@@ -397,6 +398,8 @@ class FetchRequest:
     `deadline_s` is that of the front door when None. `validators` are conditional headers (`If-None-Match`, ...) of a
     stored capture; the service sets them. `user_triggered` says that a person typed this URL. `confirms` is the id of a
     stored capture that the site is to confirm: one request, no older copy stands in, nothing is tried again.
+
+    Words stand for members (`render="never"`). Errors: InvalidInput, from the constructor, for a word that is none.
     """
 
     url: str
@@ -420,6 +423,12 @@ class FetchRequest:
     validators: tuple[tuple[str, str], ...] = ()
     confirms: str = ""
     markdown: str = "rules"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "render", member(Render, self.render, "render"))
+        object.__setattr__(self, "hosted", member(Hosted, self.hosted, "hosted"))
+        for name in ("include_domains", "exclude_domains"):
+            object.__setattr__(self, name, names(getattr(self, name), name))
 
 
 @dataclass(frozen=True, slots=True)

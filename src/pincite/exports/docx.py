@@ -47,12 +47,11 @@ from pincite.domain.report import (
 )
 from pincite.domain.signs import PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, telling_pieces
 from pincite.exports.docx_layout import write_blocks
+from pincite.runtime.installing import install_extra
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
     from docx.text.paragraph import Paragraph
-
-INSTALL = "pip install 'pincite[docx]'"
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -69,7 +68,7 @@ class DocxExporter:
         try:
             import docx
         except ImportError as error:
-            raise ExtraNotInstalled("Word files need python-docx", hint=f"Run: {INSTALL}") from error
+            raise ExtraNotInstalled("Word files need python-docx", hint=f"Run: {install_extra('docx')}") from error
         self._new = docx.Document
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:

@@ -7,8 +7,7 @@ from pincite.domain.errors import ExtraNotInstalled, PolicyRefusal
 from pincite.domain.page import Document
 from pincite.domain.report import Report
 from pincite.exports.html import HtmlExporter
-
-INSTALL = "pip install 'pincite[pdf]'"
+from pincite.runtime.installing import install_extra
 
 
 class PdfExporter:
@@ -20,7 +19,7 @@ class PdfExporter:
         try:
             import weasyprint
         except ImportError as error:
-            raise ExtraNotInstalled("PDF files need WeasyPrint", hint=f"Run: {INSTALL}") from error
+            raise ExtraNotInstalled("PDF files need WeasyPrint", hint=f"Run: {install_extra('pdf')}") from error
         except OSError as error:  # the wheel is there, the library it loads is not
             raise ExtraNotInstalled(
                 "WeasyPrint can't load Pango",

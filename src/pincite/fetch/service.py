@@ -30,6 +30,7 @@ from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.source_text import source_text
 from pincite.fetch.window import EXCERPT_CHARS, excerpt, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
+from pincite.runtime.installing import install_extra
 from pincite.runtime.recovery import another_may_help, may_serve_stale
 from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.keys import page_key
@@ -246,7 +247,7 @@ class FetchService:
                 raise ExtraNotInstalled(
                     "there is no browser to render with",
                     reason="no_browser",
-                    hint='pip install "pincite[browser]", and a Chromium on this system (apt install chromium).',
+                    hint=f"Run: {install_extra('browser')}; it needs a Chromium on this system (apt install chromium).",
                 )
             return (self._renderer,)
         own = () if request.hosted is Hosted.ONLY else self._backends
@@ -294,9 +295,7 @@ class FetchService:
         if document is None:
             failure = empty or EmptyContent("the page has no text")
             if self._renderer is None and needs_rendering(snapshot, None):
-                failure.hint = (
-                    'Scripts may make its text: pip install "pincite[browser]", and a Chromium on this system.'
-                )
+                failure.hint = f"Scripts may make its text: {install_extra('browser')}, and a Chromium on this system."
             raise failure
         return snapshot, document
 

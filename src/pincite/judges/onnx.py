@@ -18,12 +18,12 @@ import anyio.to_thread
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.judges.pairs import judgement_of, premises_of
+from pincite.runtime.installing import install_extra
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]
     import tokenizers
 
-INSTALL: Final = "pip install 'pincite[entailment]'"
 MAX_TOKENS: Final = 512
 _MODELS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _ENTAILMENT: Final = frozenset({"entailment", "entails", "supported", "consistent"})
@@ -121,7 +121,7 @@ class OnnxJudge:
             import tokenizers
         except ImportError as error:
             raise ExtraNotInstalled(
-                "a model for entailment needs onnxruntime and tokenizers", hint=f"Run: {INSTALL}"
+                "a model for entailment needs onnxruntime and tokenizers", hint=f"Run: {install_extra('entailment')}"
             ) from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads

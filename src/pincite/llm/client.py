@@ -15,6 +15,7 @@ from pincite.domain.prompt_text import Messages, messages_of
 from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec
 from pincite.llm.failures import translated, unbilled
 from pincite.llm.prices import priced
+from pincite.runtime.installing import install_extra
 from pincite.text.tokens import token_estimate
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ class ModelClient:
             yield
         except ImportError as error:
             extra = PACKAGES.get(self.spec.protocol, "")
-            hint = f'pip install "pincite[llm{extra and "," + extra}]"'
+            hint = f"Run: {install_extra('llm', *([extra] if extra else []))}"
             if self.spec.protocol == FOREIGN:
                 hint = f'pip install "pydantic-ai-slim[{self.spec.provider}]"'
             raise ExtraNotInstalled(

@@ -40,7 +40,7 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
             f"the query has {len(text)} characters, {MAX_QUERY_CHARS} are the most", reason="query_too_long",
             hint="Ask in a sentence or two; for a long text use research.",
         )  # fmt: skip
-    if not 1 <= query.max_results <= max_results:
+    if not isinstance(query.max_results, int) or not 1 <= query.max_results <= max_results:  # type: ignore[redundant-expr]
         raise InvalidInput(
             f"max_results must be 1 to {max_results}, not {query.max_results}", reason="max_results",
             hint="A higher results_per_query in the settings (PINCITE_RESULTS_PER_QUERY) raises the most.",

@@ -51,6 +51,7 @@ from pincite.domain.errors import (
 )
 from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
+from pincite.runtime.installing import install_extra
 from pincite.runtime.postgresql import CONNECTION
 from pincite.storage import failures, migrations
 from pincite.storage.patience import WAIT_S, Patience
@@ -390,7 +391,7 @@ def _postgresql_engine(url: URL, busy_timeout_s: float) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise ExtraNotInstalled(
-            "PostgreSQL needs the driver psycopg", hint="Install it with: pip install 'pincite[postgres]'"
+            "PostgreSQL needs the driver psycopg", hint=f"Run: {install_extra('postgres')}"
         ) from error
 
     @event.listens_for(engine, "begin")

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol, TypeAlias
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, PinciteError, StorageUnavailable
+from pincite.runtime.installing import install_extra
 
 Command: TypeAlias = Sequence[str | int | float]
 
@@ -94,7 +95,7 @@ async def open_redis(url: str) -> AsyncIterator[Link]:
     try:
         from redis.asyncio import Redis
     except ModuleNotFoundError as error:
-        hint = "Run: pip install 'pincite[redis]'"
+        hint = f"Run: {install_extra('redis')}"
         raise ExtraNotInstalled("Redis needs its client", hint=hint) from error
     try:
         client = Redis.from_url(

@@ -18,6 +18,7 @@ from pincite.domain.evidence import Thresholds
 from pincite.domain.model import ModelRole
 from pincite.judges.thresholds import read_thresholds
 from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls
+from pincite.runtime.installing import install_extra
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
 from pincite.wiring.model_door import recorded_models
@@ -202,13 +203,15 @@ def _unguarded(place: str, settings: Settings) -> Judge:
         key = settings.judge_api_key
         limits = read_thresholds(settings.home, name_of(place))
         return HttpJudge(place, api_key=key.get_secret_value() if key else None, thresholds=limits)
-    from pincite.judges.onnx import INSTALL, OnnxJudge
+    from pincite.judges.onnx import OnnxJudge
 
     folder = Path(place).expanduser() if _is_folder(place) else settings.home / FOLDER / place
     name = folder.resolve().name
     judge = OnnxJudge(folder, name=name, thresholds=read_thresholds(settings.home, name))
     if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:
-        raise ExtraNotInstalled("a judge on this machine needs onnxruntime and tokenizers", hint=f"Run: {INSTALL}")
+        raise ExtraNotInstalled(
+            "a judge on this machine needs onnxruntime and tokenizers", hint=f"Run: {install_extra('entailment')}"
+        )
     return judge
 
 

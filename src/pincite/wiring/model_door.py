@@ -10,6 +10,7 @@ from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.ports import Clock, LanguageModel
+from pincite.runtime.installing import install_extra
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
 
@@ -78,7 +79,7 @@ async def open_models(settings: Settings, clock: Clock, kept: KeptOpen) -> Langu
     """
     chains = model_chains(settings)
     if find_spec("pydantic_ai") is None:
-        raise ExtraNotInstalled("a language model needs an extra", hint='pip install "pincite[llm]"')
+        raise ExtraNotInstalled("a language model needs an extra", hint=f"Run: {install_extra('llm')}")
     from pincite.llm.prices import info_of
     from pincite.llm.service import ModelService
 

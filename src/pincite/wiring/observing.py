@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from pincite.domain.errors import ExtraNotInstalled, PinciteError
 from pincite.domain.version import VERSION
+from pincite.runtime.installing import install_extra
 from pincite.runtime.telemetry.logs import Mask, configure_logs, masker
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.urls.masking import mask_secrets
@@ -68,7 +69,7 @@ def _secrets_in_environment() -> Iterator[str]:
 
 def _export_traces(endpoint: str) -> None:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter") is None:
-        raise ExtraNotInstalled("traces need the SDK of OpenTelemetry", hint="Run: pip install 'pincite[otel]'")
+        raise ExtraNotInstalled("traces need the SDK of OpenTelemetry", hint=f"Run: {install_extra('otel')}")
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource

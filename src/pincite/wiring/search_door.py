@@ -260,7 +260,7 @@ def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions
     return SearchOptions(
         sources=ROUTED if len(names) < 2 or (AUTO in settings.source and LOCAL not in names) else names,
         scopes=Scopes(settings.scope, shared=settings.team_scope),
-        max_results=max(10, settings.results_per_query),
+        max_results=settings.most_results,
         hedge_after_s=settings.search_hedge_after_s,
         pace_usd_per_month=settings.search_pace_usd_per_month,
         near_duplicates=settings.search_near_duplicates,

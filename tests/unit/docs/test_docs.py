@@ -125,3 +125,27 @@ JSON = list(fences("json"))
 @pytest.mark.parametrize("code", [code for _, code in JSON], ids=[place for place, _ in JSON])
 def test_json_blocks_are_json(code: str) -> None:
     json.loads(code)
+
+
+def test_every_host_that_starts_the_command_gives_it_its_environment() -> None:
+    """Hosts start commands with few variables of the shell: keys, home and engines would be lost."""
+    snippets = [code for _, code in JSON if '"command"' in code]
+    assert len(snippets) >= 2
+    for code in snippets:
+        found = json.loads(code)
+        servers = found.get("mcpServers") or found["servers"]
+        assert all("PINCITE_HOME" in server["env"] for server in servers.values()), code
+    known = {variable for name in Settings.model_fields for variable in environment_names(name)}
+    named = {name for code in snippets for server in json.loads(code).values() if isinstance(server, dict)
+             for one in server.values() for name in one["env"]}  # fmt: skip
+    assert named <= known
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert "claude mcp add pincite --env " in text
+    for line in text.splitlines():
+        assert "MCPServerStdio(params={" not in line or '"env"' in line, line
+
+
+def test_no_page_installs_from_an_index_that_has_no_pincite() -> None:
+    for page in [*PAGES, ROOT / "README.md"]:
+        wrong = re.findall(r"pip install ['\"]?pincite\b[^\n]*", page.read_text(encoding="utf-8"))
+        assert wrong == [], page.name

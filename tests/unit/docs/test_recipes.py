@@ -90,12 +90,23 @@ async def test_pydantic_ai(server: str) -> None:
     assert "web_search" in str(result.all_messages())
 
 
-async def test_openai_agents(server: str, library: Path, tmp_path: Path) -> None:
+async def test_pydantic_ai_is_told_of_a_page_that_can_not_be_read(server: str) -> None:
+    made = recipe("pydantic_ai", server)
+    from pydantic_ai import ModelRetry
+
+    with pytest.raises(ModelRetry, match="BLOCKED_ADDRESS: "):
+        await made["web_fetch"]("http://127.0.0.1/")
+    found = await made["web_search"]("Halden lighthouse tall")
+    assert "41 metres" in await made["web_fetch"](found[0]["url"])
+
+
+async def test_openai_agents(server: str, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_SOURCE", f"local:{library}")  # what the recipe has to hand on
+    monkeypatch.setenv("PINCITE_HOME", str(tmp_path))
     made = recipe("agents", server)
     assert made["agent"].mcp_servers == [made["pincite_mcp"]]
     params = made["pincite_mcp"].params
     params.command, params.args = sys.executable, ["-m", "pincite", *params.args]
-    params.args += ["--source", f"local:{library}", "--home", str(tmp_path)]
     async with made["pincite_mcp"] as tools:
         assert {"research", "web_search"} <= {tool.name for tool in await tools.list_tools()}
         found = await tools.call_tool("research", {"question": QUESTION})

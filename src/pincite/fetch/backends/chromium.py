@@ -23,6 +23,7 @@ from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.signals import page_signals
 from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
+from pincite.runtime.installing import install_extra
 from pincite.runtime.metering import current_meter
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class ChromiumBackend:
             from playwright.async_api import Error, async_playwright
         except ImportError:
             raise ExtraNotInstalled(
-                "rendering needs the browser extra", hint='pip install "pincite[browser]"'
+                "rendering needs the browser extra", hint=f"Run: {install_extra('browser')}"
             ) from None
         try:
             driver = await stack.enter_async_context(async_playwright())

@@ -14,6 +14,7 @@ from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.html import links_of
+from pincite.runtime.installing import install_extra
 
 VERSION = "1"
 MAX_ROWS = 100_000
@@ -222,6 +223,4 @@ def _document(kind: str, blocks: list[Block], url: str) -> Document:
 
 
 def _missing(what: str) -> ExtraNotInstalled:
-    return ExtraNotInstalled(
-        f"{what} files need the office extra", hint="Install it with: pip install 'pincite[office]'"
-    )
+    return ExtraNotInstalled(f"{what} files need the office extra", hint=f"Run: {install_extra('office')}")

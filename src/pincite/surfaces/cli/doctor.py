@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.domain.errors import PinciteError
+from pincite.runtime.installing import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, print_json, print_text
 
@@ -80,7 +81,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
         },
         "Providers": keys,
         "Extras": {
-            name: f"installed ({what})" if _installed(module) else f'missing: pip install "pincite[{name}]" ({what})'
+            name: f"installed ({what})" if _installed(module) else f"missing: {install_extra(name)} ({what})"
             for name, (module, what) in EXTRAS.items()
         },
     }

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from pincite.domain.errors import InvalidInput
 from pincite.domain.fetch_rules import DEFAULTS, RULES
+from pincite.domain.given import member
 from pincite.domain.page import FetchRequest, Render
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import note, print_json, print_text, run_async
@@ -25,11 +25,15 @@ def _sentence(name: str) -> str:
     return f"{note[0].upper()}{note[1:]}."
 
 
+Format = Annotated[str, typer.Option("--format", "--output-format", help="markdown or text.")]
+Links = Annotated[bool, typer.Option("--links", "--include-links", help="List the page's links.")]
+
+
 def fetch(
     url: Annotated[str, typer.Argument(help="The page.")],
     max_chars: Annotated[int, _range("max_chars")] = DEFAULTS.max_chars,
     offset: Annotated[int, _range("offset")] = DEFAULTS.offset,
-    output_format: Annotated[str, typer.Option("--format", help="markdown or text.")] = DEFAULTS.output_format,
+    output_format: Format = DEFAULTS.output_format,
     mode: Annotated[str, typer.Option(help="auto, reader, or raw: the page's own source.")] = DEFAULTS.mode,
     max_html_chars: Annotated[int, _range("max_html_chars")] = DEFAULTS.max_html_chars,
     markdown: Annotated[str, typer.Option(help="Who writes the Markdown: rules, or a model (--llm).")] = (
@@ -37,7 +41,7 @@ def fetch(
     ),
     llm: options.Llm = None,
     render: Annotated[str, typer.Option(help="Use a browser: auto, never or always.")] = DEFAULTS.render.value,
-    include_links: Annotated[bool, typer.Option("--links", help="List the page's links.")] = DEFAULTS.include_links,
+    include_links: Links = DEFAULTS.include_links,
     max_links: Annotated[int, _range("max_links")] = DEFAULTS.max_links,
     no_redirects: Annotated[bool, typer.Option("--no-redirects", help="Show a redirect, don't follow it.")] = False,
     no_persist: Annotated[bool, typer.Option("--no-persist", help="Leave the page cache alone.")] = False,
@@ -71,7 +75,7 @@ def fetch(
             persist=not no_persist,
             force_refresh=force_refresh,
             prefer_language=prefer_language,
-            render=_render(render),
+            render=member(Render, render, "render"),
             include_domains=options.joined(include_domain) or (),
             exclude_domains=options.joined(exclude_domain) or (),
             deadline_s=deadline,
@@ -102,13 +106,6 @@ def fetch(
         print_text(f"- [{link.text}]({link.url})")
     if result.next_offset is not None:
         note(f"More: --offset {result.next_offset}")
-
-
-def _render(text: str) -> Render:
-    try:
-        return Render(text)
-    except ValueError:
-        raise InvalidInput("render must be one of auto, never, always", reason="render") from None
 
 
 def _older(result: "FetchResult") -> str:

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidInput
+from pincite.runtime.installing import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded
 
-INSTALL = "pip install 'pincite[mcp]'"
 TRANSPORTS = ("stdio", "http")
 PROFILES = ("default", "chatgpt")
 
@@ -31,7 +31,9 @@ def mcp(
         try:
             importlib.import_module("mcp")
         except ImportError as error:
-            raise ExtraNotInstalled("the MCP server needs the mcp package", hint=f"Run: {INSTALL}") from error
+            raise ExtraNotInstalled(
+                "the MCP server needs the mcp package", hint=f"Run: {install_extra('mcp')}"
+            ) from error
         importlib.import_module("pincite.surfaces.mcp.serving").serve(transport, profile, port, home, source)
 
     guarded(job, as_json=as_json)

@@ -1,13 +1,13 @@
 """Options that several commands share, each written once."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pincite.domain.errors import InvalidInput
-from pincite.domain.search import Constraints
+from pincite.domain.search import Constraints, since_of
 
 Llm = Annotated[
     str | None,
@@ -60,24 +60,31 @@ def constraints(
     since: str | None = None,
     until: str | None = None,
     language: str | None = None,
+    time_range: str | None = None,
 ) -> Constraints:
     """The options as Constraints.
 
     Errors:
-        InvalidInput: a day that is none, or `since` after `until`.
+        InvalidInput: a day that is none, `since` after `until`, a time range that is none or given beside `since`.
     """
     found = Constraints(
         include_domains=joined(include) or (),
         prefer_domains=joined(prefer) or (),
         exclude_domains=joined(exclude) or (),
         per_domain_cap=cap,
-        since=_day("--since", since),
+        since=_day("--since", since) if time_range is None else _since(time_range, since),
         until=_day("--until", until),
         language=language,
     )
     if found.since and found.until and found.since > found.until:
         raise InvalidInput(f"--since {found.since} is after --until {found.until}", hint="Swap the two days.")
     return found
+
+
+def _since(time_range: str, since: str | None) -> date:
+    if since is not None:
+        raise InvalidInput("--time-range and --since say the same thing", hint="Give one of the two.")
+    return since_of(time_range, datetime.now(UTC).date())
 
 
 def _day(option: str, text: str | None) -> date | None:

@@ -1,8 +1,7 @@
 """`pincite search`: results of one engine, of several fused, or of a local library."""
 
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +11,6 @@ from pincite.surfaces.cli.run import note, print_json, print_text, printable, ru
 
 if TYPE_CHECKING:
     from pincite.domain.search import SearchResponse
-
-E = TypeVar("E", bound=StrEnum)
 
 
 def search(
@@ -25,11 +22,17 @@ def search(
     exclude_domain: options.ExcludeDomain = None,
     per_domain_cap: options.PerDomainCap = None,
     since: options.Since = None,
+    time_range: Annotated[
+        str | None, typer.Option(help="day, week, month or year: only what was published since; instead of --since.")
+    ] = None,
     until: options.Until = None,
     language: options.Language = None,
     region: Annotated[str | None, typer.Option(help="Country of the results, as in `de`.")] = None,
     topic: Annotated[str, typer.Option(help="general, news, research or code.")] = "general",
-    depth: Annotated[str | None, typer.Option(help="basic or advanced; by default what the money allows.")] = None,
+    depth: Annotated[
+        str | None,
+        typer.Option("--depth", "--search-depth", help="basic or advanced; by default what the money allows."),
+    ] = None,
     no_answer: Annotated[bool, typer.Option("--no-answer", help="Do not ask for the engine's own answer.")] = False,
     lane: Annotated[
         str | None, typer.Option(help="Who goes first at a short limit: critical, interactive or batch.")
@@ -44,6 +47,7 @@ def search(
     """Search the web or a local library."""
 
     async def job() -> "tuple[SearchResponse, tuple[str, ...]]":
+        from pincite.domain.given import member
         from pincite.domain.search import Depth, Query, Topic
         from pincite.engine import Engine
 
@@ -56,12 +60,13 @@ def search(
                 exclude=exclude_domain,
                 cap=per_domain_cap,
                 since=since,
+                time_range=time_range,
                 until=until,
                 language=language,
             ),
             region=region,
-            topic=_one_of(Topic, "--topic", topic),
-            depth=None if depth is None else _one_of(Depth, "--depth", depth),
+            topic=member(Topic, topic.lower(), "--topic"),
+            depth=None if depth is None else member(Depth, depth.lower(), "--depth"),
             include_answer=not no_answer,
         )
         overrides = {"source": options.joined(source), "home": home, "max_cost_usd": max_cost, "lane": lane}
@@ -124,13 +129,3 @@ def _print_table(response: "SearchResponse") -> None:
         day = f"{hit.published_at:%Y-%m-%d}" if hit.published_at else ""
         table.add_row(str(hit.rank), cell, day, hit.provider)
     Console().print(table)
-
-
-def _one_of(kind: type[E], option: str, text: str) -> E:
-    """The member written as `text`. Errors: InvalidInput."""
-    from pincite.domain.errors import InvalidInput
-
-    try:
-        return kind(text.lower())
-    except ValueError:
-        raise InvalidInput(f"{option} {text!r} is not one of: {', '.join(member.value for member in kind)}") from None

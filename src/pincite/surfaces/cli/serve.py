@@ -7,10 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from pincite.domain.errors import ExtraNotInstalled
+from pincite.runtime.installing import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, note, print_json, print_text
-
-INSTALL = "pip install 'pincite[server]'"
 
 keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -31,7 +30,9 @@ def serve(
             for needed in ("uvicorn", "fastapi", "jinja2"):
                 importlib.import_module(needed)
         except ImportError as error:
-            raise ExtraNotInstalled("the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {INSTALL}") from error
+            raise ExtraNotInstalled(
+                "the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {install_extra('server')}"
+            ) from error
         serving = _serving()
         with serving.key_ring(home) as keys:
             serving.vet_binding(host, keys)

@@ -74,7 +74,8 @@ async def search(body: FirecrawlSearch, request: Request, scope: str = Depends(a
     """Web results."""
     engine = await service_of(request).engine(scope)
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())
-    found = await engine.search(Query(body.query, body.limit, limits), spending=await purse_of(request, engine))
+    most = min(body.limit, engine.settings.most_results)  # "at most": fewer is within the word of it
+    found = await engine.search(Query(body.query, most, limits), spending=await purse_of(request, engine))
     web = [
         {"url": result.url, "title": result.title, "description": result.snippet, "position": result.rank}
         for result in found.results

@@ -5,7 +5,7 @@
 
 import secrets
 import time
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
-from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic
+from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic, since_of
 from pincite.engine import Engine
 from pincite.surfaces.http.service import secret_of, service_of
 from pincite.surfaces.http.starting import purse_of
@@ -27,7 +27,6 @@ router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
 MAX_URLS = 20
 MAX_PAGE_S = 40.0
 _PARALLEL = 5
-_WINDOWS = {"day": 1, "week": 7, "month": 31, "year": 366, "d": 1, "w": 7, "m": 31, "y": 366}
 
 
 class TavilySearch(BaseModel):
@@ -63,10 +62,10 @@ async def search(body: TavilySearch, request: Request) -> dict[str, Any]:
     engine = await _engine(request, body.api_key)
     since = body.start_date
     if since is None and body.time_range:
-        since = (datetime.now(UTC) - timedelta(days=_WINDOWS[body.time_range])).date()
+        since = since_of(body.time_range, datetime.now(UTC).date())
     query = Query(
         body.query,
-        max(body.max_results, 1),
+        min(max(body.max_results, 1), engine.settings.most_results),  # "at most": fewer is within the word of it
         Constraints(
             include_domains=body.include_domains or (),
             exclude_domains=body.exclude_domains or (),

@@ -1,17 +1,19 @@
 """Search, fetch and check over HTTP, in Pincite's own shapes."""
 
 import json
-from datetime import date
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 import anyio.to_thread
 from fastapi import APIRouter, Body, Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from pincite.domain.codec import to_json
+from pincite.domain.errors import InvalidInput
 from pincite.domain.fetch_rules import DEFAULTS, RULES
 from pincite.domain.page import FetchRequest, Render
-from pincite.domain.search import Constraints, Query, Topic
+from pincite.domain.search import Constraints, Depth, Query, TimeRange, Topic, since_of
 from pincite.exports.codec import fetch_json, search_json
 from pincite.surfaces.http import shapes, starting
 from pincite.surfaces.http.json_response import PlainJson
@@ -49,9 +51,20 @@ class SearchBody(Limits):
     """One search."""
 
     query: str = Field(min_length=1, max_length=2000)
-    max_results: int = Field(5, ge=1, le=50)
+    max_results: int = Field(5, ge=1, le=50, description="At most 10, or `results_per_query` if that is higher.")
     topic: Topic = Topic.GENERAL
     region: str | None = None
+    depth: Depth | None = Field(None, validation_alias=AliasChoices("depth", "search_depth"))
+    time_range: TimeRange | None = Field(None, description="Instead of `since`.")
+
+    def asked(self) -> Query:
+        """This body as the engine takes it. Errors: InvalidInput (both `since` and `time_range`)."""
+        limits = self.constraints()
+        if self.time_range is not None:
+            if self.since is not None:
+                raise InvalidInput("time_range and since say the same thing; give one", reason="dates_contradict")
+            limits = replace(limits, since=since_of(self.time_range, datetime.now(UTC).date()))
+        return Query(self.query, self.max_results, limits, self.region, self.topic, self.depth)
 
 
 def _option(name: str) -> Any:  # what pydantic's own Field returns
@@ -63,7 +76,7 @@ class FetchBody(Strict):
     """One page. Defaults and ranges are those of docs/fetch.md."""
 
     url: str = Field(max_length=8192)
-    format: Literal["markdown", "text"] = DEFAULTS.output_format  # type: ignore[assignment]
+    format: Literal["markdown", "text"] = Field("markdown", validation_alias=AliasChoices("format", "output_format"))
     mode: Literal["auto", "reader", "raw"] = DEFAULTS.mode  # type: ignore[assignment]
     render: Render = DEFAULTS.render
     markdown: Literal["rules", "model"] = Field("rules", description=RULES["markdown"].note)
@@ -90,8 +103,8 @@ class FetchBody(Strict):
 async def search(body: SearchBody, request: Request, scope: Scope) -> Response:
     """Results in rank order: leads, not evidence."""
     engine = await service_of(request).engine(scope)
-    query = Query(body.query, body.max_results, body.constraints(), body.region, body.topic)
-    return PlainJson(search_json(await engine.search(query, spending=await starting.purse_of(request, engine))))
+    found = await engine.search(body.asked(), spending=await starting.purse_of(request, engine))
+    return PlainJson(search_json(found))
 
 
 @router.post("/fetch", response_model=None, responses=published("FetchResult", what="A window of the page."))

@@ -1,15 +1,18 @@
 """How tools answer: compact results, and errors that a model can act on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
-from mcp.types import CallToolResult, InputRequiredResult, TextContent
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool
 from pydantic import BaseModel, ValidationError
 
 from pincite.domain.errors import NotFound, PinciteError, RunNotFound
+from pincite.domain.events import RunStatus
+from pincite.surfaces.mcp.shapes import Progress
 from pincite.surfaces.secrecy import masked
 
 
@@ -17,6 +20,13 @@ def compact(value: BaseModel) -> CallToolResult:
     """The result as structured content, and the same as one text of JSON without white space."""
     text = TextContent(type="text", text=value.model_dump_json())
     return CallToolResult(content=[text], structured_content=value.model_dump(mode="json"))
+
+
+def told_as_error_when_failed(run: Progress) -> CallToolResult:
+    """Where a run stands; one that failed is a failed call, so that no host takes its words for an answer."""
+    answer = compact(run)
+    answer.is_error = run.status == RunStatus.FAILED
+    return answer
 
 
 @contextmanager
@@ -59,6 +69,10 @@ class ToolServer(MCPServer[Lifespan]):
         self, name: str, arguments: dict[str, Any], context: Context[Lifespan, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """What the tool answers. Errors: ToolError, in words for a model."""
+        if (tool := self._tool_manager.get_tool(name)) is not None:
+            known = tool.parameters.get("properties", {})
+            if unknown := sorted(set(arguments) - set(known)):
+                raise ToolError(_not_known(unknown, known))
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
@@ -67,6 +81,19 @@ class ToolServer(MCPServer[Lifespan]):
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(_mistaken(error.__cause__)) from error.__cause__
             raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error.__cause__
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools; what an argument is called is closed, so that a host sees a mistake before it calls."""
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema = {**tool.input_schema, "additionalProperties": False}
+        return tools
+
+
+def _not_known(unknown: list[str], known: Iterable[str]) -> str:
+    near = {name: get_close_matches(name, known, 1) for name in unknown}
+    meant = "; ".join(f"{name[:40]}" + (f" (did you mean {like[0]}?)" if like else "") for name, like in near.items())
+    return f"INVALID_INPUT: no such argument: {meant}. There are: {', '.join(known)}. Nothing was done."
 
 
 def _mistaken(error: ValidationError) -> str:

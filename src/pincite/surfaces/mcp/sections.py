@@ -6,6 +6,7 @@ from pincite.domain.codec import short_utc_text
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import RunStatus
 from pincite.domain.markdown import one_line
+from pincite.domain.page import FetchResult
 from pincite.domain.report import RejectedClaim, Report, ReportClaim
 from pincite.domain.signs import beyond_text, claim_proof, refusal
 from pincite.engine import Engine
@@ -27,7 +28,8 @@ async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Pr
     if view.report is None:
         going = status in ("queued", "running")
         why = f" ({view.record.reason})" if view.record.reason else ""
-        after = f"Call research_result with run_id {run_id}." if going else f"The run is {status}{why}."
+        ended = "has failed" if status == RunStatus.FAILED else f"is {status}"
+        after = f"Call research_result with run_id {run_id}." if going else f"The run {ended}{why}."
         return Progress(run_id=run_id, status=status, next=after)
     text = section_text(view.report, section)
     if offset > len(text):
@@ -42,6 +44,12 @@ async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Pr
         next_offset=end if more else None,
         next=f"Call research_result with offset {end} for the rest." if more else "",
     )
+
+
+def with_links(page: FetchResult) -> str:
+    """The window of a page, with the page's links below where they were asked for."""
+    links = "".join(f"\n- [{link.text}]({link.url})" for link in page.links)
+    return f"{page.content}\n\nLinks of the page:\n{links}" if links else page.content
 
 
 async def stopped(engine: Engine, run_id: str) -> Progress:

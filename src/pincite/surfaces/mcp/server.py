@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -16,13 +16,13 @@ from pincite.domain.codec import short_utc_text
 from pincite.domain.errors import PinciteError
 from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
-from pincite.domain.search import Constraints, Query
+from pincite.domain.search import Constraints, Depth, Query, TimeRange, since_of
 from pincite.domain.version import VERSION
 from pincite.engine import Engine
 from pincite.runtime.caller import Caller, called_by, caller
 from pincite.surfaces.desk import Desk
 from pincite.surfaces.mcp import sections
-from pincite.surfaces.mcp.replies import ToolServer, compact, found_or_told, told
+from pincite.surfaces.mcp.replies import ToolServer, compact, found_or_told, told, told_as_error_when_failed
 from pincite.surfaces.mcp.shapes import (
     NOTHING_FOUND,
     Audited,
@@ -44,7 +44,6 @@ Profile = Literal["default", "chatgpt"]
 
 PROGRESS_S = 5.0
 CHATGPT_TEXT_CHARS = 50_000
-_WINDOWS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 READS_WEB = ToolAnnotations(read_only_hint=True, open_world_hint=True, idempotent_hint=True)
 READS_HERE = ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True)
@@ -137,17 +136,19 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
     async def web_search(
         query: Annotated[str, Field(min_length=1, max_length=2000)],
         context: Context,
-        max_results: Annotated[int, Field(ge=1, le=20)] = 10,
+        max_results: Annotated[int, Field(ge=1, le=10)] = 10,
         include_domains: tuple[str, ...] = (),
         exclude_domains: tuple[str, ...] = (),
-        time_range: Literal["day", "week", "month", "year"] | None = None,
+        time_range: TimeRange | None = None,
+        search_depth: Literal["basic", "advanced"] | None = None,
     ) -> Annotated[CallToolResult, Hits]:
         """Find pages. Results are leads: read a page with web_fetch before relying on it."""
-        since = (datetime.now(UTC) - timedelta(days=_WINDOWS[time_range])).date() if time_range else None
+        since = since_of(time_range, datetime.now(UTC).date()) if time_range else None
         limits = Constraints(include_domains=include_domains, exclude_domains=exclude_domains, since=since)
         with _entered(context) as office:
             engine = await office.engine(context)
-            found = await engine.search(Query(query, max_results, limits), spending=await office.purse(context, engine))
+            asked = Query(query, max_results, limits, depth=Depth(search_depth) if search_depth else None)
+            found = await engine.search(asked, spending=await office.purse(context, engine))
         hits = [
             Hit(
                 title=result.title,
@@ -160,7 +161,7 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         return compact(Hits(results=hits) if hits else Hits(results=[], notice=NOTHING_FOUND))
 
     @server.tool(title="Read a page", annotations=READS_WEB)
-    async def web_fetch(
+    async def web_fetch(  # noqa: PLR0913  # one argument per choice of a caller
         url: Annotated[str, Field(max_length=8192)],
         context: Context,
         max_chars: Annotated[int, Field(ge=1, le=12_000)] = 12_000,
@@ -168,17 +169,30 @@ def _add_reading_tools(server: MCPServer[Office]) -> None:
         markdown: Annotated[
             Literal["rules", "model"], Field(description="Who turns the page into Markdown; a model costs tokens.")
         ] = "rules",
+        output_format: Literal["markdown", "text"] = "markdown",
+        include_links: Annotated[bool, Field(description="List the page's links after the text.")] = False,
+        include_domains: tuple[str, ...] = (),
+        exclude_domains: tuple[str, ...] = (),
     ) -> Annotated[CallToolResult, Page]:
         """Read one page as Markdown, a window at a time. Internal addresses are refused, robots.txt is obeyed."""
         with _entered(context) as office:
             engine = await office.engine(context)
-            wanted = FetchRequest(url, max_chars=max_chars, offset=offset, markdown=markdown)
+            wanted = FetchRequest(
+                url,
+                output_format=output_format,
+                max_chars=max_chars,
+                offset=offset,
+                include_links=include_links,
+                include_domains=include_domains,
+                exclude_domains=exclude_domains,
+                markdown=markdown,
+            )
             page = await engine.fetch(wanted, spending=await office.purse(context, engine))
         return compact(
             Page(
                 url=page.canonical_url,
                 title=page.title,
-                content=page_text(page.content, page.canonical_url),
+                content=page_text(sections.with_links(page), page.canonical_url),
                 truncated=page.truncated,
                 next_offset=page.next_offset,
                 snapshot_id=page.snapshot_id,
@@ -205,7 +219,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
                 with anyio.CancelScope(shield=True):  # nobody was told of this run: it would go on for nobody
                     await office.desk.abandon(engine, run_id)
                 raise
-            return compact(await sections.progress(engine, run_id, "report", 0))
+            return told_as_error_when_failed(await sections.progress(engine, run_id, "report", 0))
 
     @server.tool(title="Result of a research run", annotations=READS_HERE)
     async def research_result(
@@ -220,7 +234,7 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
             engine = await office.engine(context)
             await engine.run(run_id)
             await _wait(office.desk, engine, run_id, max_wait_seconds, context)
-            return compact(await sections.progress(engine, run_id, section, offset))
+            return told_as_error_when_failed(await sections.progress(engine, run_id, section, offset))
 
     @server.tool(title="Stop a research run", annotations=STOPS)
     async def research_cancel(run_id: str, context: Context) -> Annotated[CallToolResult, Progress]:

@@ -39,6 +39,22 @@ async def test_over_http(tmp_path: Path, opened: Callable[..., Any], limits: dic
         assert web.count("/a") == 1
 
 
+async def test_words_that_people_use_are_taken(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    async with StubWeb() as web:
+        web.page("/a", PAGE.replace("lock manager", '<b>lock</b> <a href="/b">manager</a>'))
+        (tmp_path / "library").mkdir()
+        settings = {**settings_for(web), "source": f"local:{tmp_path / 'library'}"}
+        async with opened(tmp_path, settings=settings) as client:
+            asked = {"url": web.url("site.example", "/a"), "output_format": "text", "include_links": True}
+            page = (await client.post("/v1/fetch", json=asked)).json()
+            assert "**" not in page["content"]
+            assert [link["text"] for link in page["links"]] == ["manager"]
+            searched = {"query": "locks", "search_depth": "basic", "time_range": "month"}
+            assert (await client.post("/v1/search", json=searched)).status_code == 200
+            twice = await client.post("/v1/fetch", json={**asked, "format": "markdown"})
+            assert twice.status_code == 422
+
+
 async def test_from_python_and_where_a_redirect_led(tmp_path: Path) -> None:
     async with StubWeb() as web:
         web.page("/a", PAGE)

@@ -10,9 +10,13 @@ from typing import Any, Literal
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
+from pincite.domain.events import RunStatus
+from pincite.surfaces.mcp.replies import told_as_error_when_failed
 from pincite.surfaces.mcp.server import make_server
 from pincite.surfaces.mcp.serving import own_office
+from pincite.surfaces.mcp.shapes import Progress
 from pincite.testing.models import ModelServer, ScriptedModel
+from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 
 QUESTION = "How tall is the Halden lighthouse?"
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -123,6 +127,79 @@ async def test_tools_are_annotated_and_typed(tmp_path: Path, library: Path) -> N
             assert tool.output_schema
             assert tool.annotations
             assert tool.annotations.read_only_hint is (tool.name != "research_cancel")
+
+
+async def test_what_a_tool_takes_is_closed_and_said(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False, tool.name
+        for tool_, arguments, said in (
+            ("web_search", {"query": "tower", "max_resluts": 3}, "max_resluts (did you mean max_results?)"),
+            ("web_fetch", {"url": "https://a.example/", "render": "always"}, "There are: url, max_chars"),
+            ("web_search", {"query": "tower", "max_results": 11}, "max_results: "),
+            ("web_search", {"query": "tower", "search_depth": "deep"}, "search_depth: "),
+            ("web_fetch", {"url": "https://a.example/", "output_format": "html"}, "output_format: "),
+        ):
+            refused = await client.call_tool(tool_, arguments)
+            assert refused.is_error
+            assert str(refused.content[0].text).startswith("INVALID_INPUT: "), refused.content  # type: ignore[union-attr]
+            assert said in str(refused.content), refused.content
+
+
+async def test_the_most_that_the_schema_allows_is_given(tmp_path: Path, library: Path) -> None:
+    async with opened(tmp_path, library) as client:
+        search = next(tool for tool in (await client.list_tools()).tools if tool.name == "web_search")
+        most = search.input_schema["properties"]["max_results"]["maximum"]
+        found = await call(
+            client,
+            "web_search",
+            query="Halden lighthouse",
+            max_results=most,
+            search_depth="advanced",
+            time_range="year",
+        )
+        assert "results" in found
+
+
+async def test_words_that_people_use_for_a_page_are_taken(tmp_path: Path, library: Path) -> None:
+    page = "# Halden\n\nThe **Halden lighthouse** is [41 metres](https://towers.example/41) tall.\n"
+    (library / "linked.md").write_text(page, encoding="utf-8")
+    async with opened(tmp_path, library) as client:
+        found = await call(client, "web_search", query="Halden lighthouse tall metres")
+        url = next(hit["url"] for hit in found["results"] if hit["url"].endswith("linked.md"))
+        plain = await call(client, "web_fetch", url=url, output_format="text", include_links=True)
+        assert "**Halden" not in plain["content"]
+        assert "- [41 metres](https://towers.example/41)" in plain["content"]
+        assert plain["content"].index("towers.example") < plain["content"].index("</page-text ")
+
+
+@pytest.mark.parametrize("limits", [{"exclude_domains": ["sea.test"]}, {"include_domains": ["other.test"]}])
+async def test_lists_of_a_call_hold_for_cached_pages(
+    tmp_path: Path, library: Path, limits: dict[str, list[str]]
+) -> None:
+    async with StubWeb() as web:
+        web.page("/a", "<html><body><h1>Locks</h1><p>The lock manager keeps one row for each lock.</p></body></html>")
+        url = web.url("sea.test", "/a")
+        office = own_office(
+            home=tmp_path / "home",
+            allow_networks=(PUBLIC_NETWORK,),
+            allow_ports=(web.port,),
+            resolve=(f"sea.test:{web.port}:{PUBLIC_STAND_IN}",),
+        )
+        async with Client(make_server(office)) as client:
+            for _ in range(2):
+                assert "lock manager" in (await call(client, "web_fetch", url=url))["content"]
+            refused = await client.call_tool("web_fetch", {"url": url, **limits})
+            assert refused.is_error
+            assert "DOMAIN_DENIED: " in str(refused.content)
+        assert web.count("/a") == 1
+
+
+@pytest.mark.parametrize("status", list(RunStatus))
+def test_a_run_that_failed_is_a_failed_call(status: RunStatus) -> None:
+    answer = told_as_error_when_failed(Progress(run_id="run_1", status=status, next=""))
+    assert answer.is_error is (status is RunStatus.FAILED)
+    assert (answer.structured_content or {})["status"] == status
 
 
 async def test_the_chatgpt_profile_has_exactly_its_two_tools(tmp_path: Path, library: Path) -> None:
