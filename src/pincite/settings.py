@@ -261,6 +261,10 @@ class Settings(BaseModel):
     page_min_words: int = Field(1, ge=0, description="Fewer words than this are no page.")
     page_deny_phrases: Names = Field((), description="Pages with one of these phrases don't count.")
 
+    site_sessions: SecretPairs = Field(
+        {},
+        description="Headers of your own for sites behind a login, by host (docs/fetch.md). Not on servers.",
+    )
     hosted_scrapers: Names = Field(
         (),
         description="Paid scrapers that may be asked for pages that can't be read otherwise: firecrawl, zenrows, jina.",
@@ -351,7 +355,7 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """Every key and password of the settings."""
         values = [getattr(self, name) for name in type(self).model_fields]
-        held = [*values, *self.llm_keys.values()]
+        held = [*values, *self.llm_keys.values(), *self.site_sessions.values()]
         return tuple(value.get_secret_value() for value in held if isinstance(value, SecretStr))
 
     @property

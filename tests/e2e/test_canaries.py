@@ -20,7 +20,7 @@ def canaries() -> dict[str, str]:
         if SecretStr in (field.annotation, *get_args(field.annotation)):
             value = f"{CANARY}-{name}"
             if field.annotation == dict[str, SecretStr]:
-                value = f"server={value}"
+                value = f"intranet.example=Cookie: {value}" if name == "site_sessions" else f"server={value}"
             if name == "database_url":
                 continue  # it has to lead somewhere; its password has a test of its own
             if name.endswith(("_url", "proxy")):

@@ -32,6 +32,7 @@ from pincite.fetch.limits import (
 )
 from pincite.fetch.network_errors import mapped
 from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.sessions import NO_SESSIONS, SiteSessions
 from pincite.fetch.sniffing import body_kind
 from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
@@ -72,6 +73,7 @@ class GuardedClient:
         limits: sizes and times.
         tls: another TLS context than the system's default (tests with an own authority).
         proxy: through which all connections go, to vetted addresses only.
+        sessions: headers of the operator's own, for GET requests to their origins only.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class GuardedClient:
         user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
         proxy: UpstreamProxy | None = None,
+        sessions: SiteSessions = NO_SESSIONS,
     ) -> None:
         self._policy = policy
         self._resolver = resolver
@@ -92,12 +95,17 @@ class GuardedClient:
         self._user_agent = user_agent
         self._tls = tls
         self._proxy = proxy
+        self._sessions = sessions
         self._session: aiohttp.ClientSession | None = None
 
     @property
     def user_agent(self) -> str:
         """The one name this client gives itself."""
         return self._user_agent
+
+    def has_session(self, url: ParsedUrl) -> bool:
+        """Whether requests to this origin carry headers of the operator's own."""
+        return bool(self._sessions.of(url))
 
     async def __aenter__(self) -> Self:
         return self
@@ -133,7 +141,8 @@ class GuardedClient:
             BlockedAddress, DnsError, DeadLink (no such name), TlsError, NetworkError, Timeout, TooLarge,
             UnsupportedContentType, BudgetExhausted (`web_requests` of the run).
         """
-        return await self._exchange("GET", url, headers, None, max_bytes, cut)
+        own = {**(headers or {}), **self._sessions.of(url)}
+        return await self._exchange("GET", url, own, None, max_bytes, cut)
 
     async def post(
         self, url: ParsedUrl, data: bytes, *, headers: Mapping[str, str] | None = None, max_bytes: int

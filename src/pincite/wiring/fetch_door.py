@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from pincite.domain.deadlines import DEADLINES_S
+from pincite.domain.errors import InvalidSetting
 from pincite.domain.page import Kept
 from pincite.domain.version import USER_AGENT
 from pincite.ports import Cache, Clock, Extractor, Fetch, FetchBackend
@@ -18,6 +19,7 @@ from pincite.urls.retention import Retention
 from pincite.wiring.registry import SCRAPERS, load
 
 if TYPE_CHECKING:
+    from pincite.fetch.sessions import SiteSessions
     from pincite.library import LocalLibrary
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.redis_door import CommonRedis
@@ -106,6 +108,7 @@ class _Network:
         from pincite.runtime.limiter import MemoryLimiter, Rate
 
         policy = url_policy(settings)
+        self._sessions = site_sessions(settings)
         self._settings, self._clock = settings, clock
         self._limits = FetchLimits(
             total_s=settings.fetch_deadline_s, requests_per_s_per_host=settings.requests_per_s_per_host
@@ -120,6 +123,7 @@ class _Network:
             limits=self._limits,
             user_agent=settings.user_agent or USER_AGENT,
             proxy=self._proxy,
+            sessions=self._sessions,
         )
         self._gate = RobotsGate(
             self.client,
@@ -190,7 +194,10 @@ class _Network:
                 deadline_s=DEADLINES_S["hosted_call"],
                 user_agent=self.client.user_agent,
             ),
-            HostedSurroundings(self._gate, self._resolver, self._clock),
+            # A page behind somebody's login is nothing to hand to a third party.
+            HostedSurroundings(
+                self._gate, self._resolver, self._clock, public=UrlPolicy(deny_hosts=self._sessions.hosts)
+            ),
         )
         return made
 
@@ -212,6 +219,24 @@ def retention(settings: Settings) -> Retention:
     """What may stay of pages under these settings."""
     domains = {entry: Kept(kept) for entry, kept in settings.snapshot_body_domains.items()}
     return Retention(Kept(settings.snapshot_body), domains)
+
+
+def site_sessions(settings: Settings) -> "SiteSessions":
+    """The operator's sessions.
+
+    Errors:
+        InvalidSetting: malformed, or on a server, where many people would read with one login.
+    """
+    from pincite.fetch.sessions import SiteSessions
+
+    if settings.site_sessions and settings.is_server:
+        raise InvalidSetting(
+            "site_sessions are for one person: on a server everybody would read with the same login",
+            reason="sessions_on_server",
+            hint="Unset site_sessions for `pincite serve` and shared databases.",
+            context={"setting": "site_sessions"},
+        )
+    return SiteSessions.parsed({site: text.get_secret_value() for site, text in settings.site_sessions.items()})
 
 
 def url_policy(settings: Settings) -> UrlPolicy:

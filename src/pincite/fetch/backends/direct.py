@@ -16,6 +16,7 @@ from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns
 from pincite.fetch.retrying import retried
 from pincite.fetch.robots_gate import Admission, RobotsGate
+from pincite.fetch.sessions import NOTE
 from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.urls.parse import ParsedUrl
@@ -121,6 +122,7 @@ class DirectBackend:
             robots=admission.robots,
             usage_signals=tuple(dict.fromkeys((*admission.signals, *page_signals(headers, PRODUCT_TOKEN, now=now)))),
             redirects=seen.redirects,
+            note=NOTE if self._client.has_session(seen.final) else "",
         )
 
 

@@ -10,6 +10,7 @@ from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.desk import DeskLimits, settings_of
 from pincite.surfaces.http.identity import KeyRing
+from pincite.wiring.fetch_door import site_sessions
 from pincite.wiring.keys import opened_keys
 from pincite.wiring.observing import observe
 
@@ -53,6 +54,7 @@ def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
 def _worker_settings(home: Path | None) -> Settings | None:
     """The settings of the worker inside the server; None on a PostgreSQL without what wakes workers."""
     settings = load_settings({"home": home, "serving": True})
+    site_sessions(settings)  # a server refuses them before its first request does
     return None if settings.shared_database and find_spec("procrastinate") is None else settings
 
 
