@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from pincite.settings import load_settings as load_settings
     from pincite.urls.keys import url_key as url_key
     from pincite.urls.policy import vet_url as vet_url
-    from pincite.verification.checker import check_claim as check_claim
+    from pincite.verification.claims import check_claim as check_claim
     from pincite.wiring import CacheCleared as CacheCleared
     from pincite.wiring import CacheStats as CacheStats
     from pincite.wiring import FrontDesk as FrontDesk
@@ -147,7 +147,7 @@ _NAMES: dict[str, str] = {
     "pincite.settings": "Settings load_settings",
     "pincite.urls.keys": "url_key",
     "pincite.urls.policy": "vet_url",
-    "pincite.verification.checker": "check_claim",
+    "pincite.verification.claims": "check_claim",
     "pincite.wiring": "CacheCleared CacheStats FrontDesk Outlook Shared",
 }
 """Names by the module they come from."""

@@ -195,11 +195,14 @@ class Engine(Archive):
     async def check_claim(self, claim: str, sources: Sequence[str]) -> "Verdict":
         """The verdict on one claim against texts, as `pincite.check_claim` gives it.
 
-        Errors: none.
-        """
-        from pincite.verification.checker import check_claim
+        The judge of the settings decides on what is not in a source's own words; without one that is `unchecked`.
 
-        return await anyio.to_thread.run_sync(check_claim, claim, list(sources))
+        Errors:
+            InvalidSetting, ExtraNotInstalled: the judge.
+        """
+        from pincite.verification.claims import check_claim_with
+
+        return await check_claim_with(claim, sources, await self._parts.judge(), at=self._parts.clock.now())
 
     async def recheck(self, report: "Report | Json") -> "Recheck":
         """The pages and quotes of a stored report as they are today; new captures are kept beside the old.

@@ -282,13 +282,19 @@ class SourceQuote:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What checking one claim against its sources found. `score` is 0-1: how well the best passage carries it."""
+    """What checking one claim against its sources found. `score` is 0-1: how well the best passage carries it.
+
+    `proof` says how it is proven, `judge` who judged it, `beyond` which of its words the sources don't carry.
+    """
 
     status: VerdictStatus
     quotes: tuple[SourceQuote, ...] = ()
     score: float = 0.0
     reasons: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
+    proof: Proof | None = None
+    judge: str = ""
+    beyond: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,10 @@ def passage_in_context(document: Document, start: int, end: int) -> EvidencePass
 def is_whole(document: Document, start: int, end: int) -> bool:
     """Whether the span begins and ends where a sentence, a list item, a cell's row or a line of code does."""
     first, last = document.block_at(start), document.block_at(max(end - 1, start))
-    begins = any(span.start == start for span in _units(document, first))
+    begins = any(span.start == start for span in units_of(document, first))
     return begins and any(
         span.start < end <= span.end and not document.text[end : span.end].strip(_END_MARKS)
-        for span in _units(document, last)
+        for span in units_of(document, last)
     )
 
 
@@ -275,7 +275,7 @@ def _antecedent(document: Document, here: int, start: int, intro: int | None) ->
         before = here - 1
         if before < 0 or before == intro or document.blocks[before].kind in _NEVER_ANTECEDENT:
             return None
-        units = _units(document, before)
+        units = units_of(document, before)
         if not units:
             return None
         span = units[-1]
@@ -312,7 +312,7 @@ def _of_unit(document: Document, index: int, offset: int) -> list[Span]:
     spans = _sentences(document, index)
     if document.blocks[index].kind not in _BY_LINE:
         return spans
-    row = next((unit for unit in _units(document, index) if unit.start <= offset < unit.end), None)
+    row = next((unit for unit in units_of(document, index) if unit.start <= offset < unit.end), None)
     return [span for span in spans if row is not None and row.start <= span.start < row.end]
 
 
@@ -320,13 +320,13 @@ def _sentences(document: Document, index: int, first_line: int = 0) -> list[Span
     """The sentences of a block, those of its lines (from one on) where it is a table or code."""
     return [
         Span(unit.start + span.start, unit.start + span.end)
-        for unit in _units(document, index)[first_line:]
+        for unit in units_of(document, index)[first_line:]
         for span in sentences(document.text[unit.start : unit.end])
     ]
 
 
-def _units(document: Document, index: int) -> list[Span]:
-    """The sentences of a block, or its lines where it is a table or code, with offsets into the text."""
+def units_of(document: Document, index: int) -> list[Span]:
+    """The sentences of a block, or its lines where it is a table or code, with offsets into the document's text."""
     block, base = document.blocks[index], document.starts[index]
     if block.kind in _BY_LINE:
         spans: list[Span] = []

@@ -1,8 +1,8 @@
 """Does a passage carry a claim? Mechanical checks with readable reasons; no input or output, no model.
 
-`checker.check_claim` is the entrance. Each check is a file of its own named after what it looks at.
+`proof.prove` decides for research, audit and check; `claims.check_claim` is the same for texts at hand.
 """
 
-from pincite.verification.checker import check_claim
+from pincite.verification.claims import check_claim
 
 __all__ = ["check_claim"]

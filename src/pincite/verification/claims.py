@@ -1,0 +1,136 @@
+"""`check_claim`: one claim against texts, by `prove` as everywhere else."""
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import Any, Final, TypeVar
+
+from pincite.domain.evidence import (
+    Check,
+    CheckOutcome,
+    EvidencePassage,
+    Relation,
+    SourceQuote,
+    Verdict,
+    VerdictStatus,
+)
+from pincite.ports import Judge
+from pincite.text.normalise import fold
+from pincite.text.sentences import Span
+from pincite.verification.evidence import LIMIT, PageSearch, given_page, searched
+from pincite.verification.facts import FactOutcome
+from pincite.verification.proof import Proven, Statement, prove
+from pincite.verification.quotes import locate
+
+T = TypeVar("T")
+_MOST_PASSAGES: Final = 12
+_SCORES: Final = {VerdictStatus.SUPPORTED: 1.0, VerdictStatus.PARTIAL: 0.5}
+
+
+def check_claim(claim: str, sources: Sequence[str]) -> Verdict:
+    """The verdict on one claim against texts by code alone: no model, no network, the same answer every time.
+
+    Supported are claims in a source's own words; a figure, identifier or quotation that stands nowhere in the sources
+    refuses one; all else is `unchecked`, for only a judge can tell (`Engine.check_claim` asks one). `quotes` are exact
+    slices of the given sources, `reasons` say what is missing, `checks` name every exact fact.
+    """
+    return _finished(check_claim_with(claim, sources, None, at=datetime.now(UTC)))
+
+
+async def check_claim_with(claim: str, sources: Sequence[str], judge: Judge | None, *, at: datetime) -> Verdict:
+    """As `check_claim`, with a judge of meaning where there is one. Errors: as `prove`."""
+    if not any(source.strip() for source in sources):
+        reason = "no source has any text" if sources else "no source was given"
+        return Verdict(VerdictStatus.UNCHECKED, reasons=(reason,))
+    pages = {
+        index: PageSearch(given_page(source, str(index))) for index, source in enumerate(sources) if source.strip()
+    }
+    limit = max(1, min(LIMIT, _MOST_PASSAGES // len(pages)))
+    statement = Statement(
+        claim,
+        searched(claim, list(pages.values()), limit)[:_MOST_PASSAGES],
+        tuple(page.document.text for page in pages.values()),
+        repin=True,
+    )
+    [proven] = await prove([statement], judge, at=at)
+    indexes = {page.document.document_id: index for index, page in pages.items()}
+    quotes = [_quote(passage, indexes[passage.document_id], sources, proven) for passage in _shown(proven)]
+    said = proven.judgement
+    return Verdict(
+        proven.verdict,
+        tuple(quote for quote in quotes if quote is not None),
+        _SCORES.get(proven.verdict, 0.0) if said is None or said.likelihood is None else said.likelihood,
+        (proven.reason,) if proven.reason else (),
+        _checks(proven),
+        proof=proven.proof,
+        judge=said.judge if said is not None else "",
+        beyond=proven.beyond,
+    )
+
+
+def _shown(proven: Proven) -> Sequence[EvidencePassage]:
+    """The passages that a reader should look at: those that say it, or that say otherwise."""
+    if proven.verdict in (VerdictStatus.UNSUPPORTED, VerdictStatus.UNCHECKED):
+        return ()
+    said = list(proven.judgement.lines) if proven.judgement is not None else []
+    said += [fact.seen for fact in proven.facts if fact.seen and fact.outcome is FactOutcome.OTHER]
+    named = [passage for passage in proven.evidence if any(words in passage.text for words in said)]
+    quoted = [passage for passage in proven.evidence if _plain(passage.text) in _plain(proven.statement.text)]
+    return named or quoted or proven.evidence
+
+
+def _plain(text: str) -> str:
+    return " ".join(fold(text).text.split()).strip(" .!?")
+
+
+def _checks(proven: Proven) -> tuple[Check, ...]:
+    return tuple(
+        Check(
+            fact.kind,
+            CheckOutcome.PASSED if fact.outcome in (FactOutcome.FOUND, FactOutcome.DERIVED) else CheckOutcome.FAILED,
+            fact.problem or f"{fact.text}: {fact.seen or 'in the passage'}",
+        )
+        for fact in proven.facts
+    )
+
+
+def _quote(passage: EvidencePassage, index: int, sources: Sequence[str], proven: Proven) -> SourceQuote | None:
+    """The passage as a slice of the text it was given in, whose white space and composition may differ."""
+    span = _located(passage.text, sources[index])
+    if span is None:
+        return None
+    against = proven.verdict is VerdictStatus.CONTRADICTED
+    relation = Relation.CONTRADICTS if against else Relation.SUPPORTS
+    return SourceQuote(index, span.start, span.end, sources[index][span.start : span.end], relation)
+
+
+def _located(words: str, source: str) -> Span | None:
+    """Where composed words stand in a text that may write them decomposed."""
+    if unicodedata.is_normalized("NFC", source):
+        return locate(words, source)
+    clusters: list[str] = []  # a character with the marks that combine with it composes by itself
+    for character in source:
+        if clusters and unicodedata.combining(character):
+            clusters[-1] += character
+        else:
+            clusters.append(character)
+    composed = [unicodedata.normalize("NFC", cluster) for cluster in clusters]
+    found = locate(words, "".join(composed))
+    if found is None:
+        return None
+    ends = [0, *accumulate(map(len, composed))]
+    places = [0, *accumulate(map(len, clusters))]
+    return Span(places[bisect_right(ends, found.start) - 1], places[bisect_left(ends, found.end)])
+
+
+def _finished(asked: Coroutine[Any, Any, T]) -> T:  # what a coroutine is sent and yields doesn't matter here
+    """What a coroutine gives that has nobody to wait for."""
+    try:
+        asked.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    asked.close()
+    raise AssertionError("without a judge nobody is waited for")
