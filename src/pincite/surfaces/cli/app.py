@@ -25,6 +25,7 @@ from pincite.surfaces.cli import (
     search,
 )
 from pincite.surfaces.cli.batch import batch
+from pincite.surfaces.cli.eval import evaluate
 from pincite.surfaces.cli.log import log
 from pincite.surfaces.cli.mcp import mcp
 from pincite.surfaces.cli.run import INTERRUPTS, print_json
@@ -57,6 +58,7 @@ app.add_typer(keys_app, name="keys")
 app.add_typer(cache.app, name="cache")
 app.add_typer(scope.app, name="scope")
 app.command("log")(log)
+app.command("eval")(evaluate)
 app.command("doctor")(doctor.doctor)
 
 

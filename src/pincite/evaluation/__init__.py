@@ -1,0 +1,1 @@
+"""How well a setting answers questions whose answers somebody knows."""
