@@ -1,7 +1,8 @@
 """Reading an evidence bundle again: is every byte as it was written, and what did the report rest on?
 
-Three layers are compared, each naming what differs: the list of files with its own hash, each file with its SHA-256 in
-the list, and the container with one made anew of the same files. Nothing is unpacked to disk.
+Layer by layer, each naming what differs: the list of files with its own hash, each file with its SHA-256 in the list,
+the files with those that the report and its evidence make (`bundle_content`), and the container with one made anew of
+the same files. Nothing is unpacked to disk.
 """
 
 import base64
@@ -16,11 +17,19 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from pincite.domain.codec import from_json
-from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, ParseError, StorageUnavailable, TooLarge
+from pincite.domain.errors import (
+    ArchiveCorrupt,
+    LibraryNotFound,
+    ParseError,
+    PinciteError,
+    StorageUnavailable,
+    TooLarge,
+)
 from pincite.domain.events import Json
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
-from pincite.exports.codec import parse
+from pincite.exports.bundle_content import content_problems
+from pincite.exports.codec import load_report, parse
 from pincite.exports.wacz import (
     ARCHIVE,
     CAPTURES,
@@ -114,6 +123,14 @@ class Bundle:
     def problems(self) -> tuple[BundleProblem, ...]:
         """Everything that is not as it was written; empty for an untouched bundle."""
         found = [*self._list_problems(), *self._file_problems(), *self._record_problems()]
+        try:
+            report = load_report(self.report)
+        except PinciteError:
+            pass  # what is wrong with the report itself is for `check_report` to say
+        else:
+            made = content_problems(self._files, report, self)
+            known = {problem.where for problem in found}
+            found += [BundleProblem(where, what) for where, what in made if where not in known]
         rebuilt = zip_bytes(self._files)
         if not found and rebuilt != self._data:
             place = next(

@@ -80,6 +80,24 @@ def parse(data: bytes | str) -> dict[str, Json]:
     return value
 
 
+def duplicate_members(data: bytes | str) -> tuple[str, ...]:
+    """The names that stand twice in one object of the JSON, each once; readers differ in which one they take."""
+    found: dict[str, None] = {}
+
+    def pairs(members: list[tuple[str, Json]]) -> dict[str, Json]:
+        seen = dict(members)
+        if len(seen) < len(members):
+            names = [name for name, _ in members]
+            found.update(dict.fromkeys(name for name in seen if names.count(name) > 1))
+        return seen
+
+    try:
+        json.loads(data, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(found)
+
+
 def load_report(data: bytes | str | Mapping[str, Json], *, strict: bool = False) -> Report:
     """The report in `data`, its rules checked (invariant 2); quotes are for `pincite check`.
 

@@ -26,6 +26,7 @@ from pincite.domain.report import Report, ReportEvidence
 from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
 from pincite.exports.warc_records import (
+    Record,
     capture_record,
     digest,
     provenance_record,
@@ -73,13 +74,13 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
         NotFound: a cited capture or document is no longer stored.
         StorageUnavailable: it can't be read.
     """
-    cited = tuple(_cited(report, evidence))
+    cited = tuple(cited_evidence(report, evidence))
     archive, placed = _archive(report, cited)
     documents = {document.document_id: document for _, found in cited for document in found}
     files = {
         ARCHIVE: archive,
-        INDEX: gzip.compress(_lines(sorted(_index_lines([item for item in placed if item.length]))), 9, mtime=0),
-        PAGES: _lines(_page_lines(report, [item for item in placed if item.length])),
+        INDEX: gzip.compress(_lines(sorted(index_lines([item for item in placed if item.length]))), 9, mtime=0),
+        PAGES: _lines(page_lines(report, [item for item in placed if item.length])),
         REPORT: dump_report(report),
         MARKDOWN: report.markdown.encode("utf-8", "backslashreplace"),
         EVENTS: _lines(_json_line(event_json(event)) for event in events),
@@ -92,8 +93,11 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
     return zip_bytes(files)
 
 
-def _cited(report: Report, evidence: EvidenceSource) -> Iterator[tuple[Snapshot, tuple[Reading, ...]]]:
-    """Every cited capture once, in the order of the references, with the documents that quotes were cut from."""
+def cited_evidence(report: Report, evidence: EvidenceSource) -> Iterator[tuple[Snapshot, tuple[Reading, ...]]]:
+    """Every cited capture once, in the order of the references, with the documents that quotes were cut from.
+
+    Errors: NotFound (`evidence_missing`), StorageUnavailable.
+    """
     wanted: dict[str, dict[str, None]] = {reference.snapshot_id: {} for reference in report.references}
     for quote in _quotes(report):
         wanted.setdefault(quote.snapshot_id, {})[quote.document_id] = None
@@ -132,20 +136,31 @@ def _quotes(report: Report) -> Iterator[ReportEvidence]:
 
 
 def _archive(report: Report, cited: Iterable[tuple[Snapshot, tuple[Reading, ...]]]) -> tuple[bytes, tuple[Placed, ...]]:
-    about = f"evidence of report {report.report_id} of run {report.run_id}"
-    out = bytearray(warcinfo(f"Pincite {VERSION}", about, report.created_at).packed())
+    out = bytearray(head_record(report, f"Pincite {VERSION}").packed())
     placed = []
     for snapshot, documents in cited:
-        packed = capture_record(snapshot).packed() if snapshot.kept is Kept.FULL else b""
-        placed.append(Placed(snapshot, len(out), len(packed)))
-        out += packed + provenance_record(snapshot).packed()
-        for document in documents:
-            if isinstance(document, Document):
-                out += text_record(document, snapshot).packed()
+        packed = [record.packed() for record in records_of(snapshot, documents)]
+        placed.append(Placed(snapshot, len(out), len(packed[0]) if snapshot.kept is Kept.FULL else 0))
+        out += b"".join(packed)
     return bytes(out), tuple(placed)
 
 
-def _index_lines(placed: Sequence[Placed]) -> Iterator[str]:
+def head_record(report: Report, software: str) -> Record:
+    """The first record of the archive: what the file is, and what wrote it."""
+    return warcinfo(software, f"evidence of report {report.report_id} of run {report.run_id}", report.created_at)
+
+
+def records_of(snapshot: Snapshot, documents: Iterable[Reading]) -> Iterator[Record]:
+    """The records of a cited capture, in order: itself where it is kept whole, where it comes from, what was read."""
+    if snapshot.kept is Kept.FULL:
+        yield capture_record(snapshot)
+    yield provenance_record(snapshot)
+    for document in documents:
+        if isinstance(document, Document):
+            yield text_record(document, snapshot)
+
+
+def index_lines(placed: Sequence[Placed]) -> Iterator[str]:
     """CDXJ: sortable address, time, and where the record lies."""
     for item in placed:
         snapshot = item.snapshot
@@ -172,7 +187,8 @@ def _sortable(url: str) -> str:
     return f"{host}{port}){parts.path or '/'}{'?' + parts.query if parts.query else ''}".lower().replace(" ", "%20")
 
 
-def _page_lines(report: Report, placed: Sequence[Placed]) -> Iterator[str]:
+def page_lines(report: Report, placed: Sequence[Placed]) -> Iterator[str]:
+    """The cited pages with their titles, for players."""
     titles = {reference.snapshot_id: reference.title for reference in report.references}
     yield _json_line({"format": "json-pages-1.0", "id": "pages", "title": report.title or report.question})
     for item in placed:
@@ -184,6 +200,7 @@ def _page_lines(report: Report, placed: Sequence[Placed]) -> Iterator[str]:
 
 
 def _capture_json(item: Placed) -> dict[str, Json]:
+    """All of a capture but its body, and where its record lies."""
     snapshot = item.snapshot
     values = {f.name: to_json(getattr(snapshot, f.name)) for f in fields(Snapshot) if f.name != "body"}
     return {**values, "record": {"offset": item.offset, "length": item.length} if item.length else None}
@@ -232,6 +249,7 @@ def _lines(lines: Iterable[str]) -> bytes:
 
 
 def _json_line(value: Mapping[str, Json]) -> str:
+    """One line of JSON, as compact as it can be."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

@@ -28,9 +28,12 @@ class Record:
 
     def packed(self) -> bytes:
         """The record as one gzip member; equal records give equal bytes."""
+        return gzip.compress(self.unpacked(), 9, mtime=0)
+
+    def unpacked(self) -> bytes:
+        """The bytes of the record."""
         lines = ["WARC/1.1", *(f"{name}: {value}" for name, value in self.fields), f"Content-Length: {len(self.block)}"]
-        head = "\r\n".join(lines).encode() + b"\r\n\r\n"
-        return gzip.compress(head + self.block + b"\r\n\r\n", 9, mtime=0)
+        return "\r\n".join(lines).encode() + b"\r\n\r\n" + self.block + b"\r\n\r\n"
 
 
 def stamp(moment: datetime) -> str:

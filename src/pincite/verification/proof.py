@@ -191,7 +191,7 @@ class _Case:
         facts = facts_of(self.facts)
         said = said_by(answer, judge.thresholds if judge is not None else None)
         if answer is not None and self.statement.repin and said in (Said.STATES, Said.PARTLY):
-            evidence = pinned(evidence, [line for line in self.lines if line.line_id in answer.line_ids])
+            evidence = self._narrowed(answer)
         beyond = self._beyond(answer, said)
         verdict = VERDICTS[facts, said] if self.lines else VerdictStatus.UNCHECKED
         if verdict is VerdictStatus.PARTIAL and not beyond:
@@ -209,6 +209,16 @@ class _Case:
             evidence=evidence,
             nothing_to_check=nothing,
         )
+
+    def _narrowed(self, answer: Judgement) -> tuple[EvidencePassage, ...]:
+        """The passages that the judge names, as long as the exact facts stand in these alone, too."""
+        evidence = self.statement.evidence
+        narrow = pinned(evidence, [line for line in self.lines if line.line_id in answer.line_ids])
+        if not self.facts or narrow == evidence:
+            return narrow
+        lines = [line.text for line in numbered(narrow, self.statement.premises)]
+        same = facts_of(check_facts(self.statement.text, lines, self.statement.pages)) is facts_of(self.facts)
+        return narrow if same else evidence
 
     def _beyond(self, answer: Judgement | None, said: Said) -> str:
         words = [answer.beyond] if answer is not None and said is Said.PARTLY and answer.beyond else []

@@ -1,5 +1,6 @@
 """Whether a sentence is in its source's own words: slices of one page, joined only by what changes nothing."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from pincite.domain.evidence import ContextRole, EvidencePassage, arranged
@@ -9,13 +10,15 @@ from pincite.text.sentences import sentences
 _END_MARKS = " .!?;:"
 _LEADS = frozenset({ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
 _JOINTS = (": ", " - ", ". ", " ")
+_SECTION_NUMBER = re.compile(r"(?:[A-Z]|\d+)(?:\.\d+)*\.? ")
 
 
 def is_quoted(statement: str, passages: Sequence[EvidencePassage]) -> bool:
     """Whether the statement is whole sentences of one page in their order, word for word.
 
     Typography, white space and the end mark may differ; the page's heading, term or list introduction may stand in
-    front. A passage that begins or ends inside a sentence proves nothing: it may drop a "not".
+    front, the heading without its number. A passage that begins or ends inside a sentence proves nothing: it may drop
+    a "not".
     """
     wanted = _plain(statement)
     if not wanted:
@@ -29,8 +32,8 @@ def is_quoted(statement: str, passages: Sequence[EvidencePassage]) -> bool:
 
 def _without_lead(wanted: str, page: Sequence[EvidencePassage]) -> Iterator[str]:
     yield wanted
-    leads = {_plain(piece.text) for passage in page for piece in passage.context if piece.role in _LEADS}
-    for lead in leads:
+    found = {_plain(piece.text) for passage in page for piece in passage.context if piece.role in _LEADS}
+    for lead in found | {_SECTION_NUMBER.sub("", lead, count=1) for lead in found if _SECTION_NUMBER.match(lead)}:
         for joint in _JOINTS:
             if lead and wanted.startswith(lead + joint):
                 yield wanted[len(lead) + len(joint) :].strip(_END_MARKS)

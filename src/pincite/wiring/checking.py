@@ -1,9 +1,11 @@
 """Checking a stored report against a home, without the database layer."""
 
 import json
+from dataclasses import replace
 from typing import Literal
 
-from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, Problem, ProblemKind, check_report
+from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, check_report
+from pincite.audit.problems import failed
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound, SchemaMismatch
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.settings import Settings
@@ -24,8 +26,8 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
     Errors:
         InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite. ArchiveCorrupt: a zip, but no bundle.
     """
+    from pincite.fetch.extractors import extract
     from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
-    from pincite.verification.checker import MechanicalChecker
 
     if _is_bundle(data):
         return _check_bundle(data)
@@ -36,12 +38,20 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
     if not isinstance(raw, dict):
         raise InvalidInput("not a report: a JSON object was expected", reason="not_json")
     if is_on_server(settings):
-        return check_report(raw, load_evidence(settings, raw), checker=MechanicalChecker())
+        return _with_names(data, check_report(raw, load_evidence(settings, raw), reread=extract))
     database = settings.home / DATABASE_NAME
     if not database.is_file():
-        return check_report(raw, NothingStored(), checker=MechanicalChecker())
+        return _with_names(data, check_report(raw, NothingStored(), reread=extract))
     with EvidenceReader(database, settings.scope) as evidence:
-        return check_report(raw, evidence, checker=MechanicalChecker())
+        return _with_names(data, check_report(raw, evidence, reread=extract))
+
+
+def _with_names(data: bytes, result: CheckResult) -> CheckResult:
+    """The result with the members that stand twice in the JSON, of which readers take different ones."""
+    from pincite.exports.codec import duplicate_members
+
+    twice = tuple(failed("report", f"has the member {name!r} twice in one object") for name in duplicate_members(data))
+    return replace(result, status=CheckStatus.FAILED, problems=(*twice, *result.problems)) if twice else result
 
 
 def _is_bundle(data: bytes) -> bool:
@@ -52,19 +62,19 @@ def _is_bundle(data: bytes) -> bool:
 def _check_bundle(data: bytes) -> CheckResult:
     """What checking a bundle finds: its files first, then the report in it against the pages in it."""
     from pincite.exports.bundle import Bundle
-    from pincite.verification.checker import MechanicalChecker
+    from pincite.fetch.extractors import extract
 
     bundle = Bundle(data)
-    damage = tuple(Problem(ProblemKind.FAILED, found.where, found.what) for found in bundle.problems())
+    damage = tuple(failed(found.where, found.what) for found in bundle.problems())
     try:
-        result = check_report(bundle.report, bundle, checker=MechanicalChecker())
+        result = check_report(bundle.report, bundle, reread=extract)
     except (ParseError, InvalidInput, SchemaMismatch) as error:
         if isinstance(error, SchemaMismatch) and not damage:
             raise
-        broken = Problem(ProblemKind.FAILED, "report", error.message)
+        broken = failed("report", error.message)
         return CheckResult(CheckStatus.FAILED, CheckCounts(), (*damage, broken))
     status = CheckStatus.FAILED if damage else result.status
-    return CheckResult(status, result.counts, (*damage, *result.problems), result.kept)
+    return replace(result, status=status, problems=(*damage, *result.problems))
 
 
 EvidenceKept = Literal["full", "passages"]

@@ -28,17 +28,18 @@ from pincite.exports.zip_container import zip_bytes
 from pincite.library import LocalLibrary
 from pincite.settings import load_settings
 from pincite.testing.extractor import TinyExtractor
-from pincite.testing.reports import SampleReport, sample_report
+from pincite.testing.proven import proven_report
+from pincite.testing.reports import SampleReport
 from pincite.testing.stored import large_report
-from pincite.verification.checker import MechanicalChecker
 from pincite.wiring.checking import check_stored_report
 
-EVENTS = (Event(1, EventType.RUN_STARTED, "run_x", datetime(2026, 11, 21, tzinfo=UTC), {"question": "x"}),)
+RUN = "run_20261121093000_0123456789ad"
+EVENTS = (Event(1, EventType.RUN_STARTED, RUN, datetime(2026, 11, 21, tzinfo=UTC), {"question": "x"}),)
 
 
 @pytest.fixture(scope="module")
 def sample() -> SampleReport:
-    return sample_report()
+    return proven_report()
 
 
 @pytest.fixture(scope="module")
@@ -211,14 +212,14 @@ def test_a_bundle_of_passages_checks_itself_and_carries_no_page(sample: SampleRe
     cut = render_bundle(sample.report, PassagesOnly(sample.report, sample), EVENTS)
     bundle = Bundle(cut)
     assert bundle.problems() == ()
-    found = check_report(bundle.report, bundle, checker=MechanicalChecker())
-    whole = check_report(Bundle(data).report, Bundle(data), checker=MechanicalChecker())
+    found = check_report(bundle.report, bundle)
+    whole = check_report(Bundle(data).report, Bundle(data))
     assert (found.status, found.problems, found.counts) == (whole.status, (), whole.counts)
     assert set(found.kept) == {"excerpts"}
     assert set(whole.kept) == {"full"}
     body = next(iter(sample.snapshots.values())).body
     assert body not in gzip.decompress(files_of(cut)[ARCHIVE])
-    changed = cut.replace(b"The Halden lighthouse is 41 metres tall.", b"The Halden lighthouse is 51 metres tall.")
+    changed = cut.replace(b"The vacuum removes dead rows.", b"The vacuum removes deaf rows.")
     assert Bundle(changed).problems()
 
 

@@ -10,9 +10,15 @@ from pincite.surfaces.cli.run import guarded, print_json, print_text
 from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
 
 if TYPE_CHECKING:
-    from pincite.audit.check import CheckResult
+    from pincite.audit.check import CheckResult, JudgedBy
 
 
+_PROOFS = {
+    "quoted": "in their sources' words, sliced again",
+    "entailed": "in other words, their judgements bound to them by hash, their exact facts compared again",
+    "derived": "derived, the same, their arithmetic done again",
+    "not recorded": "of which the report doesn't say how they were proven, sliced again",
+}
 _KEPT = {
     "run": "their text is here, of the page as it came only the hash",
     "excerpts": "their quotes were compared with the kept windows; the rest is gone, `recheck` asks the site",
@@ -56,11 +62,21 @@ def _render(result: "CheckResult") -> str:
             f"{counts.sentences} sentences, {counts.claims} claims, {counts.references} references"
         )
     ]
+    if result.proofs:
+        lines.append("  " + "; ".join(f"{count} {_PROOFS[name]}" for name, count in result.proofs.items()))
+    lines += [f"  {_judged(entry)}" for entry in result.judged]
+    lines += [f"  note: {note}" for note in result.notes]
     cut = {name: count for name, count in result.kept.items() if name != "full"}
     lines += [f"  {count} of the captures kept as `{name}`: {_KEPT[name]}" for name, count in cut.items()]
     lines += [f"  {problem.kind:<9} {problem.where}: {problem.what}" for problem in result.problems]
     if result.status == "unchecked":
-        words = all(problem.where.startswith("markdown") for problem in result.problems)
-        why = "" if words else ": its stored page is not in this home"
-        lines.append(f"What is unchecked is neither clean nor wrong{why}.")
+        lines.append("What is unchecked is neither clean nor wrong.")
     return "\n".join(lines)
+
+
+def _judged(entry: "JudgedBy") -> str:
+    """Who judged, when, and that nobody did so again."""
+    first, last = f"{entry.first:%Y-%m-%d}", f"{entry.last:%Y-%m-%d}"
+    when = first if first == last else f"{first} to {last}"
+    sentences = "1 sentence" if entry.sentences == 1 else f"{entry.sentences} sentences"
+    return f"{sentences} judged by {entry.judge} on {when}, not judged again"

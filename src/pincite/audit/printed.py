@@ -1,0 +1,215 @@
+"""What a report prints besides its sentences, against its parts and its pages: marks, excerpts, conflicts, references.
+
+Headings, titles, notes, gaps and leads are labels: only their exact facts are looked at (docs/check.md).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pincite.audit.problems import Problem, failed, unchecked
+from pincite.domain.citation import normalize_citation
+from pincite.domain.evidence import Relation
+from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
+from pincite.domain.page import BlockKind, Document, Excerpts
+from pincite.domain.report import (
+    LOW_CONFIDENCE_LABEL,
+    ONE_SOURCE_MARK,
+    UNRESOLVED_MARK,
+    ClaimMark,
+    ConflictKind,
+    Coverage,
+    PartStatus,
+    Reference,
+    Report,
+    ReportClaim,
+    ReportConflict,
+    ReportStatus,
+)
+from pincite.domain.tables import CELL_SEPARATOR
+from pincite.text.normalise import fold
+from pincite.verification.facts import check_facts
+
+Page = Document | Excerpts
+
+_LABEL_CHARS = 60
+"""The most for the label of a version: "Version 14"."""
+
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+
+
+def mark_problems(
+    where: str, sentence: Sentence, claims: Sequence[ReportClaim], kind: SectionKind
+) -> Iterator[Problem]:
+    """Whether a sentence carries the marks that its claims must be printed with."""
+    marks = [claim.marks for claim in claims]
+    wanted = {
+        ONE_SOURCE_MARK: any(ClaimMark.ONE_SOURCE in found for found in marks),
+        UNRESOLVED_MARK: any(ClaimMark.UNRESOLVED in found for found in marks),
+        LOW_CONFIDENCE_LABEL: kind is not SectionKind.UNCERTAIN
+        and bool(marks)
+        and all(ClaimMark.LOW_CONFIDENCE in found for found in marks),
+    }
+    for mark, needed in wanted.items():
+        if needed and mark not in sentence.text:
+            yield failed(f"{where}.text", f"is printed without “{mark.strip()}”, which its claims ask for")
+    for start, end in sentence.marked:
+        if not 0 <= start < end <= len(sentence.text):
+            yield failed(f"{where}.marked", f"{start}-{end} is no part of the sentence")
+
+
+def coverage_problems(coverage: Coverage, claims: Sequence[ReportClaim]) -> Iterator[Problem]:
+    """Whether the counts of sources follow from the evidence."""
+    for index, claim in enumerate(claims):
+        pages = {item.url for item in claim.evidence if item.relation is Relation.SUPPORTS}
+        if claim.independent_sources > max(len(pages), 1):
+            what = f"is {claim.independent_sources}; its evidence is of {len(pages)} pages"
+            yield failed(f"claims[{index}].independent_sources", what)
+        if (ClaimMark.ONE_SOURCE in claim.marks) is not (claim.id in coverage.below):
+            yield failed(f"claims[{index}].marks", "the mark for one source and the coverage differ")
+    several = sum(claim.independent_sources >= coverage.wanted_sources for claim in claims)
+    if coverage.claims and (coverage.claims, coverage.independent) != (len(claims), several):
+        what = f"says {coverage.independent} of {coverage.claims}; the claims give {several} of {len(claims)}"
+        yield failed("coverage", what)
+
+
+def conflict_problems(
+    where: str,
+    conflict: ReportConflict,
+    claims: Mapping[str, ReportClaim],
+    references: Mapping[int, Reference],
+    question: str,
+) -> Iterator[Problem]:
+    """Whether the sides of a conflict are claims of the report, with the evidence of these."""
+    named = [claims[name] for name in conflict.claim_ids if name in claims]
+    for number, side in enumerate(conflict.sides):
+        at = f"{where}.sides[{number}]"
+        if conflict.kind is ConflictKind.PREMISE and not side.evidence and not side.independent_sources:
+            yield from _absent(f"{at}.statement", side.statement, [question])
+            continue
+        said = [claim for claim in named if _says(side.statement, claim, conflict.kind, references)]
+        if not said:
+            yield failed(f"{at}.statement", "is none of the claims that exclude each other")
+        elif not any(set(side.evidence) <= set(claim.evidence) for claim in said):
+            yield failed(at, "has other evidence than its claim")
+        if side.independent_sources > max(len(references), 1):
+            yield failed(at, f"counts {side.independent_sources} sources, the report has {len(references)}")
+
+
+def _says(statement: str, claim: ReportClaim, kind: ConflictKind, references: Mapping[int, Reference]) -> bool:
+    """Whether the statement is that of the claim, alone or behind the title of its page, or behind a version."""
+    if statement == claim.text:
+        return True
+    titles = {r.title for item in claim.evidence if (r := references.get(item.reference_n or 0)) is not None}
+    label = statement.removesuffix(f": {claim.text}")
+    # The figures of a version are compared by `wording_problems`.
+    return label != statement and (label in titles or (kind is ConflictKind.VERSIONS and len(label) < _LABEL_CHARS))
+
+
+def excerpt_problems(
+    where: str, section: Section, block: ReportBlock, claims: Mapping[str, ReportClaim], pages: Mapping[str, Page]
+) -> Iterator[Problem]:
+    """Whether what is printed word for word, and the headings above it, stand on the page it is said to be from."""
+    excerpt = block.excerpt
+    if block.form is not BlockForm.EXCERPT or excerpt is None:
+        return
+    sentences = [section.sentences[index] for item in block.items for index in item if index < len(section.sentences)]
+    names = [name for sentence in sentences for name in sentence.claim_ids if name in claims]
+    cited = [item for name in names for item in claims[name].evidence if item.reference_n == excerpt.reference_n]
+    if not cited:
+        yield failed(where, f"its sentences do not rest on [{excerpt.reference_n}]")
+        return
+    page = next((pages[item.document_id] for item in cited if item.document_id in pages), None)
+    if page is None:
+        return  # told already
+    yield from _place(where, excerpt, block, page)
+    if excerpt.kind is ExcerptKind.CODE:
+        lines = _flat("\n".join(item.quote for item in cited)).split("\n")
+        for sentence in sentences:
+            if not set(filter(None, _flat(sentence.text).split("\n"))) <= set(lines):
+                yield failed(where, "is not the code of the page, line by line")
+
+
+def _place(where: str, excerpt: Excerpt, block: ReportBlock, page: Page) -> Iterator[Problem]:
+    """Whether headings, term and column names of an excerpt are those of the page."""
+    if isinstance(page, Excerpts):
+        text = _flat("\n".join([page.title, *(window for _, window in page.windows)]))
+        missing = [name for name in (*excerpt.path, excerpt.term) if name and _flat(name) not in text]
+        if missing:
+            yield unchecked(where, f"“{missing[0]}” is in nothing that is kept of the page")
+        return
+    of_kind = {kind: {_flat(block.text) for block in page.blocks if block.kind is kind} for kind in BlockKind}
+    for name in excerpt.path:
+        if _flat(name) not in of_kind[BlockKind.HEADING] | {_flat(page.title)}:
+            yield failed(where, f"“{name}” is no heading of the page")
+    if excerpt.term and _flat(excerpt.term) not in of_kind[BlockKind.TERM]:
+        yield failed(where, f"“{excerpt.term}” is no term of the page")
+    columns = _flat(CELL_SEPARATOR.join(block.header))
+    if columns and not any(columns in table for table in of_kind[BlockKind.TABLE]):
+        yield failed(where, "its column names are those of no table of the page")
+
+
+def reference_problems(where: str, reference: Reference, page: Page) -> Iterator[Problem]:
+    """Whether title, author and day of a reference are those that were read from its page."""
+    wanted = normalize_citation(reference.url, page.title, reference.accessed_at, "", page.published_at)
+    if reference.title not in (wanted.title, reference.url):
+        yield failed(f"{where}.title", f"is not the title of the page, “{wanted.title}”")
+    if (reference.author or "") != page.byline:
+        yield failed(f"{where}.author", f"is not who the page says it is by, “{page.byline}”")
+    if reference.published_at != page.published_at:
+        yield failed(f"{where}.published_at", "is not the day that the page gives")
+
+
+def label_problems(report: Report, said: Sequence[str]) -> Iterator[Problem]:
+    """Whether the exact facts of title and headings stand in the question, its parts or the evidence (`said`)."""
+    known = [report.question, *said, *(part.text for part in report.parts), *(gap.sub_question for gap in report.gaps)]
+    known += [f"{r.title} {r.url} {r.published_at or ''}" for r in report.references]
+    yield from _absent("title", report.title, known)
+    for number, section in enumerate(report.sections):
+        yield from _absent(f"sections[{number}].heading", section.heading, known)
+    if report.status is ReportStatus.COMPLETE and not report.summary.sentences:
+        yield failed("status", "is complete, and nothing is answered")
+    if report.status is ReportStatus.COMPLETE and any(part.status is not PartStatus.ANSWERED for part in report.parts):
+        yield failed("status", "is complete, and a part of the question is not answered")
+
+
+def wording_problems(where: str, conflict: ReportConflict, references: Mapping[int, Reference]) -> Iterator[Problem]:
+    """Whether the figures said to stand against each other stand in the passages, besides counts of sources.
+
+    The versions that are said to differ stand in the titles or addresses of the pages.
+    """
+    items = [item for side in conflict.sides for item in side.evidence]
+    known = {str(side.independent_sources) for side in conflict.sides} | _figures("\n".join(i.quote for i in items))
+    if conflict.kind is ConflictKind.VERSIONS:
+        titles = [r.title for item in items if (r := references.get(item.reference_n or 0)) is not None]
+        known |= _figures("\n".join([*titles, *(item.url for item in items)]))
+    labels = [side.statement.partition(": ")[0] for side in conflict.sides if conflict.kind is ConflictKind.VERSIONS]
+    missing = _figures("\n".join([conflict.wording, *labels])) - known
+    if missing:
+        yield failed(where, f"{', '.join(sorted(missing))} in no passage of its sides")
+
+
+def version_problems(where: str, sentence: Sentence, references: Mapping[int, Reference]) -> Iterator[Problem]:
+    """Whether the version a sentence is said to hold for is that of the pages it cites."""
+    pages = "\n".join(f"{r.title} {r.url}" for n in sentence.references if (r := references.get(n)) is not None)
+    missing = _figures(sentence.label) - _figures(pages)
+    if missing:
+        yield failed(where, f"{', '.join(sorted(missing))} in no title or address that it cites")
+
+
+def _figures(text: str) -> set[str]:
+    """The figures of a text; `1,200` and `1200` are the same."""
+    found = _FIGURE.findall(unicodedata.normalize("NFKC", text))
+    return {figure.replace(",", "") if _THOUSANDS.fullmatch(figure) else figure for figure in found}
+
+
+def _absent(where: str, text: str, known: Iterable[str]) -> Iterator[Problem]:
+    for finding in check_facts(text, list(known)):
+        if finding.problem:
+            yield failed(where, f"{finding.text} is in no passage, no reference and not in the question")
+
+
+def _flat(text: str) -> str:
+    """Folded, one space between the words of a line."""
+    return "\n".join(" ".join(line.split()) for line in fold(text).text.split("\n"))

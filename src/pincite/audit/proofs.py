@@ -1,0 +1,274 @@
+"""How the sentences and claims of a stored report are proven, made anew from its stored pages without a judge.
+
+Quoted: sliced again. Entailed and derived: the recorded judgement must be of exactly this sentence and these passages
+(both are hashed into it), and the exact facts are compared again. Whether the judge was right is not looked at here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pincite.audit.problems import Problem, failed, unchecked
+from pincite.domain.evidence import (
+    ContextPiece,
+    ContextRole,
+    EvidencePassage,
+    JudgementLabel,
+    Proof,
+    RecordedJudgement,
+    Relation,
+    VerdictStatus,
+    arranged,
+    evidence_sha256,
+    judgement_id,
+    statement_sha256,
+)
+from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document, Excerpts
+from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evidence_of
+from pincite.text.context import numbered, passage_in_context
+from pincite.verification.connectives import states_nothing
+from pincite.verification.facts import check_facts
+from pincite.verification.quoted import is_quoted
+from pincite.verification.verdicts import VERDICTS, Said, facts_of
+
+Stored = Callable[[ReportEvidence], "Document | Excerpts | None"]
+"""What is stored of the page that an item of evidence was cut from."""
+
+_LEADS = frozenset({ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
+
+
+@dataclass(frozen=True, slots=True)
+class ToProve:
+    """A statement of the report: `where` it stands, how it is said to be proven, and the claims it rests on.
+
+    `rests_on` are the claims that it names as premises; `verdict` is what is printed with it.
+    """
+
+    where: str
+    text: str
+    proof: Proof | None
+    judgement: str
+    rests_on: tuple[ReportClaim, ...]
+    verdict: VerdictStatus
+
+    @property
+    def premises(self) -> tuple[tuple[str, ...], ...]:
+        """What its judgement may have been hashed with: nothing but passages, or the claims it follows from."""
+        return (), tuple(claim.text for claim in self.rests_on)
+
+
+class Proofs:
+    """Looks at one statement after the other; `used` are the judgements that hold for some of them.
+
+    Args:
+        stored: finds the page of an item of evidence.
+        judgements: those of the report.
+        recorded: whether reports of this schema say how their sentences are proven.
+    """
+
+    def __init__(self, stored: Stored, judgements: Sequence[RecordedJudgement], *, recorded: bool) -> None:
+        self._stored = stored
+        self._recorded = recorded
+        self._judgements = {entry.id: entry for entry in judgements}
+        self.used: list[RecordedJudgement] = []
+
+    def statement(self, item: ToProve) -> Iterator[Problem]:
+        """What is wrong with the proof of a statement that cites."""
+        passages = self._passages(item.rests_on)
+        if passages is None:
+            return  # what is not stored is told already
+        quoted = is_quoted(item.text, passages)
+        if item.proof is Proof.QUOTED or (item.proof is None and quoted):
+            if item.judgement:
+                yield failed(f"{item.where}.judgement", "a sentence in its source's own words has no judge")
+            if not quoted:
+                cut = any(isinstance(self._stored(e), Excerpts) for e in _supporting(item.rests_on))
+                say = unchecked if cut else failed
+                yield say(f"{item.where}.text", "is not in its sources' own words, as it is said to be")
+        elif item.proof is None:
+            yield from self._without_proof(item, passages)
+        else:
+            yield from self._judged(item)
+
+    def connective(self, where: str, text: str, judgement: str) -> Iterator[Problem]:
+        """What is wrong with a sentence that cites nothing: it may be a phrase that joins, or judged to say nothing."""
+        if not judgement:
+            if not states_nothing(text):
+                say = failed if self._recorded else unchecked
+                yield say(f"{where}.text", "cites nothing, and nobody judged that it states nothing")
+            return
+        entry = self._judgements.get(judgement)
+        if entry is None:
+            yield failed(f"{where}.judgement", "is none of the report's judgements")
+        elif entry.statement_sha256 != statement_sha256(text):
+            yield failed(f"{where}.text", "is not the sentence that was judged")
+        elif entry.label is not JudgementLabel.NOTHING_TO_CHECK:
+            yield failed(f"{where}.judgement", "does not say that there is nothing to check")
+        elif facts := check_facts(text, ()):
+            yield failed(f"{where}.text", f"cites nothing and states {facts[0].text}")
+        else:
+            self.used.append(entry)
+
+    def _passages(self, claims: Sequence[ReportClaim]) -> tuple[EvidencePassage, ...] | None:
+        """The passages as the stored pages have them; None when a page is not stored."""
+        found: list[EvidencePassage] = []
+        for item in _supporting(claims):
+            stored = self._stored(item)
+            if stored is None:
+                return None
+            passage = _whole_page(stored, item) if isinstance(stored, Document) else _window(stored, item)
+            if passage is not None:
+                found.append(passage)
+        return arranged(found)
+
+    def _without_proof(self, item: ToProve, passages: Sequence[EvidencePassage]) -> Iterator[Problem]:
+        """A sentence of a report that doesn't say how it was proven: its exact facts, and nothing more."""
+        problem = self._facts(item, evidence_lines(passages), ())
+        if problem:
+            yield failed(f"{item.where}.text", problem)
+        else:
+            yield unchecked(f"{item.where}.text", "is in other words than its passages, and no judgement is on record")
+
+    def _judged(self, item: ToProve) -> Iterator[Problem]:
+        entry = self._judgements.get(item.judgement)
+        if entry is None:
+            yield failed(f"{item.where}.judgement", "is none of the report's judgements")
+            return
+        if entry.statement_sha256 != statement_sha256(item.text):
+            yield failed(f"{item.where}.text", "is not the sentence that was judged")
+            return
+        passages = evidence_of(item.rests_on)
+        premises = next((p for p in item.premises if evidence_sha256(passages, p) == entry.evidence_sha256), None)
+        if premises is None:
+            yield failed(f"{item.where}.judgement", "its passages are not those that were judged")
+            return
+        self.used.append(entry)
+        lines = [line.text for line in numbered(passages, premises)]
+        if set(entry.lines) - set(lines):
+            yield failed(f"{item.where}.judgement", "rests on a line that is in none of its passages")
+        problem = self._facts(item, lines, self._pages(item.rests_on), entry.label)
+        if problem:
+            yield failed(f"{item.where}.text", problem)
+
+    def _facts(
+        self, item: ToProve, lines: Sequence[str], pages: Sequence[str], label: JudgementLabel | None = None
+    ) -> str:
+        """Why the exact facts, and what was judged, don't make the verdict that is printed; empty when they do."""
+        findings = check_facts(item.text, lines, pages)
+        problems = "; ".join(f"{finding.problem}" for finding in findings if finding.problem)
+        if label is None:
+            return problems
+        if label is JudgementLabel.NOTHING_TO_CHECK:
+            return "was judged to state nothing, and is printed as a finding"
+        verdict = VERDICTS[facts_of(findings), Said(label.value)]
+        if verdict is VerdictStatus.SUPPORTED or verdict is item.verdict is VerdictStatus.PARTIAL:
+            return ""
+        said = f"the judge said “{label.value}”"
+        return problems or (
+            f"is printed as supported, and {said}" if verdict is VerdictStatus.PARTIAL else f"is printed, and {said}"
+        )
+
+    def _pages(self, claims: Sequence[ReportClaim]) -> tuple[str, ...]:
+        """The whole texts of the pages; none unless all are stored whole."""
+        stored = [self._stored(item) for item in _supporting(claims)]
+        whole = {page.document_id: page.text for page in stored if isinstance(page, Document)}
+        return tuple(whole.values()) if all(isinstance(page, Document) for page in stored) else ()
+
+
+def evidence_lines(passages: Sequence[EvidencePassage]) -> list[str]:
+    """The texts that a statement is compared with."""
+    return [line.text for line in numbered(passages)]
+
+
+def record_problems(judgements: Sequence[RecordedJudgement], made_at: datetime | None) -> Iterator[Problem]:
+    """What is wrong with the record of judgements itself."""
+    seen: set[str] = set()
+    for number, entry in enumerate(judgements):
+        where = f"judgements[{number}]"
+        made = judgement_id(entry.judge, entry.statement_sha256, entry.evidence_sha256, entry.label, entry.beyond)
+        if entry.id != made:
+            yield failed(where, "was changed: judge, statement, evidence and label make another id")
+        if entry.id in seen:
+            yield failed(where, "is there twice")
+        seen.add(entry.id)
+        if not entry.judge:
+            yield failed(f"{where}.judge", "names nobody")
+        if entry.likelihood is not None and not 0 <= entry.likelihood <= 1:
+            yield failed(f"{where}.likelihood", f"is {entry.likelihood}, not between 0 and 1")
+        if made_at is not None and entry.judged_at > made_at:
+            yield failed(f"{where}.judged_at", "is later than the report itself")
+
+
+def claim_problems(where: str, claim: ReportClaim, judgements: Mapping[str, RecordedJudgement]) -> Iterator[Problem]:
+    """Whether what a claim says of its judgement is what stands on the record."""
+    entry = judgements.get(claim.judgement)
+    if claim.judgement and entry is None:
+        yield failed(f"{where}.judgement", "is none of the report's judgements")
+    judge, likelihood = ("", None) if entry is None else (entry.judge, entry.likelihood)
+    if claim.judge != judge:
+        yield failed(f"{where}.judge", f"is {claim.judge!r}, the record says {judge!r}")
+    if claim.likelihood != likelihood:
+        yield failed(f"{where}.likelihood", f"is {claim.likelihood}, the record says {likelihood}")
+    if claim.verdict is VerdictStatus.PARTIAL and claim.proof is not None and not claim.beyond:
+        yield failed(f"{where}.beyond", "is empty: nobody can say which words are not carried")
+    if claim.verdict is VerdictStatus.SUPPORTED and claim.beyond:
+        yield failed(f"{where}.beyond", "is not empty, and the claim is printed as supported")
+
+
+def context_problems(where: str, item: ReportEvidence, document: Document) -> Iterator[Problem]:
+    """Whether what is said to stand beside a quote stands on the page, and there."""
+    if not item.context or not 0 <= item.start < item.end <= len(document.text):
+        return
+    today = passage_in_context(document, item.start, item.end).context
+    for number, piece in enumerate(item.context):
+        at = f"{where}.context[{number}]"
+        if piece.start is None or piece.end is None:
+            known = [document.title, *(block.note for block in document.blocks if block.note)]
+            if not any(text.startswith(piece.text) for text in known):
+                yield failed(at, "is neither the title of the page nor the kind of a box on it")
+        elif document.text[piece.start : piece.end] != piece.text:
+            yield failed(at, "is not what stands there on the page")
+        elif piece.role in _LEADS and not any(_same(piece, other) for other in today):
+            yield unchecked(at, f"is no {piece.role.value.replace('_', ' ')} of the quote as this version reads pages")
+
+
+def verdict_printed(text: str) -> VerdictStatus:
+    """The verdict that a printed sentence carries."""
+    return VerdictStatus.PARTIAL if text.endswith(PARTIAL_MARK) else VerdictStatus.SUPPORTED
+
+
+def _same(one: ContextPiece, other: ContextPiece) -> bool:
+    return one.role is other.role and (one.start == other.start or other.text.startswith(one.text))
+
+
+def _supporting(claims: Sequence[ReportClaim]) -> list[ReportEvidence]:
+    return [item for claim in claims for item in claim.evidence if item.relation is Relation.SUPPORTS]
+
+
+def _whole_page(document: Document, item: ReportEvidence) -> EvidencePassage | None:
+    if not 0 <= item.start < item.end <= len(document.text):
+        return None
+    return passage_in_context(document, item.start, item.end)
+
+
+def _window(excerpts: Excerpts, item: ReportEvidence) -> EvidencePassage | None:
+    """The passage as far as can be told from the windows that are kept: its context where they hold it."""
+    for at, text in excerpts.windows:
+        if at <= item.start and item.end <= at + len(text):
+            blocks = tuple(
+                Block(BlockKind.TABLE if "\n" in part else BlockKind.PARAGRAPH, part)
+                for part in text.split(BLOCK_SEPARATOR)
+            )
+            page = Document(excerpts.extractor, excerpts.version, blocks, title=excerpts.title)
+            passage = passage_in_context(page, item.start - at, item.end - at)
+            context = tuple(piece for piece in item.context if _kept(piece, excerpts))
+            return replace(passage, document_id=item.document_id, start=item.start, end=item.end, context=context)
+    return None
+
+
+def _kept(piece: ContextPiece, excerpts: Excerpts) -> bool:
+    if piece.start is None or piece.end is None:
+        return bool(piece.text) and excerpts.title.startswith(piece.text)
+    return any(
+        at <= piece.start and text[piece.start - at : piece.end - at] == piece.text for at, text in excerpts.windows
+    )
