@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from pincite.fetch.robots import robots_verdict as robots_verdict
     from pincite.ports import Judge as Judge
     from pincite.ports import LanguageModel as LanguageModel
+    from pincite.ports import Ledger as Ledger
     from pincite.research.model.estimate import Estimate as Estimate
     from pincite.research.summary import Summarised as Summarised
     from pincite.search.gate import RetrievalContext as RetrievalContext
@@ -139,7 +140,7 @@ _NAMES: dict[str, str] = {
     "pincite.engine": "Engine Filing",
     "pincite.fetch.extractors": "extract",
     "pincite.fetch.robots": "robots_verdict",
-    "pincite.ports": "Judge LanguageModel",
+    "pincite.ports": "Judge LanguageModel Ledger",
     "pincite.research.model.estimate": "Estimate",
     "pincite.research.summary": "Summarised",
     "pincite.search.gate": "RetrievalContext",

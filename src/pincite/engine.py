@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
     from pincite.domain.evidence import Verdict
-    from pincite.ports import ClaimChecker, Judge, ModelCalls
+    from pincite.ports import ClaimChecker, Judge, Ledger, ModelCalls
     from pincite.research.model.estimate import Estimate
     from pincite.research.summary import Summarised
     from pincite.search.gate import RetrievalContext
@@ -203,6 +203,15 @@ class Engine(Archive):
         from pincite.verification.claims import check_claim_with
 
         return await check_claim_with(claim, sources, await self._parts.judge(), at=self._parts.clock.now())
+
+    async def judge(self, ledger: "Ledger | None" = None) -> "Judge | None":
+        """Who judges meaning under the settings, within their caps; None where nobody does.
+
+        `ledger` says what was used, where that is asked for.
+
+        Errors: InvalidSetting, ExtraNotInstalled.
+        """
+        return await self._parts.judge(ledger)
 
     async def recheck(self, report: "Report | Json") -> "Recheck":
         """The pages and quotes of a stored report as they are today; new captures are kept beside the old.

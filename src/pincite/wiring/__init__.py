@@ -6,6 +6,7 @@ research; `sources` says where a run looks; `registry` names adapters by text: e
 
 from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
 from pincite.wiring.front_desk import DailyPurse, FrontDesk
+from pincite.wiring.judging import keep_thresholds
 from pincite.wiring.model_door import model_names
 from pincite.wiring.outlook import Outlook, outlook
 from pincite.wiring.parts import Parts, open_parts
@@ -27,6 +28,7 @@ __all__ = [
     "bundle_of_run",
     "check_stored_report",
     "frozen_settings",
+    "keep_thresholds",
     "model_names",
     "narrowed",
     "open_parts",

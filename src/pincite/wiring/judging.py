@@ -219,6 +219,13 @@ def _bad(message: str, hint: str) -> InvalidSetting:
     return InvalidSetting(message, reason="no_judge", hint=hint, context={"setting": "judge"})
 
 
+def keep_thresholds(settings: Settings, name: str, thresholds: Thresholds) -> None:
+    """Note in the home what the probabilities of a judge mean. Errors: InvalidSetting (the file is damaged)."""
+    from pincite.judges.thresholds import write_thresholds
+
+    write_thresholds(settings.home, name, thresholds)
+
+
 async def told_judge(settings: Settings) -> str:
     """Who judges under these settings and what was measured of them, in words; nothing is asked.
 

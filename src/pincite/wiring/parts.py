@@ -232,14 +232,19 @@ class Parts(OpenStores):
         """
         return self._given_model or await self._models_of(settings)
 
-    async def judge(self) -> Judge | None:
+    async def judge(self, ledger: Ledger | None = None) -> Judge | None:
         """Who judges what belongs to no run, within the caps of the settings; None where nobody does.
+
+        `ledger` says what was used, where that is asked for.
 
         Errors: InvalidSetting (`no_judge`, or a model's), ExtraNotInstalled.
         """
+        from pincite.runtime.passing_ledger import PassingLedger
+
         asked = await self._judges.parts(self.settings)
-        calls = await self.calls() if any(part.judge is None and part.model is None for part in asked) else None
-        return judge_of(asked, calls, self._passing_calls, None)
+        ledger = ledger or PassingLedger(self.settings.budget)
+        calls = await self.calls(ledger) if any(part.judge is None and part.model is None for part in asked) else None
+        return judge_of(asked, calls, lambda model: self._passing_calls(model, ledger), None)
 
     async def judge_record(self, settings: Settings) -> list[Json]:
         """Who judges a run with these settings, for its record. Errors: as `judge`."""

@@ -7,18 +7,24 @@ import typer
 
 from pincite.domain.errors import InvalidInput
 from pincite.surfaces.cli import options
+from pincite.surfaces.cli.eval_judge import evaluate_judge
 from pincite.surfaces.cli.run import note, print_json, print_text, run_async
 
 if TYPE_CHECKING:
     from pincite.evaluation.questions import Answered, Figures, KnownQuestion
 
 HERE = "these settings"
+JUDGE = "judge"
 
 
 def evaluate(
     questions: Annotated[
         Path | None,
-        typer.Argument(help="Questions with known facts as JSON lines (docs/evaluation.md); else those that ship."),
+        typer.Argument(
+            metavar="[QUESTIONS|judge]",
+            help="Questions with known facts as JSON lines (docs/evaluation.md); else those that ship. `judge`: "
+            "measure the judge instead, on statements with known labels.",
+        ),
     ] = None,
     library: Annotated[
         list[Path] | None, typer.Option("--library", help="Ask over this folder, file or archive (repeatable).")
@@ -32,10 +38,19 @@ def evaluate(
         typer.Option("--against", metavar="NAME=VALUE", help="Ask all again with this setting, too, and compare."),
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only the first so many questions.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="With `judge`: labelled statements as JSON lines instead of those that ship.")
+    ] = None,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="With `judge`: fit the thresholds of its probabilities and keep them.")
+    ] = False,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """Ask questions with known answers; print facts told, refusals, proofs, time and cost."""
+    """Ask questions with known answers; print facts told, refusals, proofs, time and cost. Or measure the judge."""
+    if questions is not None and str(questions) == JUDGE:
+        evaluate_judge({"llm": llm, "judge": judge, "profile": profile, "home": home}, data, fit=fit, as_json=as_json)
+        return
     named = [*(options.joined(source) or ()), *(f"local:{path}" for path in library or ())]
     settings: dict[str, object] = {
         "source": tuple(named) or None, "llm": llm, "judge": judge, "profile": profile, "home": home,

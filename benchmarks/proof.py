@@ -1,0 +1,182 @@
+"""Print the figures of docs/verification.md: python benchmarks/proof.py STATEMENTS.jsonl... [--errors 0.03] [--show]
+
+Statements as strong models write them, with labels, in the shape of `pincite eval judge --data`; further files are
+added up. Nothing is downloaded, no model is asked: the judge answers by the labels, honestly or not.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pincite.domain.evidence import JudgementLabel, VerdictStatus
+from pincite.evaluation.judging import LabelledStatement, read_statements, statement_of
+from pincite.ports import Judge
+from pincite.testing.judges import LabelJudge
+from pincite.text.tokens import is_stop
+from pincite.verification.facts import check_facts
+from pincite.verification.proof import Proven, Statement, prove
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+SEEDS = 10
+"""Draws of the errors: one alone moves the figures by two points either way."""
+EXACT_KINDS = frozenset({"number_changed", "unit_changed"})
+_WORD = re.compile(r"(?<![\w-])[A-Za-z]{4,}(?![\w-])")
+_FIGURE = re.compile(r"(?<![\w.-])\d{1,6}(?![\w-]|\.\d)")
+_IDENTIFIER = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
+
+
+def judges(rows: Iterable[LabelledStatement], lies: Iterable[str], errors: float) -> dict[str, Judge | None]:
+    """Honest (with a share of errors), colluding (finds everything true), and nobody."""
+    labels: dict[str, JudgementLabel | bool] = {row.claim: row.true for row in rows}
+    labels |= dict.fromkeys(lies, False)
+    return {
+        "honest": LabelJudge(labels),
+        **{
+            f"honest, {errors:.0%} errors {seed}": LabelJudge(labels, errors=errors, seed=seed) for seed in range(SEEDS)
+        },
+        "colluding": LabelJudge({}, default=JudgementLabel.STATES),
+        "nobody": None,
+    }
+
+
+def swapped(rows: Sequence[LabelledStatement], seed: int = 7) -> list[Statement]:
+    """Sentences of the passages with one word exchanged for another of the same page: any verb, noun or adjective."""
+    drawn = random.Random(seed)
+    made: list[Statement] = []
+    for row in rows:
+        words = sorted({w for text in row.passages for w in _WORD.findall(text) if not is_stop(w) and w.islower()})
+        for text in row.passages:
+            places = [m for m in _WORD.finditer(text) if not is_stop(m.group()) and m.group().islower()]
+            if len(words) < 4 or not places:
+                continue
+            place = drawn.choice(places)
+            other = drawn.choice([word for word in words if word[:4] != place.group()[:4]] or words)
+            if other != place.group():
+                sentence = f"{text[: place.start()]}{other}{text[place.end() :]}"
+                made.append(replace(statement_of(row), text=sentence))
+    return made
+
+
+def falsified(rows: Sequence[LabelledStatement], seed: int = 7) -> dict[str, list[Statement]]:
+    """True statements with a figure, an identifier, a quotation or an address that no passage has."""
+    drawn = random.Random(seed)
+    made: dict[str, list[Statement]] = {"figure": [], "identifier": [], "quotation": [], "address": [], "date": []}
+    for row in rows:
+        if not row.true:
+            continue
+        base = statement_of(row, pages=(" ".join((row.title, row.heading, *row.passages)),))
+        shown = f"{row.title} {row.heading} {' '.join(row.passages)} {row.claim}"
+        found = _FIGURE.search(row.claim)
+        if found:
+            number = next(n for _ in range(99) if (n := str(int(found.group()) + drawn.randint(3, 97))) not in shown)
+            made["figure"].append(replace(base, text=_put(row.claim, found, number)))
+        found = _IDENTIFIER.search(row.claim)
+        if found:
+            made["identifier"].append(replace(base, text=_put(row.claim, found, f"{found.group()}_limit")))
+        end = row.claim.rstrip(".")
+        made["quotation"].append(replace(base, text=f'{end}, "which nobody had thought of before".'))
+        made["address"].append(replace(base, text=f"{end} (https://docs.invented.example/{row.id})."))
+        made["date"].append(replace(base, text=f"{end} since 14 March {drawn.randint(1931, 1959)}."))
+    return made
+
+
+def _put(text: str, found: re.Match[str], other: str) -> str:
+    return text[: found.start()] + other + text[found.end() :]
+
+
+def proven(statements: Sequence[Statement], judge: Judge | None) -> Sequence[Proven]:
+    return asyncio.run(prove(statements, judge, at=AT))
+
+
+def share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:5.1f} % ({part} of {whole})" if whole else "-"
+
+
+def supported(found: Iterable[Proven]) -> int:
+    return sum(item.verdict is VerdictStatus.SUPPORTED for item in found)
+
+
+def print_statements(rows: Sequence[LabelledStatement], errors: float, *, show: bool) -> None:
+    print(f"\nstatements: {sum(r.true for r in rows)} true, {sum(not r.true for r in rows)} false")
+    print(f"{'judge':<18} {'true kept':<26} {'true refused':<26} {'false printed':<26} false printed partly")
+    statements = [statement_of(row) for row in rows]
+    counted: dict[str, Counter[str]] = {}
+    for name, judge in judges(rows, (), errors).items():
+        pairs = list(zip(rows, proven(statements, judge), strict=True))
+        counts = counted.setdefault(name.rstrip(" 0123456789"), Counter())
+        for row, found in pairs:
+            counts["true" if row.true else "false"] += 1
+            counts[f"{row.true} {found.verdict}"] += 1
+            exact = not row.true and row.kind in EXACT_KINDS
+            counts["exact"] += exact
+            counts["exact passed"] += exact and found.verdict is VerdictStatus.SUPPORTED
+            if show and name == "honest" and row.true and found.verdict is not VerdictStatus.SUPPORTED:
+                print(f"    {found.verdict}: {row.claim}\n      {found.reason}")
+    for name, counts in counted.items():
+        refused = counts["True contradicted"] + counts["True unsupported"]
+        print(
+            f"{name:<18} {share(counts['True supported'], counts['true']):<26} "
+            f"{share(refused, counts['true']):<26} {share(counts['False supported'], counts['false']):<26} "
+            f"{share(counts['False partial'], counts['false'])}"
+        )
+    counts = counted["colluding"]
+    print(f"colluding, of those with a changed number or unit: {share(counts['exact passed'], counts['exact'])}")
+
+
+def print_facts(rows: Sequence[LabelledStatement], *, show: bool) -> None:
+    """How often exact facts alone refuse what is true, and how fast they are."""
+    true = [row for row in rows if row.true]
+    started = time.perf_counter()
+    wrong = []
+    for row in true:
+        problems = [f.problem for f in check_facts(row.claim, [row.title, row.heading, *row.passages]) if f.problem]
+        wrong += [(row, problems)] if problems else []
+    seconds = time.perf_counter() - started
+    print(f"\nexact facts: true statements with a fact not found {share(len(wrong), len(true))}")
+    print(f"exact facts: {len(true) / seconds:,.0f} statements a second on one core")
+    for row, problems in wrong if show else ():
+        print(f"    {row.claim}\n      {'; '.join(problems)}")
+
+
+def print_lies(rows: Sequence[LabelledStatement], errors: float) -> None:
+    changed = swapped(rows)
+    print(f"\none word of a page's own sentence exchanged for another of the page: {len(changed)} sentences")
+    passed: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for name, judge in judges((), (s.text for s in changed), errors).items():
+        passed[name.rstrip(" 0123456789")] += supported(proven(changed, judge))
+        asked[name.rstrip(" 0123456789")] += len(changed)
+    for name, count in asked.items():
+        print(f"  judge {name:<18} printed as supported {share(passed[name], count)}")
+    print("\ntrue statements with a wrong exact fact, the judge colludes:")
+    for name, lies in falsified(rows).items():
+        found = proven(lies, LabelJudge({}, default=JudgementLabel.STATES))
+        partly = sum(item.verdict is VerdictStatus.PARTIAL for item in found)
+        print(f"  {name:<12} supported {share(supported(found), len(lies)):<24} partly {share(partly, len(lies))}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--errors", type=float, default=0.03)
+    parser.add_argument("--show", action="store_true")
+    options = parser.parse_args()
+    for path in options.files:
+        rows = read_statements(path.read_text(encoding="utf-8"))
+        print(f"\n== {path.name}")
+        print_facts(rows, show=options.show)
+        print_statements(rows, options.errors, show=options.show)
+        print_lies(rows, options.errors)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
