@@ -8,6 +8,7 @@ from pydantic import SecretStr
 from tests.e2e.commands import command
 
 from pincite.settings import Settings, environment_names
+from pincite.testing.engines import EngineServer, FakeEngines
 from pincite.testing.libraries import html, write_warc
 
 CANARY = "canary7f3c9e"
@@ -60,3 +61,29 @@ def test_no_secret_is_found_anywhere(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "home" / "pincite.sqlite") as raw:
         assert CANARY not in "\n".join(raw.iterdump())
     raw.close()
+
+
+TYPED = (
+    f"why does curl -H 'Authorization: Bearer {CANARY}0123456789' answer 401",
+    f"OPENAI_API_KEY={CANARY}-typed is refused by the bridge of Ostrow",
+)
+
+
+def test_a_secret_typed_into_a_query_stays_in_no_log_and_no_cache(tmp_path: Path) -> None:
+    """Runs keep their question until they are deleted; what people only searched for is kept nowhere else."""
+    pincite = command(tmp_path / "home", tmp_path)
+    environ = {"PINCITE_TAVILY_API_KEY": f"{CANARY}-of-the-settings", "PINCITE_LOG_LEVEL": "debug"}
+    said = []
+    with EngineServer(engines := FakeEngines()) as server:
+        environ["PINCITE_TAVILY_BASE_URL"] = engines.base_url("tavily", server.origin)
+        for query in (*TYPED, f"what is {CANARY}-of-the-settings for", "connection pool"):
+            found = pincite("search", query, "--source", "tavily", "--json", environ=environ)
+            assert found.code == 0, found.err
+            said.append(found.err)
+    log = pincite("log", "--json", environ=environ)
+    assert log.out.count('"search"') >= len(said)
+    assert "***" in log.out
+    assert CANARY not in "".join((*said, log.out, log.err))
+    files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert {"log.sqlite", "cache.sqlite"} <= {path.name for path in files}
+    assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []

@@ -32,7 +32,8 @@ from pincite.search.request import MAX_RESULTS, checked, exact_key
 from pincite.search.router import Engine, Router, engine_of
 from pincite.search.spending import Spending
 from pincite.search.standing import NOWHERE, SharedNotes, Standings
-from pincite.search.store import AnswerStore, CacheCounts, Found, Scopes
+from pincite.search.store import AnswerStore, CacheCounts, Found, Mask, Scopes
+from pincite.urls import mask_typed
 
 AUTO = ("auto",)
 _OTHER_PROCESS_WAIT_S = 2.0
@@ -46,6 +47,7 @@ class SearchOptions:
     """The settings of the front door.
 
     `sources` is what a search without sources of its own asks; `terms` are the operator's contracts by engine name.
+    A query that `mask` finds a secret in is not kept.
     """
 
     sources: tuple[str, ...] = AUTO
@@ -60,6 +62,7 @@ class SearchOptions:
     quality: QualityRules = QualityRules()
     gate: GateRules = GateRules()
     terms: dict[str, Terms] = field(default_factory=dict)
+    mask: Mask = mask_typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,9 @@ class SearchService:
         )
         self._store = None
         if cache is not None:
-            self._store = AnswerStore(cache, self._clock, near_duplicates=options.near_duplicates, shared=shared_cache)
+            self._store = AnswerStore(
+                cache, self._clock, near_duplicates=options.near_duplicates, shared=shared_cache, mask=options.mask
+            )
         self._flights: SingleFlight[SearchResponse] = SingleFlight()
         self._own_leases: OrderedDict[str, float] = OrderedDict()
         self._behind: TaskGroup | None = None

@@ -1,6 +1,7 @@
 """The use of the cache by search: keys, lifetimes by kind and by the engines' terms, private and shared scopes."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -14,6 +15,10 @@ from pincite.ports import Cache, Clock
 from pincite.search.catalogue import Terms
 from pincite.search.intent import Intent
 from pincite.search.request import exact_key, near_key, similarity
+from pincite.urls import mask_typed
+
+Mask = Callable[[str], str]
+"""What takes secrets out of a text."""
 
 _HOUR_S, _DAY_S = 3_600.0, 86_400.0
 TTL_S = {
@@ -65,12 +70,14 @@ class AnswerStore:
     """Search answers in a `ports.Cache`; those of a team in one of their own where `shared` is given."""
 
     def __init__(
-        self, cache: Cache, clock: Clock, *, near_duplicates: bool = True, shared: Cache | None = None
+        self, cache: Cache, clock: Clock, *, near_duplicates: bool = True, shared: Cache | None = None,
+        mask: Mask = mask_typed,
     ) -> None:  # fmt: skip
         self._cache = cache
         self._shared = shared or cache
         self._clock = clock
         self._near_duplicates = near_duplicates
+        self._mask = mask
         self.counts = CacheCounts()
 
     async def find(self, query: Query, sources: tuple[str, ...], scopes: Scopes) -> Found | None:
@@ -93,7 +100,9 @@ class AnswerStore:
         intent: Intent,
         terms: Terms,
     ) -> None:
-        """Store the answer as long as its kind and the terms allow."""
+        """Store the answer as long as its kind and the terms allow; a query with a secret in it leaves nothing."""
+        if self._mask(query.text) != query.text:
+            return
         now = self._clock.now()
         ttl_s = min(TTL_S[intent] if response.results else EMPTY_TTL_S, terms.cap_s())
         stale_s = min(ttl_s + (STALE_S if response.results else 0.0), terms.cap_s())
@@ -167,16 +176,19 @@ def _parsed(value: bytes) -> dict[str, Json]:
 class RawAnswers:
     """Keeps the engines' raw answers for audit, where their terms (or the operator's contract) allow it."""
 
-    def __init__(self, cache: Cache, clock: Clock, scope: str, terms: dict[str, Terms]) -> None:
+    def __init__(
+        self, cache: Cache, clock: Clock, scope: str, terms: dict[str, Terms], *, mask: Mask = mask_typed
+    ) -> None:  # fmt: skip
         self._cache = cache
         self._clock = clock
         self._namespace = f"search/raw/{scope}"
         self._terms = terms
+        self._mask = mask
 
     async def keep(self, provider: str, query: Query, body: bytes) -> None:
-        """Store the answer, or nothing when the terms are unknown or forbid it."""
+        """Store the answer, or nothing when the terms are unknown or forbid it, or the query has a secret in it."""
         terms = self._terms.get(provider, Terms())
-        if not terms.may_keep_raw():
+        if not terms.may_keep_raw() or self._mask(query.text) != query.text:
             return
         now = self._clock.now()
         until = now + timedelta(seconds=terms.cap_s())

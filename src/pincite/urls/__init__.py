@@ -3,7 +3,7 @@
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.domains import host_matches, registrable_domain
 from pincite.urls.keys import url_key
-from pincite.urls.masking import mask_secrets, mask_url
+from pincite.urls.masking import mask_secrets, mask_typed, mask_url
 from pincite.urls.parse import ParsedUrl, join_url, parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, mixed_script, vet_url
 from pincite.urls.works import work_id
@@ -16,6 +16,7 @@ __all__ = [
     "host_matches",
     "join_url",
     "mask_secrets",
+    "mask_typed",
     "mask_url",
     "mixed_script",
     "parse_url",

@@ -17,9 +17,10 @@ from pincite.domain.errors import PinciteError
 from pincite.domain.events import Json
 from pincite.ports import Clock, RunStore, ToolLogStore
 from pincite.runtime.caller import caller
+from pincite.runtime.telemetry.logs import Mask, masked
 from pincite.runtime.tool_log import ToolLog
 from pincite.settings import Settings
-from pincite.urls.masking import mask_all
+from pincite.wiring.observing import mask_of
 
 if TYPE_CHECKING:
     from pincite.storage.database import Database
@@ -54,6 +55,7 @@ class CallLog:
         self._log: ToolLog | None = None
         self._stored: ToolLogStore | None = None
         self._moved = False
+        self._mask = mask_of(settings)
 
     @contextmanager
     def noted(self, tool: str, request: Json, *, run_id: str = "") -> Iterator[Note]:
@@ -76,7 +78,7 @@ class CallLog:
                     at=at,
                     surface=who.surface,
                     tool=tool,
-                    request=mask_all(note.request),
+                    request=masked(note.request, self._mask),
                     outcome=note.outcome,
                     latency_ms=round((self._clock.monotonic_s() - started) * 1000, 3),
                     cost_usd=note.cost_usd,
@@ -108,7 +110,7 @@ class CallLog:
             made = list(await runs.latest_calls(limit, before=before, kind=tool))
         elif run_id is not None and session_id is None:
             made = [(run_id, call) for call in await runs.calls(run_id) if tool in (None, call.kind)]
-        inside = (_of_run(id_, call) for id_, call in made)
+        inside = (_of_run(id_, call, self._mask) for id_, call in made)
         wanted = (call for call in inside if before is None or (call.at, call.id) < before)
         return tuple(sorted((*found, *wanted), key=lambda call: (call.at, call.id), reverse=True)[:limit])
 
@@ -167,13 +169,13 @@ class CallLog:
             self._moved = True
 
 
-def _of_run(run_id: str, call: CallRecord) -> LoggedCall:
+def _of_run(run_id: str, call: CallRecord, mask: Mask) -> LoggedCall:
     return LoggedCall(
         id=call.key,
         at=call.started_at,
         surface=OF_RUNS,
         tool=call.kind,
-        request=mask_all(call.request),
+        request=masked(call.request, mask),
         outcome=call.status,
         latency_ms=call.latency_ms or 0.0,
         cost_usd=call.used.cost_usd,

@@ -14,7 +14,7 @@ from pincite.domain.version import VERSION
 from pincite.runtime.installing import install_extra
 from pincite.runtime.telemetry.logs import Mask, configure_logs, masker
 from pincite.settings import Settings, environment_names, load_settings
-from pincite.urls.masking import mask_secrets
+from pincite.urls.masking import mask_typed
 
 
 def observe(settings: Settings) -> None:
@@ -33,8 +33,8 @@ def export_spans(settings: Settings) -> None:
 
 
 def mask_of(settings: Settings) -> Mask:
-    """What takes every secret of the settings out of a text, and what looks like one in its URLs."""
-    return masker(secrets_of(settings), mask_secrets)
+    """What takes every secret of the settings out of a text, and what looks like one in it."""
+    return masker(secrets_of(settings), mask_typed)
 
 
 def secrets_of(settings: Settings) -> Iterator[str]:
@@ -57,7 +57,7 @@ def mask_of_environment() -> Mask:
     try:
         return mask_of(load_settings())
     except PinciteError:
-        return masker(_secrets_in_environment(), mask_secrets)
+        return masker(_secrets_in_environment(), mask_typed)
 
 
 def _secrets_in_environment() -> Iterator[str]:

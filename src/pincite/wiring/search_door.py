@@ -19,6 +19,7 @@ from pincite.runtime.kept_open import KeptOpen
 from pincite.runtime.limiter import BATCH, INTERACTIVE, LANES, MemoryLimiter, Rate, within
 from pincite.settings import Settings
 from pincite.wiring.fetch_door import url_policy
+from pincite.wiring.observing import mask_of
 from pincite.wiring.registry import PROVIDERS, load
 from pincite.wiring.sources import AUTO, LOCAL
 
@@ -152,7 +153,7 @@ def accounts(
     secret = getattr(settings, f"{name}_api_key", None)
     keys = [part.strip() for part in secret.get_secret_value().split(",") if part.strip()] if secret else [None]
     weights = search_weights(settings)
-    keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings)).keep
+    keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings), mask=mask_of(settings)).keep
     engines = []
     for number, key in enumerate(keys, start=1):
         account = str(number) if len(keys) > 1 else ""
@@ -267,6 +268,7 @@ def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions
         quality=QualityRules(deny_domains=settings.search_deny_domains, keep_undated=settings.keep_undated),
         gate=GateRules(min_confidence=settings.search_gate_confidence),
         terms=search_contracts(settings),
+        mask=mask_of(settings),
     )
 
 

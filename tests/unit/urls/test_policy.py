@@ -3,7 +3,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pincite.domain.errors import BlockedAddress, DomainDenied, InvalidUrl
-from pincite.urls import AddressPolicy, UrlPolicy, host_matches, mask_url, parse_url, registrable_domain, vet_url
+from pincite.urls import (
+    AddressPolicy,
+    UrlPolicy,
+    host_matches,
+    mask_typed,
+    mask_url,
+    parse_url,
+    registrable_domain,
+    vet_url,
+)
 
 INTRANET = UrlPolicy(addresses=AddressPolicy(allow_networks=("10.1.0.0/16",)))
 
@@ -107,3 +116,40 @@ def test_secrets_in_urls_are_masked_and_content_is_not() -> None:
         assert mask_url(mask_url(url)) == mask_url(url)
     for url in ("https://s.example/a?id=7&page=2&q=token+ring", "https://s.example/e?code=404", "https://s.example/a"):
         assert mask_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "curl -H 'Authorization: Bearer c4n4ryc4n4ryc4n4ry' answers 401",
+        'why does {"api_key": "c4n4ry-and-more"} fail',
+        "export OPENAI_API_KEY=c4n4rysomething",
+        "psql password=c4n4ryword refused",
+        "mysql --password c4n4ryword says access denied",
+        "sk-c4n4ryc4n4ryc4n4ryc4n4ry is invalid",
+        "ghp_c4n4ryc4n4ryc4n4ryc4n4ryc4n4ry expired",
+        "eyJhbGciOiJI.eyJzdWIiOiI.c4n4ry can't be decoded",
+        "-----BEGIN RSA PRIVATE KEY-----\nc4n4ry\n-----END RSA PRIVATE KEY----- is not PEM",
+        "git clone https://me:c4n4ry@git.example/x fails",
+    ],
+)
+def test_secrets_that_people_type_are_masked(typed: str) -> None:
+    masked = mask_typed(typed)
+    assert "c4n4ry" not in masked
+    assert "***" in masked
+    assert mask_typed(masked) == masked
+    words = [word for word in ("answers 401", "fail", "refused", "access denied", "invalid") if word in typed]
+    assert all(word in masked for word in words), "the question is still told"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "What is a bearer token and how is basic authentication told apart from it?",
+        "How does Shamir's secret sharing work? password: hashing or encryption",
+        "error code: 42P01 in PostgreSQL 15, hash: sha256, key=value pairs, session=new",
+        "sk-learn token classification with 128000 tokens in 2026",
+    ],
+)
+def test_words_about_secrets_are_not_masked(words: str) -> None:
+    assert mask_typed(words) == words
