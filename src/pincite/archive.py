@@ -79,10 +79,15 @@ class Archive:
         return self._opened
 
     async def runs(
-        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[datetime, str] | None = None,
+        project: str | None = None,
+        status: RunStatus | None = None,
     ) -> Sequence[RunRecord]:
-        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
-        return await (await self._parts.runs()).list(limit, before=before, project=project)
+        """The newest runs first (of a project, of a status); with `before` (time and id of a run) those after it."""
+        return await (await self._parts.runs()).list(limit, before=before, project=project, status=status)
 
     async def run(self, run_id: str) -> RunRecord:
         """Where a run stands. Errors: RunNotFound."""

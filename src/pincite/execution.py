@@ -176,8 +176,9 @@ class Execution:
     async def _give_up(self, record: RunRecord) -> RunStatus:
         sink = await self._parts.events(record, topic_hash(record.question))
         await sink.emit(EventType.RUN_FAILED, {"code": "INTERNAL", "reason": KILLS_WORKERS, "deaths": record.deaths})
-        await (await self._parts.runs()).finish(record.run_id, record.epoch, RunStatus.FAILED, KILLS_WORKERS)
-        return RunStatus.FAILED
+        await (await self._parts.runs()).finish(record.run_id, record.epoch, RunStatus.DEAD_LETTER, KILLS_WORKERS)
+        METER.add(meter.RUNS, 1, RunStatus.DEAD_LETTER)
+        return RunStatus.DEAD_LETTER
 
     async def _fail(self, record: RunRecord, error: PinciteError) -> None:
         status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED

@@ -276,9 +276,14 @@ class RunStore(Protocol):
         ...
 
     async def list(
-        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[datetime, str] | None = None,
+        project: str | None = None,
+        status: RunStatus | None = None,
     ) -> Sequence[RunRecord]:
-        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
+        """The newest runs first (of a project, of a status); with `before` (time and id of a run) those after it."""
         ...
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:

@@ -146,6 +146,43 @@ async def test_claims_count_the_owners_that_died(stores: Any, clock: FrozenClock
         await stores.runs.hand_back("run_1", 4)
 
 
+async def test_a_death_in_company_counts_only_after_a_wait(stores: Any, clock: FrozenClock) -> None:
+    """Three runs die with their worker again and again; what is held against each comes of its own tries alone."""
+    runs, names = stores.runs, ("run_1", "run_2", "run_3")
+
+    async def all_die() -> list[int]:
+        taken = [await runs.claim(name, "w1", 30, 4) for name in names]
+        clock.advance(31)
+        return [record.deaths for record in taken]
+
+    for name in names:
+        await runs.create(record(clock, name))
+    assert await all_die() == [0, 0, 0]
+    assert await all_die() == [0, 0, 0], "the first death in company: taken over at once, and not counted"
+    assert [await runs.claim(name, "w1", 30, 4) for name in names] == [None, None, None], "the second: each waits"
+    assert (await runs.get("run_1")).status is RunStatus.QUEUED
+    clock.advance(10.5)
+    assert await all_die() == [0, 0, 0]
+    assert await runs.claim("run_1", "w1", 30, 4) is None, "it waits again, longer"
+    clock.advance(20.5)
+    alone = await runs.claim("run_1", "w2", 30, 4)
+    assert alone.deaths == 1, "that one came after a wait: it counts"
+    clock.advance(31)
+    for deaths in (2, 3):
+        assert (await runs.claim("run_1", "w3", 30, 4)).deaths == deaths, "alone each death counts, and nobody waits"
+        clock.advance(31)
+
+
+async def test_runs_are_listed_by_status_and_tried_again(stores: Any, clock: FrozenClock) -> None:
+    for name in ("run_1", "run_2"):
+        await stores.runs.create(record(clock, name))
+        taken = await stores.runs.take(name, "w1", 30)
+    await stores.runs.finish("run_2", taken.epoch, RunStatus.DEAD_LETTER, "kills_workers")
+    assert [run.run_id for run in await stores.runs.list(status=RunStatus.DEAD_LETTER)] == ["run_2"]
+    assert await stores.runs.queue("run_2", 0)
+    assert (await stores.runs.claim("run_2", "w2", 30, 4)).deaths == 0
+
+
 async def test_a_scope_has_no_more_runs_in_work_than_it_may(stores: Any, clock: FrozenClock) -> None:
     for n in range(3):
         await stores.runs.create(record(clock, f"run_{n}"))

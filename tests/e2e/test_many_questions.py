@@ -3,9 +3,10 @@
 import json
 import signal
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,26 @@ def test_a_batch_that_was_killed_goes_on(tmp_path: Path, source: str) -> None:
 @pytest.mark.long
 def test_a_batch_of_two_thousand_questions_that_was_killed_goes_on(tmp_path: Path, source: str) -> None:
     killed_and_started_again(tmp_path, source, 2_000)
+
+
+def test_runs_that_were_given_up_are_listed_and_tried_again(tmp_path: Path, source: str) -> None:
+    home = tmp_path / "home"
+    pincite = command(home, tmp_path)
+    for town in TOWNS[:3]:
+        pincite("research", f"When was the bridge of {town} opened?", "--source", source, "--queue")
+    dead = [run["run_id"] for run in pincite("runs", "list", "--json").json[:2]]
+    with closing(sqlite3.connect(home / "pincite.sqlite")) as raw, raw:
+        for run_id in dead:
+            raw.execute("UPDATE runs SET status = 'dead_letter', deaths = 4 WHERE run_id = ?", (run_id,))
+    listed = pincite("runs", "list", "--status", "dead_letter", "--json").json
+    assert {run["run_id"] for run in listed} == set(dead)
+    assert "dead_letter" in pincite("runs", "show", dead[0]).out
+    assert pincite("runs", "retry", "--json").code == 2
+    assert set(pincite("runs", "retry", "--dead", "--json").json["queued"]) == set(dead)
+    assert pincite("runs", "list", "--status", "dead_letter").out == "No run is dead_letter.\n"
+    assert pincite("worker", "--until-idle").code == 0
+    assert {run["status"] for run in pincite("runs", "list", "--json").json} == {"completed"}
+    assert pincite("runs", "retry", "--dead").out == "No run is to be tried again.\n"
 
 
 def test_workers_answer_a_batch_and_what_a_server_is_asked(

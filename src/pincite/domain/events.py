@@ -44,7 +44,7 @@ class EventType(StrEnum):
 
 
 class RunStatus(StrEnum):
-    """Where a run stands."""
+    """Where a run stands. `dead_letter`: given up because its owners died over it; `pincite runs retry` tries again."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -52,6 +52,7 @@ class RunStatus(StrEnum):
     PARTIAL = "partial"
     INSUFFICIENT_EVIDENCE = "insufficient_evidence"
     FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
     CANCELLED = "cancelled"
 
 

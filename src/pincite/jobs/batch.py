@@ -27,6 +27,7 @@ _MEMBERS: Final = frozenset(
     {"id", "question", "urls", "include_domains", "prefer_domains", "exclude_domains", "since", "until", "language"}
 )
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
+_BROKEN_OFF: Final = (RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.DEAD_LETTER)
 OnAnswer = Callable[["Progress"], None]
 
 
@@ -122,7 +123,7 @@ class Batch:
     async def _answer(self, item: Item, out: IO[str], on_answer: OnAnswer) -> None:
         try:
             run_id, status = await self._stored(item, Filing(self._run_id(item), self._name, BATCH))
-            if status in ACTIVE or status in (RunStatus.CANCELLED, RunStatus.FAILED):
+            if status in (*ACTIVE, *_BROKEN_OFF):
                 await self._engine.resume(run_id)
             line = await self._line(item, run_id)
         except RunFenced:
@@ -144,7 +145,7 @@ class Batch:
                     raise
                 await self._tell({"id": item.key, "question": item.question, "error": error.as_dict()}, out, on_answer)
                 continue
-            if status in (RunStatus.CANCELLED, RunStatus.FAILED):
+            if status in _BROKEN_OFF:
                 await self._engine.queue(run_id, priority=BATCH)
             left[run_id] = item
         while left:

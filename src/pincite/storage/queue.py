@@ -61,7 +61,8 @@ def _waiting(
     live = and_(running, runs.c.lease_until_s > now_s)
     before = min(since, datetime.fromtimestamp(now_s - ABANDONED_S, UTC))
     abandoned = and_(runs.c.epoch == 0, runs.c.created_at < before)
-    wanted = or_(running, and_(runs.c.status == RunStatus.QUEUED.value, or_(runs.c.for_workers, abandoned)))
+    waits = and_(runs.c.status == RunStatus.QUEUED.value, runs.c.not_before_s <= now_s)
+    wanted = or_(running, and_(waits, or_(runs.c.for_workers, abandoned)))
     place = func.row_number().over(
         partition_by=runs.c.scope,
         order_by=(case((live, 0), else_=1), runs.c.priority.desc(), runs.c.created_at, runs.c.run_id),

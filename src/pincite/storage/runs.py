@@ -19,6 +19,7 @@ from pincite.ports import Clock
 from pincite.runtime.worker import is_gone
 from pincite.storage import removal
 from pincite.storage.database import Database, Transaction
+from pincite.storage.deaths import Standing, after_death
 from pincite.storage.events import read_events
 from pincite.storage.reports import get_report, put_report
 from pincite.storage.schema import DIMENSIONS, calls, nano_usd, provider_attempts, runs, usage_of, usd
@@ -44,10 +45,15 @@ class SqlRunStore:
         return await self._database.read(self._scope, lambda tx: _record(_row(tx, run_id)))
 
     async def list(
-        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[datetime, str] | None = None,
+        project: str | None = None,
+        status: RunStatus | None = None,
     ) -> Sequence[RunRecord]:
-        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
-        return await self._database.read(self._scope, lambda tx: _newest(tx, limit, before, project))
+        """The newest runs first (of a project, of a status); with `before` (time and id of a run) those after it."""
+        return await self._database.read(self._scope, lambda tx: _newest(tx, limit, before, project, status))
 
     async def take(self, run_id: str, worker: str, lease_s: float) -> RunRecord:
         """Own the run: status running, epoch one higher, until `lease_s` from now. A finished run is opened again.
@@ -61,9 +67,9 @@ class SqlRunStore:
     async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
         """As `take`, for a worker that was offered the run; None when there is nothing to do.
 
-        It has ended or is gone, a live worker has it, or the scope has `at_most` runs in work already. Owners that
-        died one after the other without finishing a call are counted in `deaths`; what somebody asked to cancel
-        before its owner died is cancelled.
+        It has ended or is gone, a live worker has it, it waits after a death, or the scope has `at_most` runs in work
+        already. Owners that died one after the other without finishing a call are counted in `deaths`, as far as the
+        run itself may have killed them; what somebody asked to cancel before its owner died is cancelled.
         """
         return await self._database.write(self._scope, lambda tx: self._claim(tx, run_id, worker, lease_s, at_most))
 
@@ -136,7 +142,7 @@ class SqlRunStore:
         row = _row(tx, run_id)
         now_s = tx.now_s()
         self._free_or_locked(row, now_s)
-        taken = self._own_anew(tx, row, worker, now_s + lease_s, deaths=0)
+        taken = self._own_anew(tx, row, worker, now_s + lease_s, deaths=0, losses=0, not_before_s=0.0)
         if taken is None:
             raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
         return taken
@@ -155,8 +161,31 @@ class SqlRunStore:
         if sum(_is_live(other, now_s) for other in owned) >= at_most:
             tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(offered_at_s=0.0))
             return None
-        before = 0 if died and _got_on(tx, row) else row.deaths
-        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=before + died)
+        if not died:
+            return (
+                None
+                if row.not_before_s > now_s
+                else self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths)
+            )
+        standing = after_death(tx, row)
+        if standing.wait_s:
+            self._let_wait(tx, row, standing, now_s)
+            return None
+        held = {"losses": standing.losses, "not_before_s": 0.0}
+        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=standing.deaths, **held)
+
+    def _let_wait(self, tx: Transaction, row: Any, standing: Standing, now_s: float) -> None:  # a row of `runs`
+        """Have the run wait for its next owner."""
+        values: dict[str, object] = {
+            "status": RunStatus.QUEUED,
+            "for_workers": True,
+            "worker": "",
+            "lease_until_s": 0.0,
+        }
+        values |= {"epoch": row.epoch + 1, "offered_at_s": 0.0, "in_company": False}
+        values |= {"losses": standing.losses, "deaths": standing.deaths, "not_before_s": now_s + standing.wait_s}
+        as_found = (runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
+        tx.change(tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), **values))
 
     def _queue(self, tx: Transaction, run_id: str, priority: int) -> bool:
         row = _row(tx, run_id)
@@ -164,12 +193,15 @@ class SqlRunStore:
             return False
         values: dict[str, object] = {"status": RunStatus.QUEUED, "for_workers": True, "offered_at_s": 0.0}
         values |= {"priority": priority, "deaths": 0, "reason": "", "cancel_requested": False, "lease_until_s": 0.0}
+        values |= {"losses": 0, "not_before_s": 0.0}
         values["epoch"] = row.epoch + 1 if row.epoch else 0  # one that nobody had has no owner to be fenced
         as_found = (runs.c.run_id == run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
         waiting = tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), worker="", **values)
         return tx.change(waiting) == 1
 
-    def _own_anew(self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int) -> RunRecord | None:
+    def _own_anew(
+        self, tx: Transaction, row: Any, worker: str, until_s: float, *, deaths: int, **held: object
+    ) -> RunRecord | None:
         taken = tx.first(
             tx.update(runs)
             .where(runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
@@ -178,6 +210,8 @@ class SqlRunStore:
                 reason="",
                 epoch=row.epoch + 1,
                 deaths=deaths,
+                in_company=False,
+                **held,
                 worker=worker,
                 lease_until_s=until_s,
                 cancel_requested=False,
@@ -244,12 +278,6 @@ def _create(tx: Transaction, record: RunRecord) -> bool:
     )
 
 
-def _got_on(tx: Transaction, row: Any) -> bool:  # a row of `runs`
-    """Whether the owner that died had finished a call: then the run is not what kills its owners."""
-    finished = (calls.c.run_id == row.run_id, calls.c.epoch == row.epoch, calls.c.status != "reserved")
-    return tx.first(tx.select(calls, calls.c.call_key).where(*finished).limit(1)) is not None
-
-
 def _is_live(row: Any, now_s: float) -> bool:  # a row of `runs`
     """Whether a worker that may still be alive works on the run."""
     return bool(row.status == RunStatus.RUNNING and row.lease_until_s > now_s and not is_gone(row.worker))
@@ -271,11 +299,17 @@ def _row(tx: Transaction, run_id: str) -> Any:  # a row of `runs`
 
 
 def _newest(
-    tx: Transaction, limit: int, before: tuple[datetime, str] | None, project: str | None
+    tx: Transaction,
+    limit: int,
+    before: tuple[datetime, str] | None,
+    project: str | None,
+    status: RunStatus | None,
 ) -> Sequence[RunRecord]:
     query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
     if project is not None:
         query = query.where(runs.c.project == project)
+    if status is not None:
+        query = query.where(runs.c.status == status)
     if before is not None:
         at, run_id = before
         same_moment = and_(runs.c.created_at == at, runs.c.run_id < run_id)

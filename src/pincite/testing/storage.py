@@ -25,6 +25,9 @@ class _Run:
     lease_until: float = 0.0
     worker: str = ""
     cancel_requested: bool = False
+    losses: int = 0
+    in_company: bool = False
+    not_before: float = 0.0
     reserved: Usage = Usage()
     calls: dict[str, tuple[PlannedCall, SettledCall | None]] = field(default_factory=dict)
     made: dict[str, tuple[datetime, int]] = field(default_factory=dict)
@@ -69,10 +72,16 @@ class MemoryRunStore:
         return self._run(run_id).record
 
     async def list(
-        self, limit: int = 50, *, before: tuple[datetime, str] | None = None, project: str | None = None
+        self,
+        limit: int = 50,
+        *,
+        before: tuple[datetime, str] | None = None,
+        project: str | None = None,
+        status: RunStatus | None = None,
     ) -> Sequence[RunRecord]:
-        """The newest runs first (of one project); with `before` (time and id of a run) those that come after it."""
+        """The newest runs first (of a project, of a status); with `before` (time and id of a run) those after it."""
         records = [run.record for run in self._runs.values() if project in {None, run.record.project}]
+        records = [record for record in records if status in {None, record.status}]
         asked = [r for r in records if before is None or (r.created_at, r.run_id) < before]
         return tuple(sorted(asked, key=lambda r: (r.created_at, r.run_id), reverse=True)[:limit])
 
@@ -81,6 +90,7 @@ class MemoryRunStore:
         run = self._run(run_id)
         if self._is_owned(run):
             raise Locked(f"run {run_id} is being worked on by {run.worker}", reason="run_owned")
+        run.losses, run.in_company, run.not_before = 0, False, 0.0
         return self._own_anew(run, worker, lease_s, deaths=0)
 
     async def claim(self, run_id: str, worker: str, lease_s: float, at_most: int) -> RunRecord | None:
@@ -89,12 +99,37 @@ class MemoryRunStore:
         if run is None or run.record.status not in (RunStatus.QUEUED, RunStatus.RUNNING) or self._is_owned(run):
             return None
         died = run.record.status is RunStatus.RUNNING
+        if not died and run.not_before > self._now_s():
+            return None
         if died and run.cancel_requested:
             await self.cancel(run_id)
             return None
         if sum(self._is_owned(other) for other in self._runs.values()) >= at_most:
             return None
-        return self._own_anew(run, worker, lease_s, deaths=run.record.deaths + died)
+        if not died:
+            return self._own_anew(run, worker, lease_s, deaths=run.record.deaths)
+        if self._waits_after_death(run):
+            return None
+        return self._own_anew(run, worker, lease_s, deaths=run.record.deaths)
+
+    def _waits_after_death(self, run: _Run) -> bool:
+        """Note the death, by the rules of `storage.deaths`; whether the run now waits for its next owner."""
+        company = [
+            other
+            for other in self._runs.values()
+            if other is not run and other.worker == run.worker and other.record.status is RunStatus.RUNNING
+        ]
+        for other in company:
+            other.in_company = True
+        in_company, waited = bool(company) or run.in_company, run.not_before > 0
+        run.losses, run.in_company, run.not_before = run.losses + 1, False, 0.0
+        run.record = replace(run.record, deaths=run.record.deaths + (not in_company or waited))
+        if not in_company or run.losses < 2:
+            return False
+        run.not_before = self._now_s() + min(10.0 * 2.0 ** (run.losses - 2), 160.0)
+        run.lease_until, run.worker = 0.0, ""
+        run.record = replace(run.record, status=RunStatus.QUEUED, for_workers=True, epoch=run.record.epoch + 1)
+        return True
 
     def _own_anew(self, run: _Run, worker: str, lease_s: float, *, deaths: int) -> RunRecord:
         run.lease_until, run.worker, run.cancel_requested = self._now_s() + lease_s, worker, False
@@ -137,6 +172,7 @@ class MemoryRunStore:
             return False
         changed = {"status": RunStatus.QUEUED, "for_workers": True, "priority": priority, "deaths": 0, "reason": ""}
         epoch = run.record.epoch
+        run.losses, run.in_company, run.not_before = 0, False, 0.0
         run.record = replace(run.record, epoch=epoch + 1 if epoch else 0, **changed)  # type: ignore[arg-type]
         return True
 

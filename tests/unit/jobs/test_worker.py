@@ -65,9 +65,10 @@ async def test_a_run_that_kills_its_workers_is_given_up(settings: Settings) -> N
         run_id = await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)
         for _ in range(MAX_DEATHS + 1):
             await (await engine._parts.runs()).claim(run_id, "elsewhere/boot/1/1", 0.0, 4)
-        assert (await work(settings))[run_id] is RunStatus.FAILED
+        assert (await work(settings))[run_id] is RunStatus.DEAD_LETTER
         view = await engine.view(run_id)
-        assert (view.record.status, view.record.reason) == (RunStatus.FAILED, KILLS_WORKERS)
+        assert (view.record.status, view.record.reason) == (RunStatus.DEAD_LETTER, KILLS_WORKERS)
+        assert [record.run_id for record in await engine.runs(status=RunStatus.DEAD_LETTER)] == [run_id]
         assert view.events[-1].type is EventType.RUN_FAILED
         assert (await engine.resume(run_id)).status == "complete", "asked for by name it is tried again"
 

@@ -123,7 +123,7 @@ async def test_an_owner_that_got_on_before_it_died_is_not_held_against_the_run(
     scope = storage.scope(name)
     await put(storage, name, "run_1")
     for n in range(6):
-        run = await scope.runs.claim("run_1", ELSEWHERE, 20, 2)
+        run = await scope.runs.claim("run_1", f"{ELSEWHERE}-{name}", 20, 2)
         assert run is not None
         assert run.deaths == min(n, 1)
         ledger = await scope.ledger(run)

@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from pincite.domain.events import Json
     from pincite.domain.records import RunRecord
 
-app = typer.Typer(help="List, show, stop, resume, export and delete runs.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None
+)
+_RETRIED_MAX = 10_000
 RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]
 
 
 @app.command("list")
 def list_runs(
     limit: Annotated[int, typer.Option(min=1, help="Runs at most, newest first.")] = 20,
+    status: Annotated[
+        RunStatus | None, typer.Option(help="Only these, for instance `dead_letter`: given up over dead workers.")
+    ] = None,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
@@ -36,7 +42,7 @@ def list_runs(
         from pincite.engine import Engine
 
         async with Engine.from_settings(home=home) as engine:
-            return await engine.runs(limit)
+            return await engine.runs(limit, status=status)
 
     records = run_async(job, as_json=as_json)
     if as_json:
@@ -47,7 +53,7 @@ def list_runs(
     for record in records:
         print_text(f"{record.run_id}  {record.created_at:%Y-%m-%d %H:%M}  {record.status:<22} {record.question}")
     if not records:
-        print_text("No runs yet.")
+        print_text("No runs yet." if status is None else f"No run is {status}.")
 
 
 @app.command()
@@ -112,6 +118,37 @@ def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
 
     answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume([run_id]))
     present(answer, hint=not as_json)
+
+
+@app.command()
+def retry(
+    run_id: Annotated[str | None, typer.Argument(help="The run's id, or `last`.")] = None,
+    dead: Annotated[bool, typer.Option("--dead", help="Every run that was given up over dead workers.")] = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Have workers try a run again that failed, was stopped or given up, or all that were given up."""
+
+    async def job() -> list[str]:
+        from pincite.domain.errors import InvalidInput
+        from pincite.engine import Engine
+
+        if dead == (run_id is not None):
+            raise InvalidInput("name one run, or give --dead", hint="pincite runs list --status dead_letter")
+        async with Engine.from_settings(home=home) as engine:
+            named = [] if run_id is None else [(await engine.run(run_id)).run_id]
+            found = named or [record.run_id for record in await engine.runs(_RETRIED_MAX, status=RunStatus.DEAD_LETTER)]
+            return [found_id for found_id in found if await engine.queue(found_id)]
+
+    queued = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"queued": queued})
+        return
+    for queued_id in queued:
+        print_text(f"{queued_id} waits for a worker.")
+    print_text(
+        "Workers of this home take it: pincite worker --until-idle" if queued else "No run is to be tried again."
+    )
 
 
 @app.command()

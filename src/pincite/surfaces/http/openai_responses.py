@@ -49,6 +49,7 @@ _STATUS: Final = {
     RunStatus.QUEUED: "queued",
     RunStatus.RUNNING: "in_progress",
     RunStatus.FAILED: "failed",
+    RunStatus.DEAD_LETTER: "failed",
     RunStatus.CANCELLED: "cancelled",
 }
 """Every other status is `completed`: there is a report, and it says what it lacks."""

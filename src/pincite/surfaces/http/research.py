@@ -13,7 +13,7 @@ from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
-from pincite.domain.events import Event
+from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
@@ -111,11 +111,16 @@ async def start(
 
 @router.get("", response_model=None, responses=shaped(shapes.RunPage))
 async def list_runs(
-    request: Request, scope: Scope, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
+    request: Request,
+    scope: Scope,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: str | None = None,
+    status: RunStatus | None = None,
 ) -> dict[str, Any]:
-    """The newest runs first; `next_cursor` of a page, given as `cursor`, brings the page after it."""
+    """The newest runs first (of one status); `next_cursor` of a page, given as `cursor`, brings the page after it."""
     engine = await service_of(request).engine(scope)
-    found = await engine.runs(limit + 1, before=None if cursor is None else cursors.read(cursor))
+    before = None if cursor is None else cursors.read(cursor)
+    found = await engine.runs(limit + 1, before=before, status=status)
     page = found[:limit]
     more = cursors.written(page[-1].created_at, page[-1].run_id) if len(found) > limit else None
     return {"runs": [plain_run(record) for record in page], "next_cursor": more}

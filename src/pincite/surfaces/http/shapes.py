@@ -32,7 +32,9 @@ class Run(BaseModel):
     """Where a run stands."""
 
     id: str
-    status: Literal["queued", "running", "completed", "partial", "insufficient_evidence", "failed", "cancelled"]
+    status: Literal[
+        "queued", "running", "completed", "partial", "insufficient_evidence", "failed", "cancelled", "dead_letter"
+    ]
     question: str
     created_at: str
     updated_at: str

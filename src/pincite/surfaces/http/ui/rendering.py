@@ -50,6 +50,7 @@ STATUSES: Mapping[str, tuple[str, str]] = {
     "partial": ("◐", "partial"),
     "insufficient_evidence": ("○", "not enough evidence"),
     "failed": ("✕", "failed"),
+    "dead_letter": ("✕", "given up"),
     "cancelled": ("■", "stopped"),
 }
 """Shape and word of where a run stands."""
