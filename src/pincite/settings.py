@@ -244,6 +244,10 @@ class Settings(BaseModel):
     robots_strict_auth: bool = Field(False, description="Take 401 and 403 for robots.txt as: nothing may be fetched.")
     obey_ai_input: bool = Field(True, description="Leave pages alone whose site says `ai-input=no`.")
     breaker_failures: int = Field(5, ge=1, description="Failures in a row after which a host is left alone.")
+    hosted_deadline_s: float = Field(30.0, gt=0, le=120, description="Seconds for one page by a hosted scraper.")
+    markdown_deadline_s: float = Field(
+        25.0, gt=0, le=120, description="Seconds a model has to write a page's Markdown."
+    )
     breaker_within_s: float = Field(60.0, gt=0, description="Seconds in which those failures must come.")
     breaker_open_s: float = Field(30.0, gt=0, description="Seconds a failing host is left alone; then one probe.")
 
@@ -281,6 +285,10 @@ class Settings(BaseModel):
     )
     search_cache: bool = Field(True, description="Keep search answers as long as their kind and the terms allow.")
     search_near_duplicates: bool = Field(True, description="Let other wordings of the same query share an answer.")
+    search_deadline_s: float = Field(
+        60.0, gt=0, le=600, description="Seconds for one search in all: every engine, retry and pause."
+    )
+    search_call_deadline_s: float = Field(10.0, gt=0, le=60, description="Seconds for one call to one engine.")
     search_hedge_after_s: float | None = Field(4.0, gt=0, description="Ask a second engine beside one this slow.")
     search_pace_usd_per_month: Decimal | None = Field(
         Decimal(40), ge=0, description="Money for searches that comes back evenly; only orders the engines, no cap."

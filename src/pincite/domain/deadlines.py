@@ -11,4 +11,7 @@ DEADLINES_S: Final[Mapping[str, float]] = {
     "audit_page": 30.0,  # one cited page of an audit or a recheck
     "judge": 10.0,  # judge: one question to a judge's endpoint
 }
-"""By tool. The stages of fetching a page are in `fetch.limits`, the deadline of a run is a setting."""
+"""By tool; of those for searches and scrapers these are the defaults of the settings of that name.
+
+The stages of fetching a page are in `fetch.limits`, the deadline of a run is a setting.
+"""

@@ -50,11 +50,21 @@ class ModelMarkdown:
         clock: the time.
         model: name of the model, for the cache.
         clean: the lines of cleaned HTML of a source and its URL.
+        deadline_s: what the model has for one page.
     """
 
     def __init__(
-        self, calls: ModelCalls | None, ledger: Ledger, cache: Cache, clock: Clock, *, model: str, clean: Clean
+        self,
+        calls: ModelCalls | None,
+        ledger: Ledger,
+        cache: Cache,
+        clock: Clock,
+        *,
+        model: str,
+        clean: Clean,
+        deadline_s: float = DEADLINE_S,
     ) -> None:
+        self._deadline_s = deadline_s
         self._clean = clean
         self._calls = calls
         self._ledger = ledger
@@ -107,9 +117,9 @@ class ModelMarkdown:
     async def _asked(self, page: FetchResult, lines: tuple[str, ...], key: str) -> tuple[str, str]:
         assert self._calls is not None
         try:
-            with anyio.fail_after(DEADLINE_S):
+            with anyio.fail_after(self._deadline_s):
                 answer = await self._calls.ask(
-                    ModelRole.READER, _prompt(page, lines), PageMarkdown, deadline_s=DEADLINE_S
+                    ModelRole.READER, _prompt(page, lines), PageMarkdown, deadline_s=self._deadline_s
                 )
         except TimeoutError:
             return "", "model_timeout"

@@ -6,7 +6,6 @@ from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.page import Kept
 from pincite.domain.version import USER_AGENT
@@ -191,7 +190,7 @@ class _Network:
             ApiSettings(
                 own or SCRAPER_URLS[name],
                 api_key=key.get_secret_value() if key else None,
-                deadline_s=DEADLINES_S["hosted_call"],
+                deadline_s=self._settings.hosted_deadline_s,
                 user_agent=self.client.user_agent,
             ),
             # A page behind somebody's login is nothing to hand to a third party.

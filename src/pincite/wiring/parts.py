@@ -350,7 +350,13 @@ class Parts(OpenStores):
         ledger = PassingLedger(self.settings.budget, spending or self.purse)
         calls = await self.calls(ledger) if names else None
         writer = ModelMarkdown(
-            calls, ledger, await self._cache(), self.clock, model="+".join(names), clean=cleaned_lines
+            calls,
+            ledger,
+            await self._cache(),
+            self.clock,
+            model="+".join(names),
+            clean=cleaned_lines,
+            deadline_s=self.settings.markdown_deadline_s,
         )
         return await writer.of(request, page)
 
@@ -421,6 +427,7 @@ def _limits(record: RunRecord, settings: Settings) -> "Limits":
         keep_undated=settings.keep_undated,
         independent_share=settings.independent_share,
         max_domain_share=settings.max_domain_share,
+        search_deadline_s=settings.search_deadline_s + 5.0,  # the service ends first and says why
         fetch_deadline_s=settings.fetch_deadline_s,
         scrape_usd=scrape_usd(settings),
     )

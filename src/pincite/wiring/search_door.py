@@ -196,7 +196,13 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
     if not own and not card.base_url and name in PROVIDERS:
         raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
     made: SearchProvider = adapter(
-        ApiSettings(own or card.base_url, api_key=key, user_agent=settings.user_agent or USER_AGENT), around
+        ApiSettings(
+            own or card.base_url,
+            api_key=key,
+            deadline_s=settings.search_call_deadline_s,
+            user_agent=settings.user_agent or USER_AGENT,
+        ),
+        around,
     )
     return Batched(cast("BatchSearchProvider", made), around.clock) if hasattr(made, "search_many") else made
 
@@ -262,6 +268,8 @@ def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions
         sources=ROUTED if len(names) < 2 or (AUTO in settings.source and LOCAL not in names) else names,
         scopes=Scopes(settings.scope, shared=settings.team_scope),
         max_results=settings.most_results,
+        deadline_s=settings.search_deadline_s,
+        call_deadline_s=settings.search_call_deadline_s,
         hedge_after_s=settings.search_hedge_after_s,
         pace_usd_per_month=settings.search_pace_usd_per_month,
         near_duplicates=settings.search_near_duplicates,
