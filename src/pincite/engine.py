@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit
     from pincite.audit.recheck import Recheck
     from pincite.domain.evidence import Verdict
-    from pincite.ports import ClaimChecker, Judge, Ledger, ModelCalls
+    from pincite.ports import Judge, Ledger, ModelCalls
     from pincite.research.model.estimate import Estimate
+    from pincite.research.model.sentences import SentenceProver
     from pincite.research.summary import Summarised
     from pincite.search.gate import RetrievalContext
     from pincite.search.spending import Spending
@@ -280,22 +281,21 @@ class Engine(Archive):
         """
         from pincite.research.continuing import verified_claims
         from pincite.research.summary import summarise
-        from pincite.verification.checker import MechanicalChecker
 
-        checker = MechanicalChecker()
         if target != "last" and not target.startswith("run_"):
-            return await self._summary_of_page(target, checker, sentences)
+            return await self._summary_of_page(target, sentences)
         report = await self.report(target)
         material = verified_claims(report, await self._documents_of(report))
 
         async def work(calls: "ModelCalls | None") -> "Summarised":
-            return await summarise(report.title, material, checker, calls=calls, sentences=sentences)
+            prover = await self._prover(calls)
+            return await summarise(report.title, material, prover, calls=calls, sentences=sentences)
 
         if not from_record and await self._parts.models(self.settings) is None:
             return await work(None)
         return await self._execution.calling(report.run_id, work, from_record=from_record)
 
-    async def _summary_of_page(self, url: str, checker: "ClaimChecker", sentences: int) -> "Summarised":
+    async def _summary_of_page(self, url: str, sentences: int) -> "Summarised":
         from pincite.domain.plan import ReadPage
         from pincite.research.summary import page_material, summarise
         from pincite.runtime.passing_ledger import PassingLedger
@@ -306,7 +306,8 @@ class Engine(Archive):
             material = await anyio.to_thread.run_sync(page_material, read)
             ledger = PassingLedger(self.settings.budget)
             calls = await self._parts.calls(ledger)
-            made = await summarise(page.title or page.final_url, material, checker, calls=calls, sentences=sentences)
+            prover, title = await self._prover(calls), page.title or page.final_url
+            made = await summarise(title, material, prover, calls=calls, sentences=sentences)
             used = await ledger.spent()
             note.tokens_in, note.tokens_out, note.cost_usd = used.tokens_in, used.tokens_out, used.cost_usd
         return made
@@ -323,15 +324,24 @@ class Engine(Archive):
         from pincite.research.continuing import verified_claims
         from pincite.research.schema_fields import fields_of
         from pincite.research.structured import fill
-        from pincite.verification.checker import MechanicalChecker
 
         fields_of(schema)
         claims = verified_claims(report, await self._documents_of(report))
 
         async def work(calls: "ModelCalls") -> dict[str, Json]:
-            return await fill(report.question, schema, claims, calls, MechanicalChecker())
+            return await fill(report.question, schema, claims, calls, await self._prover(calls))
 
         return await self._execution.calling(report.run_id, work, from_record=from_record)
+
+    async def _prover(self, calls: "ModelCalls | None") -> "SentenceProver":
+        """What decides about sentences outside of a report; a language model judges through `calls`.
+
+        Errors: those of the judge's settings.
+        """
+        from pincite.research.model.evidence import EvidenceBank
+        from pincite.research.model.sentences import SentenceProver
+
+        return SentenceProver(await self._parts.judge(calls=calls), EvidenceBank(), self._parts.clock.now())
 
     async def estimate(self) -> "Estimate | None":
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.

@@ -9,10 +9,10 @@ from pincite.domain.codec import to_json
 from pincite.domain.events import Json
 from pincite.domain.evidence import Relation, VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
-from pincite.ports import ClaimChecker, ModelCalls
+from pincite.ports import ModelCalls
 from pincite.research.model.outputs import Filled, FilledField
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.sentences import check_sentence
+from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.wording import plain_line
 from pincite.research.schema_fields import Field, fields_of, lacking
 from pincite.research.schema_form import Form
@@ -21,6 +21,7 @@ from pincite.text.tokens import terms
 from pincite.verification.lexicon import NEGATIONS
 
 _MAX_ENTRIES: Final = 400
+_MOST_CLAIMS: Final = 3
 
 
 async def fill(
@@ -28,21 +29,25 @@ async def fill(
     schema: Json,
     material: Mapping[str, VerifiedClaim],
     calls: ModelCalls,
-    checker: ClaimChecker,
+    prover: SentenceProver,
 ) -> dict[str, Json]:
     """`{answer, evidence, missing, missing_required}`: values by the schema, passages by path, paths without an answer.
 
     `missing_required` has what the schema requires and the answer lacks.
 
     A value is kept only when the passages of a statement that the model named have it; yes and no only when a sentence
-    that passes the check of a written sentence says so.
+    that is proven like a written one says so.
 
     Errors:
         InvalidInput: the schema can't be filled. Those of `ModelCalls.ask`.
     """
     fields = {f"f{number}": place for number, place in enumerate(fields_of(schema), start=1)}
     answer = await calls.ask(ModelRole.WRITER, _prompt(question, fields, material), Filled) if material else Filled(())
-    form = await anyio.to_thread.run_sync(_checked, fields, answer.fields[:_MAX_ENTRIES], material, checker)
+    entries = answer.fields[:_MAX_ENTRIES]
+    said = [e for e in entries if e.id in fields and fields[e.id].kind == "boolean"]
+    proven = await prover.prove([Proposed(e.statement, e.claims[:_MOST_CLAIMS]) for e in said], material)
+    sayings = {id(entry): found for entry, found in zip(said, proven, strict=True)}
+    form = await anyio.to_thread.run_sync(_checked, fields, entries, material, sayings)
     filled = form.filled(fields)
     return {**filled, "missing_required": list(lacking(schema, filled["answer"]))}
 
@@ -51,7 +56,7 @@ def _checked(
     fields: Mapping[str, Field],
     entries: Sequence[FilledField],
     material: Mapping[str, VerifiedClaim],
-    checker: ClaimChecker,
+    sayings: Mapping[int, Checked],
 ) -> Form:
     form = Form()
     for entry in entries:
@@ -65,9 +70,9 @@ def _checked(
         if value is None or value in known or len(known) >= place.most or not keeps_rules(place, value):
             continue
         items = {name: material[name] for name in dict.fromkeys(entry.claims) if name in material}
-        items = dict(list(items.items())[:3])
+        items = dict(list(items.items())[:_MOST_CLAIMS])
         if place.kind == "boolean":
-            passages = _saying(place, value is True, entry.statement, items, checker)
+            passages = _saying(place, value is True, sayings[id(entry)])
         else:
             passages = _passages(place, value, items)
         if passages:
@@ -86,25 +91,25 @@ def _passages(place: Field, value: Json, items: Mapping[str, VerifiedClaim]) -> 
     ]
 
 
-def _saying(
-    place: Field, value: bool, statement: str, items: Mapping[str, VerifiedClaim], checker: ClaimChecker
-) -> list[Json]:
+def _saying(place: Field, value: bool, proven: Checked) -> list[Json]:
     """The quotes that carry a sentence which says yes or no to the field; nothing when it does not."""
-    checked = check_sentence(statement, tuple(items), items, checker)
+    if proven.line is None:
+        return []
+    text = proven.line.text
     about = set(terms(f"{bare_text(place.path[-1])} {place.description}"))
-    said = {word.strip(".,;:!?()\"'").lower() for word in checked.text.split()}
+    said = {word.strip(".,;:!?()\"'").lower() for word in text.split()}
     denies = bool(said & NEGATIONS) or any(word.endswith(("n't", "n’t")) for word in said)
-    if checked.why or denies is value or not about & set(terms(checked.text)):
+    if denies is value or not about & set(terms(text)):
         return []
     return [
         {
             "url": e.url,
             "snapshot_id": e.snapshot_id,
             "claim": item.claim.text,
-            "statement": checked.text,
+            "statement": text,
             **_quote(e.quote.record()),
         }
-        for item in checked.items
+        for item in proven.line.items
         for e in item.claim.evidence
         if e.relation is Relation.SUPPORTS
     ]

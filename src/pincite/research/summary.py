@@ -22,11 +22,11 @@ from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import ReadPage
 from pincite.domain.report import Mode
-from pincite.ports import ClaimChecker, ModelCalls
+from pincite.ports import ModelCalls
 from pincite.research.model.lines import numbered_lines
 from pincite.research.model.outputs import Written
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.sentences import check_sentence
+from pincite.research.model.sentences import Proposed, SentenceProver
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import terms
 
@@ -81,7 +81,7 @@ def page_material(page: ReadPage) -> dict[str, VerifiedClaim]:
 async def summarise(
     title: str,
     material: Mapping[str, VerifiedClaim],
-    checker: ClaimChecker,
+    prover: SentenceProver,
     *,
     calls: ModelCalls | None = None,
     sentences: int = 8,
@@ -91,7 +91,7 @@ async def summarise(
     Args:
         title: what is summarised.
         material: what may be said, by ids offered to the model.
-        checker: decides about every sentence a model writes.
+        prover: decides about every sentence a model writes.
         calls: the models; None for rules.
         sentences: sentences at most, up to 20.
     """
@@ -102,13 +102,12 @@ async def summarise(
             answer = await calls.ask(ModelRole.WRITER, _prompt(title, material, most), Written)
         except (ProviderError, RemoteError, BudgetExhausted):
             answer = Written(())
-        checked = await anyio.to_thread.run_sync(
-            lambda: [check_sentence(s.text, s.claims, material, checker) for s in answer.sentences[: 2 * most]]
-        )
-        kept = [item for item in checked if not item.why][:most]
-        dropped = sum(bool(item.why) for item in checked)
+        proposed = [Proposed(s.text, s.claims) for s in answer.sentences[: 2 * most]]
+        checked = await prover.prove(proposed, material)
+        kept = [found for found in checked if found.line is not None and found.line.items][:most]
+        dropped = sum(bool(found.why) for found in checked)
         if kept:
-            told = tuple(_sentence(item.text, item.items) for item in kept)
+            told = tuple(_sentence(found.line.text, found.line.items) for found in kept if found.line is not None)
             return Summarised(title, Mode.MODEL, told, dropped)
     chosen = await anyio.to_thread.run_sync(_central, title, list(material.values()), most)
     return Summarised(title, Mode.EXTRACTIVE, tuple(_sentence(item.claim.text, (item,)) for item in chosen), dropped)

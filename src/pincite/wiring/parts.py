@@ -195,7 +195,7 @@ class Parts(OpenStores):
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
         limits = _limits(record, settings)
-        run = Run(ledger, events, self.clock, limits)
+        run = Run(ledger, events, self.clock, limits, record.created_at)
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
         calls = None if model is None else run_calls(settings, run, model)
         asked = parts_on_record(record.inputs.get("judge")) if from_record else await self._judges.parts(settings)
@@ -232,10 +232,11 @@ class Parts(OpenStores):
         """
         return self._given_model or await self._models_of(settings)
 
-    async def judge(self, ledger: Ledger | None = None) -> Judge | None:
-        """Who judges what belongs to no run, within the caps of the settings; None where nobody does.
+    async def judge(self, ledger: Ledger | None = None, calls: "ModelCalls | None" = None) -> Judge | None:
+        """Who judges what belongs to no report, within the caps of the settings; None where nobody does.
 
-        `ledger` says what was used, where that is asked for.
+        `ledger` says what was used, where that is asked for; through `calls` the models of the settings judge, where
+        they have some already.
 
         Errors: InvalidSetting (`no_judge`, or a model's), ExtraNotInstalled.
         """
@@ -243,7 +244,8 @@ class Parts(OpenStores):
 
         asked = await self._judges.parts(self.settings)
         ledger = ledger or PassingLedger(self.settings.budget)
-        calls = await self.calls(ledger) if any(part.judge is None and part.model is None for part in asked) else None
+        if calls is None and any(part.judge is None and part.model is None for part in asked):
+            calls = await self.calls(ledger)
         return judge_of(asked, calls, lambda model: self._passing_calls(model, ledger), None)
 
     async def judge_record(self, settings: Settings) -> list[Json]:

@@ -1,7 +1,7 @@
 """Chooses who does each role of a run: a model where one is set for it, rules everywhere else."""
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -46,12 +46,16 @@ class Doors:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What belongs to one run alone."""
+    """What belongs to one run alone.
+
+    `at` is the time it was begun, which judgements carry: the same when it is made again.
+    """
 
     ledger: Ledger
     events: EventSink
     clock: Clock
     limits: Limits
+    at: datetime | None = None
 
 
 def build_roles(
@@ -170,24 +174,28 @@ def run_calls(settings: Settings, run: Run, model: LanguageModel) -> ModelCalls:
 
 
 def _with_models(
-    settings: Settings, rules: Roles, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
+    settings: Settings, rules: Roles, doors: Doors, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
     from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.model.analyst import ModelAnalyst
+    from pincite.research.model.conflicts import ConflictFinder
+    from pincite.research.model.evidence import EvidenceBank
     from pincite.research.model.fallback import (
         AnalystWithFallback,
         PlannerWithFallback,
         Replacements,
+        ToldJudge,
         WriterWithFallback,
     )
     from pincite.research.model.planner import ModelPlanner
-    from pincite.research.model.verifier import GuardedVerifier, ModelVerifier
+    from pincite.research.model.sentences import SentenceProver
+    from pincite.research.model.verifier import ProvingVerifier
     from pincite.research.model.writer import ModelWriter
-    from pincite.verification.checker import MechanicalChecker
 
     replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)
-    width = settings.llm_concurrency
+    width, at, bank = settings.llm_concurrency, run.at or run.clock.now(), EvidenceBank()
+    judge = None if doors.judge is None else ToldJudge(doors.judge, replacements)
     roles = rules
     if ModelRole.PLANNER in modelled:
         planner = ModelPlanner(
@@ -201,11 +209,15 @@ def _with_models(
         roles = replace(
             roles,
             analyst=AnalystWithFallback(analyst, rules.analyst, replacements),
-            verifier=GuardedVerifier(rules.verifier),
+            verifier=ProvingVerifier(
+                judge,
+                bank,
+                at,
+                calls=calls,
+                conflicts=ConflictFinder(bank, calls if ModelRole.VERIFIER in modelled else None, replacements),
+            ),
         )
-    if ModelRole.VERIFIER in modelled:
-        roles = replace(roles, verifier=ModelVerifier(roles.verifier, calls, replacements, concurrency=width))
-    writer = ModelWriter(calls, MechanicalChecker(), run.events, concurrency=width)
+    writer = ModelWriter(calls, SentenceProver(judge, bank, at), run.events, concurrency=width)
     whole = WriterWithFallback(
         writer if ModelRole.WRITER in modelled else None,
         rules.writer,

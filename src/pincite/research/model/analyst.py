@@ -15,21 +15,20 @@ from pincite.ports import ModelCalls
 from pincite.research.model.lines import Line, numbered_lines
 from pincite.research.model.outputs import FoundClaim, PageClaims
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.wording import foreign_identifiers, foreign_links, plain_line
+from pincite.research.model.wording import plain_line
+from pincite.research.refusing import SPEAKS_TO_MACHINES
 from pincite.runtime.failures import first_failure
 from pincite.text.instructions import is_flagged
 from pincite.text.sentences import Span
-from pincite.text.tokens import terms
+from pincite.text.context import context_of
+from pincite.text.tokens import terms, words
 from pincite.verification.fragments import fragment_url
 from pincite.verification.quotes import locate
 
 MAX_CLAIM_CHARS = 520
 MIN_CLAIM_WORDS = 3
 _CLAIMS_PER_PAGE = 16
-_CLAIMS_PER_PART = 24
-_LINES_PER_CLAIM = 6
-_SAME = 0.9
-_OWN_TONGUE = 0.3
+_LINES_PER_CLAIM = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class ModelAnalyst:
             reason = "no page could be read" if not progress.pages else "not in these sources: no page read says it"
             return Analysis(gaps=(Gap(sub_question.text, reason, queries),))
         best = claims[0]
-        return Analysis(tuple(claims[:_CLAIMS_PER_PART]), (), best.confidence, best.evidence[0].url)
+        return Analysis(tuple(claims), (), best.confidence, best.evidence[0].url if best.evidence else "")
 
     @property
     def unread(self) -> Mapping[str, str]:
@@ -126,36 +125,49 @@ class ModelAnalyst:
     def _claims(
         self, answer: PageClaims, page: ReadPage, lines: Sequence[Line], parts: Sequence[SubQuestion]
     ) -> tuple[_Found, ...]:
+        """What the model proposed, all of it: what can't be placed or printed comes without a passage, and is refused."""
         offered = {line.line_id: line for line in lines}
-        ids = {part.sub_question_id for part in parts}
-        made: list[_Found] = []
-        for found in answer.claims[:_CLAIMS_PER_PAGE]:
-            part = found.part if found.part in ids else next(iter(ids)) if len(ids) == 1 else ""
-            claim = _claim(found, part, page, offered)
-            if claim is None or not part:
-                continue
-            made.append(_Found(claim, part))
-        tried = [found for found in answer.claims if not is_flagged(found.text)]
-        if tried and not any(_in_its_words(found.claim) for found in made):
+        made = [
+            _Found(_claim(found, part, page, offered), part)
+            for found in answer.claims[:_CLAIMS_PER_PAGE]
+            for part in [_part_of(found, parts)]
+        ]
+        if made and not any(found.claim.evidence for found in made):
             raise ModelBadOutput(
-                f"none of the model's {len(tried)} claims of {page.url} names its lines and keeps to their words",
+                f"none of the model's {len(answer.claims)} claims of {page.url} says something and names its lines",
                 reason="no_usable_claim",
                 retryable=False,
             )
+        left = len(answer.claims) - len(made)
+        if left > 0:
+            text = f"{left} more statements about {page.document.title or page.url}"
+            why = f"more than {_CLAIMS_PER_PAGE} of one page"
+            made.append(_Found(_unplaced(text, made[0].sub_question_id, why), made[0].sub_question_id))
         return tuple(made)
 
 
-def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line]) -> Claim | None:
-    """The model's statement as a claim with quotes, or None when its words or its places won't do."""
+def _part_of(found: FoundClaim, parts: Sequence[SubQuestion]) -> str:
+    """The part that the model named; else the one that shares most words with the statement."""
+    if any(part.sub_question_id == found.part for part in parts):
+        return found.part
+    said = set(terms(found.text))
+    return max(parts, key=lambda part: len(said & set(terms(part.text)))).sub_question_id
+
+
+def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line]) -> Claim:
+    """The model's statement as a claim with quotes; without any when its words or its places won't do."""
     text = plain_line(found.text)
-    if not len(text.split()) >= MIN_CLAIM_WORDS or len(text) > MAX_CLAIM_CHARS or is_flagged(text):
-        return None
+    if len(text.split()) < MIN_CLAIM_WORDS:
+        return _unplaced(text or found.text[:MAX_CLAIM_CHARS] or "(nothing)", part, "it is too short to state anything")
+    if len(text) > MAX_CLAIM_CHARS:
+        return _unplaced(text[:MAX_CLAIM_CHARS], part, f"it is longer than {MAX_CLAIM_CHARS} characters")
+    if is_flagged(text):
+        return _unplaced(text, part, "it speaks to machines, not to readers")
     spans = _spans(found, page, offered)
-    quotes = [page.document.text[span.start : span.end] for span in spans]
-    if not quotes or all(is_flagged(quote) for quote in quotes) or foreign_links(text, quotes):
-        return None
-    if foreign_identifiers(text, [*quotes, page.document.title]):
-        return None
+    if not spans:
+        return _unplaced(text, part, "it names no line of the page that was shown")
+    if all(is_flagged(page.document.text[span.start : span.end]) for span in spans):
+        return _unplaced(text, part, SPEAKS_TO_MACHINES)
     if text[-1:] not in '.!?)"”':
         text += "."
     kind = ClaimType(found.kind) if found.kind in {kind.value for kind in ClaimType} else ClaimType.FACT
@@ -172,17 +184,16 @@ def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line
                 body_sha256=page.snapshot.body_sha256,
                 url=page.url,
                 fragment_url=fragment_url(page.url, page.document.text, span.start, span.end),
+                context=context_of(page.document, span.start, span.end),
             )
             for span in spans
         ),
     )
 
 
-def _in_its_words(claim: Claim) -> bool:
-    """Whether the claim shares words with its quotes: one in another language can't be held to them."""
-    mine = set(terms(claim.text))
-    quoted = {term for item in claim.evidence for term in terms(item.quote.text)}
-    return len(mine & quoted) >= _OWN_TONGUE * len(mine)
+def _unplaced(text: str, part: str, why: str) -> Claim:
+    """A claim without a passage, which is listed with the reason and never printed."""
+    return Claim(claim_id(text, part), text, part, confidence=0.05, holds_for=why)
 
 
 def _spans(found: FoundClaim, page: ReadPage, offered: dict[str, Line]) -> list[Span]:
@@ -197,18 +208,15 @@ def _spans(found: FoundClaim, page: ReadPage, offered: dict[str, Line]) -> list[
 
 
 def _add(claims: list[Claim], claim: Claim) -> None:
-    """Add the claim; one that says the same as an earlier one lends it its quotes instead."""
-    mine = set(terms(claim.text))
+    """Add the claim; one in the words of an earlier one lends it its quotes instead, where these are of another page."""
+    mine = _said(claim)
     for index, other in enumerate(claims):
-        theirs = set(terms(other.text))
-        if mine and len(mine & theirs) / len(mine | theirs) >= _SAME and _figures(mine) == _figures(theirs):
-            known = {(e.url, e.quote.start) for e in other.evidence}
-            more = tuple(e for e in claim.evidence if (e.url, e.quote.start) not in known)
-            if not {e.url for e in more} & {e.url for e in other.evidence}:
-                claims[index] = replace(other, evidence=other.evidence + more)
+        if _said(other) == mine:
+            if not {e.url for e in claim.evidence} & {e.url for e in other.evidence}:
+                claims[index] = replace(other, evidence=other.evidence + claim.evidence)
             return
     claims.append(claim)
 
 
-def _figures(found: set[str]) -> set[str]:
-    return {term for term in found if any(character.isdigit() for character in term)}
+def _said(claim: Claim) -> list[str]:
+    return [word.lower() for word in words(claim.text)]

@@ -1,17 +1,18 @@
 """A role with a model, and its extractive twin for when no model can do it. What was replaced is said in the report."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteError, ProviderError, RemoteError
 from pincite.domain.events import EventType
+from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.plan import Analysis, Gap, Imprint, Plan, Progress, SubQuestion, Task
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Mode, Report
-from pincite.ports import EventSink
+from pincite.ports import EventSink, Judge
 from pincite.research.roles import Analyst, Drafter, Planner, Writer
 from pincite.research.telling import tell_section
 
@@ -78,6 +79,38 @@ class Replacements:
         await self._events.emit(
             EventType.ROLE_REPLACED, {"role": str(role), "code": error.code, "reason": error.reason}
         )
+
+
+class ToldJudge:
+    """Implements `ports.Judge`: a judge whose failure is told once, after which nobody is asked any more."""
+
+    def __init__(self, judge: Judge, replacements: Replacements) -> None:
+        self._judge = judge
+        self._replacements = replacements
+        self._failed: PinciteError | None = None
+
+    @property
+    def name(self) -> str:
+        """The judge's."""
+        return self._judge.name
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The judge's."""
+        return self._judge.thresholds
+
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """As the judge behind it. Errors: what it failed with, now or before."""
+        if self._failed is not None:
+            raise self._failed
+        try:
+            found = await self._judge.judge(cases)
+        except _FAILURES as error:
+            await self._replacements.note(ModelRole.VERIFIER, error)
+            self._failed = error
+            raise
+        self._replacements.answered(ModelRole.VERIFIER)
+        return found
 
 
 class PlannerWithFallback:

@@ -55,21 +55,6 @@ class PageClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """How likely the passage of the case with this id states its claim."""
-
-    id: str
-    entailed: float
-
-
-@dataclass(frozen=True, slots=True)
-class Judgements:
-    """One judgement for each case."""
-
-    cases: tuple[Judgement, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Pair:
     """Two statements that exclude each other."""
 
@@ -102,10 +87,11 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSentence:
-    """A sentence and the ids of the statements it tells."""
+    """A sentence and the ids of the statements it tells; `derived` when it goes beyond each of them."""
 
     text: str
     claims: tuple[str, ...]
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

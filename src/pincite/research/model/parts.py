@@ -1,36 +1,37 @@
-"""One part of a report written by a model: every sentence is checked after it was written, mended once or dropped."""
+"""One part of a report written by a model: each sentence proven, mended at most twice, else in its claims' words."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import anyio
-import anyio.to_thread
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
 from pincite.domain.evidence import Relation, VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Progress, Task
 from pincite.domain.reasons import reason_text
-from pincite.ports import ClaimChecker, ModelCalls
+from pincite.domain.report import RejectedClaim
+from pincite.ports import ModelCalls
 from pincite.research.assembly import Line
 from pincite.research.model.outline import Part
 from pincite.research.model.outputs import Repairs, Written
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.sentences import Checked, check_sentence
+from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.wording import plain_line
 
-ANSWER_SENTENCES = 3
-_QUOTE_CHARS = 400
-PASSING = (ProviderError, RemoteError, BudgetExhausted)
+ANSWER_SENTENCES: Final = 3
+MENDED_AT_MOST: Final = 2
+_QUOTE_CHARS: Final = 500
+_IN_OWN_WORDS: Final = "its statements stand in their own words instead"
+PASSING: Final = (ProviderError, RemoteError, BudgetExhausted)
 """What a model may fail with without ending the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartText:
-    """A written part: the sentences that hold, and what had to be dropped."""
+    """A written part: the lines that are proven, and what was not printed, with the reason."""
 
     lines: tuple[Line, ...]
-    dropped: tuple[Checked, ...] = ()
+    rejected: tuple[RejectedClaim, ...] = ()
     failure: str = ""
 
     @property
@@ -40,17 +41,16 @@ class PartText:
 
 
 class PartWriter:
-    """Has a model write one part; a sentence that its claims' quotes do not carry is rewritten once, then dropped.
+    """Has a model write one part.
 
     Args:
         calls: the models.
-        checker: decides about every sentence.
+        prover: decides about every sentence.
     """
 
-    def __init__(self, calls: ModelCalls, checker: ClaimChecker) -> None:
+    def __init__(self, calls: ModelCalls, prover: SentenceProver) -> None:
         self._calls = calls
-        self._checker = checker
-        self._checking = anyio.Lock()
+        self._prover = prover
 
     async def write(self, task: Task, part: Part, offered: dict[str, VerifiedClaim], progress: Progress) -> PartText:
         """The part's sentences that hold; its claims in their own words where the model can't write it."""
@@ -61,74 +61,74 @@ class PartWriter:
             )
         except PASSING as error:
             return _own_words(mine, error)
-        checked = await self.check([(s.text, s.claims) for s in written.sentences], mine)
-        failed = [item for item in checked if item.why]
-        if failed:
-            repaired = await self._repair(failed, mine, progress)
-            fixed = iter(repaired)
-            checked = [next(fixed) if item.why else item for item in checked]
-        dropped = tuple(item for item in checked if item.why)
-        told = {claim.claim.claim_id for item in checked if not item.why for claim in item.items}
+        proposed = [Proposed(s.text, s.claims, s.derived) for s in written.sentences]
+        checked = await self.proven(proposed, mine, progress)
+        told = {item.claim.claim_id for found in checked if found.line for item in found.items}
         lines: list[Line] = []
-        for item in checked:
-            lines += [item.line] if not item.why else in_own_words(item.items, told)
-        return PartText(tuple(lines or in_own_words(tuple(mine.values()), told)), dropped)
+        for found in checked:
+            lines += [found.line] if found.line is not None else in_own_words(found.items, told)
+        rejected = tuple(found.rejected(_IN_OWN_WORDS if found.items else "") for found in checked if found.why)
+        lines = lines if any(line.items for line in lines) else in_own_words(tuple(mine.values()), told)
+        return PartText(tuple(lines), rejected)
 
-    async def _repair(
-        self, failed: Sequence[Checked], mine: dict[str, VerifiedClaim], progress: Progress
+    async def proven(
+        self, proposed: Sequence[Proposed], mine: Mapping[str, VerifiedClaim], progress: Progress
     ) -> list[Checked]:
-        """The failed sentences written anew, once; those that fail again keep their reason."""
+        """Each sentence proven, those that fail mended by the model with what goes beyond in sight, twice at most."""
+        checked = list(await self._prover.prove(proposed, mine))
+        for _ in range(MENDED_AT_MOST):
+            failed = [index for index, found in enumerate(checked) if found.why and found.items]
+            if not failed:
+                break
+            mended = await self._mended([checked[index] for index in failed], mine, progress)
+            if not mended:
+                break
+            again = await self._prover.prove([proposed for _, proposed in mended], mine)
+            for (place, _), found in zip(mended, again, strict=True):
+                checked[failed[place]] = found
+        return checked
+
+    async def _mended(
+        self, failed: Sequence[Checked], mine: Mapping[str, VerifiedClaim], progress: Progress
+    ) -> list[tuple[int, Proposed]]:
+        """New sentences for those that failed, by their places; those that the model leaves out are not there."""
         try:
             answer = await self._calls.ask(
                 ModelRole.WRITER, _rewrite_prompt(failed, mine), Repairs, deadline_s=progress.seconds_left
             )
         except PASSING:
-            return list(failed)
-        repairs = {repair.id: repair for repair in answer.repairs}
-        found: list[Checked] = []
-        for number, old in enumerate(failed, start=1):
-            repair = repairs.get(f"r{number}")
-            new = (await self.check([(repair.text, repair.claims)], mine))[0] if repair else old
-            found.append(new if repair and not new.why else old)
+            return []
+        repairs = {repair.id: repair for repair in answer.repairs if repair.text.strip()}
+        found: list[tuple[int, Proposed]] = []
+        for place, old in enumerate(failed):
+            repair = repairs.get(f"r{place + 1}")
+            if repair is not None and plain_line(repair.text) != old.proposed.text:
+                claims = repair.claims or old.proposed.claims
+                found.append((place, replace(old.proposed, text=repair.text, claims=claims)))
         return found
 
-    async def still(self, lines: Sequence[Line], offered: dict[str, VerifiedClaim]) -> tuple[Line, ...]:
-        """The lines whose claims are all among those `offered` now and whose quotes still carry them."""
-        names = {item.claim.claim_id: name for name, item in offered.items()}
-        known = [line for line in lines if all(item.claim.claim_id in names for item in line.items)]
-        checked = await self.check(
-            [(line.text, [names[item.claim.claim_id] for item in line.items]) for line in known], offered
-        )
-        return tuple(item.line for item in checked if not item.why)
-
-    async def check(
-        self, sentences: Sequence[tuple[str, Sequence[str]]], mine: dict[str, VerifiedClaim]
-    ) -> list[Checked]:
-        """The sentences, each with what keeps it from being printed, judged by the claims they name."""
-
-        def check() -> list[Checked]:
-            return [check_sentence(text, ids, mine, self._checker) for text, ids in sentences]
-
-        async with self._checking:  # a checker serves one thread at a time
-            return await anyio.to_thread.run_sync(check)
+    async def still(self, lines: Sequence[Line], offered: Mapping[str, VerifiedClaim]) -> tuple[Line, ...]:
+        """The lines whose claims are all as they were when the lines were proven."""
+        known = {item.claim.claim_id: item for item in offered.values()}
+        return tuple(line for line in lines if all(known.get(item.claim.claim_id) == item for item in line.items))
 
 
 def in_own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
-    """The claims that no sentence tells, in the words in which they were verified; `told` grows."""
+    """The claims that no sentence tells, in the words in which they were proven; `told` grows."""
     lines = [Line(item.claim.text, (item,)) for item in items if item.claim.claim_id not in told]
     told.update(item.claim.claim_id for item in items)
     return lines
 
 
-def _own_words(mine: dict[str, VerifiedClaim], error: PinciteError) -> PartText:
-    """The claims in the words in which they were verified, for a part that the model could not write."""
+def _own_words(mine: Mapping[str, VerifiedClaim], error: PinciteError) -> PartText:
+    """The claims in the words in which they were proven, for a part that the model could not write."""
     lines = tuple(Line(item.claim.text, (item,)) for item in mine.values())
-    return PartText(lines, failure=f"{reason_text(error.reason, error.code)}; the statements stand as verified")
+    return PartText(lines, failure=f"{reason_text(error.reason, error.code)}; the statements stand as proven")
 
 
-def _part_prompt(task: Task, part: Part, mine: dict[str, VerifiedClaim]) -> Prompt:
+def _part_prompt(task: Task, part: Part, mine: Mapping[str, VerifiedClaim]) -> Prompt:
     wanted = (
-        f"Write the section “{part.heading}”: about one sentence for each statement, in an order that reads well."
+        f"Write the section “{part.heading}”."
         if part.heading
         else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences."
     )
@@ -138,33 +138,35 @@ def _part_prompt(task: Task, part: Part, mine: dict[str, VerifiedClaim]) -> Prom
         instructions("writer"),
         context=(f"Question: {plain_line(task.question)}", wanted),
         material=(Material("Statements", _told(mine)),),
-        max_tokens_out=300 + 120 * len(mine),
+        max_tokens_out=400 + 130 * len(mine),
         effort="medium",
     )
 
 
-def _rewrite_prompt(failed: Sequence[Checked], mine: dict[str, VerifiedClaim]) -> Prompt:
+def _rewrite_prompt(failed: Sequence[Checked], mine: Mapping[str, VerifiedClaim]) -> Prompt:
     lines: list[tuple[str, str]] = []
-    for number, item in enumerate(failed, start=1):
-        names = [name for name, claim in mine.items() if claim in item.items] or list(mine)[:3]
-        lines += [
-            (f"r{number} sentence", item.text),
-            (f"r{number} wrong", item.why),
-            (f"r{number} may tell", ", ".join(names)),
-        ]
+    wanted: dict[str, VerifiedClaim] = {}
+    for number, found in enumerate(failed, start=1):
+        names = [name for name, claim in mine.items() if claim in found.items]
+        wanted |= {name: mine[name] for name in names}
+        lines += [(f"r{number} sentence", found.proposed.text), (f"r{number} wrong", found.why)]
+        lines += [(f"r{number} beyond", found.beyond)] if found.beyond else []
+        lines.append((f"r{number} may tell", ", ".join(names)))
     return Prompt(
         "rewrite",
         VERSIONS["rewrite"],
         instructions("rewrite"),
-        material=(Material("Sentences", tuple(lines)), Material("Statements", _told(mine))),
-        max_tokens_out=100 + 120 * len(failed),
+        material=(Material("Sentences", tuple(lines)), Material("Statements", _told(wanted))),
+        max_tokens_out=150 + 130 * len(failed),
     )
 
 
-def _told(mine: dict[str, VerifiedClaim]) -> tuple[tuple[str, str], ...]:
-    """Each statement, and beside it the words it rests on."""
+def _told(mine: Mapping[str, VerifiedClaim]) -> tuple[tuple[str, str], ...]:
+    """Each statement, and beside it the words it rests on where these are others."""
     lines: list[tuple[str, str]] = []
     for name, item in mine.items():
+        lines.append((name, item.claim.text))
         quotes = " … ".join(e.quote.text for e in item.claim.evidence if e.relation is Relation.SUPPORTS)
-        lines += [(name, item.claim.text), (f"{name} quote", quotes[:_QUOTE_CHARS])]
+        if " ".join(quotes.split()).rstrip(".") != item.claim.text.rstrip("."):
+            lines.append((f"{name} quote", quotes[:_QUOTE_CHARS]))
     return tuple(lines)

@@ -152,8 +152,11 @@ class ModelPlanner:
 
 
 def _is_open(part: SubQuestion, progress: Progress) -> bool:
-    """Whether no claim that holds answers the part."""
-    return not any(item.printable and item.claim.sub_question == part.text for item in progress.claims)
+    """Whether no claim that holds answers the part; where nobody judged that, any claim of it does."""
+    return not any(
+        item.printable and item.claim.sub_question == part.text and item.answers is not False
+        for item in progress.claims
+    )
 
 
 def _limits(task: Task) -> tuple[str, ...]:

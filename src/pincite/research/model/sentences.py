@@ -1,95 +1,150 @@
-"""A written sentence against the quotes of the claims it states: what a report prints passes here, whoever wrote it."""
+"""Written sentences, list items and table cells to printable lines: each proven by the claims that it names."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
 
-from pincite.domain.evidence import CheckOutcome, Relation, Verdict, VerdictStatus, VerifiedClaim, page_texts
-from pincite.ports import ClaimChecker
+from pincite.domain.evidence import VerdictStatus, VerifiedClaim
+from pincite.domain.plan import ReadPage
+from pincite.domain.report import RejectedClaim, in_cell
+from pincite.ports import Judge
 from pincite.research.assembly import Line
-from pincite.research.model.alterations import alteration
-from pincite.research.model.wording import foreign_identifiers, foreign_links, plain_line, without_frame
+from pincite.research.model.evidence import EvidenceBank
+from pincite.research.model.wording import plain_line
 from pincite.text.instructions import is_flagged
-from pincite.text.tokens import terms
+from pincite.verification.proof import Proven, Statement, prove
 
-MAX_CLAIMS = 4
-_MIN_WORDS = 3
-_MAX_CHARS = 600
+MAX_CLAIMS: Final = 6
+MAX_SENTENCE_CHARS: Final = 700
+_END: Final = '.!?:)"”’»'
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A sentence as a model wrote it, with the ids of the statements it says it tells.
+
+    `derived`: it goes beyond each of them (comparison, sum, conclusion). A cell of a table stands in a `row` and a
+    `column` and may be a word.
+    """
+
+    text: str
+    claims: tuple[str, ...]
+    derived: bool = False
+    row: str = ""
+    column: str = ""
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether it stands in a table."""
+        return bool(self.row or self.column)
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A sentence with the claims it named; `why` is empty when it may be printed."""
+    """A proposed sentence with what became of it; `why` is empty when it may be printed, as `line` then."""
 
-    text: str
-    items: tuple[VerifiedClaim, ...]
+    proposed: Proposed
+    items: tuple[VerifiedClaim, ...] = ()
+    line: Line | None = None
     why: str = ""
+    beyond: str = ""
+    verdict: VerdictStatus = VerdictStatus.UNSUPPORTED
 
-    @property
-    def line(self) -> Line:
-        """The sentence as a report takes it."""
-        return Line(self.text, self.items)
+    def rejected(self, then: str = "") -> RejectedClaim:
+        """For the list of what was not printed; `then` says what stands in its place."""
+        why = f"{self.why}; {then}" if then else self.why
+        return RejectedClaim(self.proposed.text[:MAX_SENTENCE_CHARS], self.verdict, why, self.beyond)
 
 
-def check_sentence(
-    text: str, claim_ids: Sequence[str], offered: Mapping[str, VerifiedClaim], checker: ClaimChecker
-) -> Checked:
-    """The sentence, and what keeps it from being printed.
+class SentenceProver:
+    """Proves what a model wrote, a section at a time.
 
     Args:
-        text: as the model wrote it; links, marks and control characters are taken out first.
-        claim_ids: the ids it says it states.
-        offered: the claims by the ids that were offered.
-        checker: decides whether the quotes carry it.
+        judge: the judge of meaning; None for sentences in their sources' own words only.
+        bank: the pages of the run as evidence.
+        at: the time that is noted with judgements.
     """
-    line = plain_line(text).strip(" -•*")
-    items = tuple(offered[name] for name in dict.fromkeys(claim_ids) if name in offered)[:MAX_CLAIMS]
-    if not items:
-        return Checked(line, (), "it names no statement that was offered")
-    if not len(line.split()) >= _MIN_WORDS or len(line) > _MAX_CHARS:
-        return Checked(line, items, "it is too short or too long")
-    quotes = [(e.url, e.quote.text) for item in items for e in item.claim.evidence if e.relation is Relation.SUPPORTS]
-    texts = [quote for _, quote in quotes]
-    if is_flagged(line):
-        return Checked(line, items, "it speaks to machines")
-    if foreign_links(line, texts):
-        return Checked(line, items, "it has a link that its passages do not have")
-    if foreign_identifiers(line, [*texts, *(item.claim.text for item in items)]):
-        return Checked(line, items, "it has an identifier that its passages do not have")
-    if line[-1:] not in '.!?)"”':
-        line += "."
-    needed = tuple(item for item in items if _is_told(line, item)) or items
-    said = without_frame(line)
-    if any(said.rstrip(".") == item.claim.text.rstrip(".") for item in needed):
-        return Checked(line, needed)
-    changed = alteration(said, page_texts(quotes))
-    if changed:
-        return Checked(line, needed, changed)
-    return Checked(line, needed, _unsupported(said, needed, page_texts(quotes), checker))
+
+    def __init__(self, judge: Judge | None, bank: EvidenceBank, at: datetime) -> None:
+        self._judge = judge
+        self._bank = bank
+        self._at = at
+
+    def take_up(self, pages: Iterable[ReadPage]) -> None:
+        """Add pages to those that can be evidence."""
+        self._bank.add(pages)
+
+    async def prove(
+        self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim]
+    ) -> tuple[Checked, ...]:
+        """Each sentence in order: a line to print, or why it is none.
+
+        Without a claim a sentence is printed only when the judge says that it states nothing.
+        """
+        drafts = [_draft(item, offered) for item in proposed]
+        asked = [(index, self._statement(draft)) for index, draft in enumerate(drafts) if not _decided(draft)]
+        proven = await prove([statement for _, statement in asked], self._judge, at=self._at)
+        for (index, _), found in zip(asked, proven, strict=True):
+            drafts[index] = _proven(drafts[index], found)
+        return tuple(drafts)
+
+    def _statement(self, draft: Checked) -> Statement:
+        claims = [item.claim for item in draft.items]
+        passages = self._bank.passages(claims)
+        premises = tuple(claim.text for claim in claims) if _is_derived(draft) else ()
+        said = draft.proposed
+        return Statement(
+            in_cell(said.row, said.column, said.text), passages, self._bank.text_of(passages), premises
+        )
 
 
-def _unsupported(line: str, items: Sequence[VerifiedClaim], sources: Sequence[str], checker: ClaimChecker) -> str:
-    """Why the quotes do not carry the sentence; empty when they do.
+def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:
+    """The sentence without links and marks; what it can't be printed for whatever a judge says."""
+    text = plain_line(proposed.text).strip(" -•*")
+    said = replace(proposed, text=text)
+    items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
+    if not text:
+        return Checked(replace(said, text=proposed.text), items, why="it has no words")
+    if len(text) > MAX_SENTENCE_CHARS:
+        return Checked(said, items, why=f"it is longer than {MAX_SENTENCE_CHARS} characters")
+    if is_flagged(text):
+        return Checked(said, items, why="it speaks to machines")
+    if text[-1] not in _END and not said.is_cell:
+        said = replace(said, text=f"{text}.")
+    if not items and proposed.claims:
+        return Checked(said, (), why="it names no statement that was offered")
+    own = next((item for item in items if _bare(item.claim.text) == _bare(said.text)), None)
+    if own is not None and not said.is_cell:
+        return Checked(said, items, Line(own.claim.text, (own,)), verdict=own.verdict.status)
+    return Checked(said, items)
 
-    Where they carry it in part and no hard check failed, the words of the claims, which passed the same checks, may
-    fill what is missing.
-    """
-    together = [*sources, " ".join(sources)] if len(sources) > 1 else list(sources)
-    verdict = checker.check(line, together)
-    if verdict.status is VerdictStatus.SUPPORTED:
-        return ""
-    if verdict.status is VerdictStatus.PARTIAL and not _hard_failure(verdict):
-        claims = [item.claim.text for item in items]
-        told = checker.check(line, [*claims, " ".join(claims)] if len(claims) > 1 else claims)
-        if told.status is VerdictStatus.SUPPORTED:
-            return ""
-    return "; ".join(verdict.reasons) or "its passages do not say it"
+
+def _decided(draft: Checked) -> bool:
+    return bool(draft.why) or draft.line is not None
 
 
-def _hard_failure(verdict: Verdict) -> bool:
-    return any(check.outcome is CheckOutcome.FAILED for check in verdict.checks if check.name != "coverage")
+def _is_derived(draft: Checked) -> bool:
+    return draft.proposed.derived and len(draft.items) > 1
 
 
-def _is_told(line: str, item: VerifiedClaim) -> bool:
-    """Whether the sentence has anything of the claim: an id named for nothing would add a mark for nothing."""
-    mine = set(terms(line))
-    return bool(mine & set(terms(item.claim.text)))
+def _proven(draft: Checked, found: Proven) -> Checked:
+    """The sentence with its verdict: whole and proven it is a line, a connective one without claims, too."""
+    said = draft.proposed
+    if not draft.items:
+        if found.nothing_to_check and found.judgement is not None:
+            return replace(draft, line=Line(said.text, (), judgement=found.judgement), verdict=VerdictStatus.SUPPORTED)
+        return replace(draft, why="it names no statement", verdict=found.verdict)
+    if found.verdict is VerdictStatus.SUPPORTED:
+        line = Line(said.text, draft.items, proof=found.proof, judgement=found.judgement)
+        return replace(draft, line=line, verdict=found.verdict)
+    why = found.reason or "its passages do not say it"
+    return replace(draft, why=why, beyond=found.beyond, verdict=_never_printed(found.verdict))
+
+
+def _never_printed(verdict: VerdictStatus) -> VerdictStatus:
+    return VerdictStatus.UNSUPPORTED if verdict is VerdictStatus.PARTIAL else verdict
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).rstrip(".!?")

@@ -1,250 +1,262 @@
-"""Claims to verdicts: the mechanical checks first, a model for what they leave open, code for what may count."""
+"""Claims to verdicts: proven in context by exact facts and a judge, mended or looked for elsewhere once, else refused.
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeVar
+Every claim that was proposed comes out: printable as it was, mended (in fewer words), in its page's own words, or with
+the reason why it is not printed.
+"""
 
-import anyio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
-from pincite.domain.evidence import (
-    CheckOutcome,
-    Relation,
-    VerdictStatus,
-    VerifiedClaim,
-    page_texts,
-)
+from pincite.domain.evidence import Check, CheckOutcome, Claim, EvidencePassage, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
-from pincite.domain.plan import Analysis, Conflict, ConflictSide, Progress, ReadPage, Task, Verification
-from pincite.ports import ModelCalls
-from pincite.research.model.alterations import alteration
-from pincite.research.model.fallback import Replacements
-from pincite.research.model.outputs import Judgements, Pairs
+from pincite.domain.plan import Analysis, Progress, ReadPage, Task, Verification
+from pincite.ports import Judge, ModelCalls
+from pincite.research.extractive.sources import independent_sources
+from pincite.research.model.conflicts import ConflictFinder
+from pincite.research.model.evidence import EvidenceBank, quoted_words
+from pincite.research.model.outputs import Repairs
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.refusing import refused, without_flagged
-from pincite.research.roles import Verifier
-from pincite.runtime.failures import first_failure
-from pincite.verification.entailment import refined
+from pincite.research.model.wording import plain_line
+from pincite.research.refusing import without_flagged
+from pincite.verification.proof import Proven, Statement, prove
 
-CASES_PER_CALL = 8
-MAX_CASES = 60
-SURE_FROM = 0.85
-"""Highest confidence of a claim that passed every check; a partial one keeps less."""
-_SURE_PARTIAL = 0.6
-_AROUND_CHARS = 300
-_MAX_CONFLICTS = 6
-_STATEMENTS = 60
-_PASSING = (ProviderError, RemoteError, BudgetExhausted)
-T = TypeVar("T")
-
-
-class GuardedVerifier:
-    """The mechanical verdicts on claims that a model made: what is printable among rules' own claims may not be here.
-
-    A claim with a figure, date, name or negation that its passage does not have is refused, not partly supported; so is
-    one that turns the wording of its passage, or that only passages speaking to machines support. Confidence is capped
-    by what the checks allow.
-    """
-
-    def __init__(self, mechanical: Verifier) -> None:
-        self._mechanical = mechanical
-
-    async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
-        """The mechanical verification, stricter."""
-        first = await self._mechanical.verify(task, analyses, progress)
-        return replace(first, claims=tuple(capped(_guarded(item)) for item in first.claims))
+SURE_FROM: Final = 0.85
+"""Highest confidence of a claim with one source: nobody is surer of a page than that."""
+_MAX_CLAIM_CHARS: Final = 520
+_PASSING: Final = (ProviderError, RemoteError, BudgetExhausted)
+_LOOKED_FOR: Final = frozenset({VerdictStatus.UNSUPPORTED, VerdictStatus.PARTIAL})
+"""Not what a passage contradicts: that is decided, and other passages would only hide it."""
+MENDED, ELSEWHERE, OWN_WORDS = "mended", "elsewhere", "own_words"
+_TOLD: Final[Mapping[str, str]] = {
+    MENDED: "proposed as: {}",
+    ELSEWHERE: "its own lines did not carry it; others of the pages do",
+    OWN_WORDS: "in its page's own words, because nobody judged: {}",
+}
 
 
-class ModelVerifier:
-    """Adds a model's judgement to the verdicts of another verifier. A failing model leaves those as they are.
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of a proposed claim: the claim as it is now, how it was proven, what was done to get there."""
+
+    claim: Claim
+    proven: Proven
+    done: tuple[Check, ...] = ()
+
+
+class ProvingVerifier:
+    """Implements `roles.Verifier` for claims that a model made. Each is proven once per run.
 
     Args:
-        mechanical: the verifier whose verdicts come first; a claim it refused is never lifted.
-        calls: the models.
-        replacements: where it is noted that no model judges; the report says so.
-        concurrency: calls at the same time.
+        judge: the judge of meaning; None for quoted claims only.
+        bank: the pages of the run as evidence, shared with the writer.
+        at: the time that is noted with judgements; the same when a run is made again.
+        calls: models, which leave out of a claim what its passages don't carry; None: such a claim is refused.
+        conflicts: finds what excludes each other.
     """
 
     def __init__(
-        self, mechanical: Verifier, calls: ModelCalls, replacements: Replacements, *, concurrency: int = 8
+        self,
+        judge: Judge | None,
+        bank: EvidenceBank,
+        at: datetime,
+        *,
+        calls: ModelCalls | None = None,
+        conflicts: ConflictFinder | None = None,
     ) -> None:
-        self._mechanical = mechanical
+        self._judge = judge
+        self._bank = bank
+        self._at = at
         self._calls = calls
-        self._replacements = replacements
-        self._concurrency = concurrency
-        self._judged: dict[tuple[str, str], float] = {}
-        self._compared: frozenset[str] = frozenset()
-        self._pairs: tuple[tuple[str, str], ...] = ()
+        self._conflicts = conflicts
+        self._known: dict[str, _Outcome] = {}
 
     async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
-        """A verdict for each claim, conflicts, and gaps that stay."""
-        first = await self._mechanical.verify(task, analyses, progress)
+        """A verdict for each claim in the order proposed, and the conflicts between those that hold."""
+        self._bank.add(progress.pages)
+        claims = tuple({claim.claim_id: claim for found in analyses for claim in found.claims}.values())
+        new = [claim for claim in claims if _key(claim) not in self._known]
+        self._known.update(zip(map(_key, new), await self._proven(new, progress), strict=True))
         pages = {page.url: page for page in progress.pages}
-        await self._judge([item for item in first.claims if _is_left_open(item)], pages, progress)
-        checked = tuple([capped(await self._refined(item)) for item in first.claims])
-        conflicts = await self._conflicts(checked, first.conflicts, progress)
-        return replace(first, claims=checked, conflicts=conflicts)
+        checked = tuple(_verified(self._known[_key(claim)], claim.sub_question, pages, self._bank) for claim in claims)
+        checked = tuple({item.claim.claim_id: item for item in checked}.values())
+        conflicts = await self._conflicts.between(checked, progress) if self._conflicts is not None else ()
+        return Verification(claims=checked, conflicts=conflicts)
 
-    async def _asked(self, prompt: Prompt, output_type: type[T], progress: Progress) -> T | None:
-        """The model's answer; None, noted once, when it can't give one."""
-        if self._replacements.replaced(ModelRole.VERIFIER):
-            return None
-        try:
-            answer = await self._calls.ask(ModelRole.VERIFIER, prompt, output_type, deadline_s=progress.seconds_left)
-        except _PASSING as error:
-            await self._replacements.note(ModelRole.VERIFIER, error)
-            return None
-        self._replacements.answered(ModelRole.VERIFIER)
-        return answer
-
-    async def _refined(self, item: VerifiedClaim) -> VerifiedClaim:
-        """The claim with the model's judgement, if one was given."""
-        if not _is_left_open(item) or _case(item) not in self._judged:
-            return item
-        verdict = await refined(item.verdict, item.claim.text, _Answer(self._judged[_case(item)]))
-        return replace(item, verdict=verdict, checks=(*item.checks, *verdict.checks[len(item.verdict.checks) :]))
-
-    async def _judge(self, items: Sequence[VerifiedClaim], pages: dict[str, ReadPage], progress: Progress) -> None:
-        """Ask about each open claim once, a few of one page together: no page's text stands beside another's."""
-        new = [item for item in items if _case(item) not in self._judged][:MAX_CASES]
-        by_page: dict[str, list[VerifiedClaim]] = {}
-        for item in new:
-            by_page.setdefault(item.claim.evidence[0].url, []).append(item)
-        batches = [
-            group[start : start + CASES_PER_CALL]
-            for group in by_page.values()
-            for start in range(0, len(group), CASES_PER_CALL)
+    async def _proven(self, claims: Sequence[Claim], progress: Progress) -> list[_Outcome]:
+        """Proven as proposed; what is left is mended, then looked for elsewhere, then told in its page's words."""
+        placed = [claim for claim in claims if claim.evidence]
+        found = dict(zip(map(id, placed), await self._judged(placed, [self._bank.passages([c]) for c in placed])))
+        outcomes = [
+            _Outcome(claim, found[id(claim)]) if id(claim) in found else _unplaced(claim) for claim in claims
         ]
-        limiter = anyio.CapacityLimiter(self._concurrency)
+        outcomes = await self._each(outcomes, _can_be_mended, lambda rest: self._mended(rest, progress))
+        if self._judge is not None:
+            outcomes = await self._each(outcomes, _can_be_elsewhere, self._elsewhere)
+        return await self._each(outcomes, _nobody_judged, self._in_own_words)
 
-        async def ask(batch: Sequence[VerifiedClaim]) -> None:
-            async with limiter:
-                answer = await self._asked(_judge_prompt(batch, pages), Judgements, progress)
-            if answer is None:
-                return
-            for judgement in answer.cases:
-                number = judgement.id.removeprefix("c")
-                if number.isdecimal() and 1 <= int(number) <= len(batch):
-                    self._judged[_case(batch[int(number) - 1])] = min(max(judgement.entailed, 0.0), 1.0)
+    async def _each(
+        self,
+        outcomes: Sequence[_Outcome],
+        which: Callable[[_Outcome], bool],
+        attempt: Callable[[Sequence[_Outcome]], Awaitable[Sequence[_Outcome]]],
+    ) -> list[_Outcome]:
+        """The outcomes, those that want another attempt replaced by what came of it, where that helped."""
+        wanting = [outcome for outcome in outcomes if which(outcome)]
+        if not wanting:
+            return list(outcomes)
+        again = await attempt(wanting)
+        better = {id(old): new for old, new in zip(wanting, again, strict=True) if new.proven.verdict is _HOLDS}
+        return [better.get(id(outcome), outcome) for outcome in outcomes]
 
-        with first_failure():
-            async with anyio.create_task_group() as group:
-                for batch in batches:
-                    group.start_soon(ask, batch)
+    async def _judged(
+        self, claims: Sequence[Claim], evidence: Sequence[Sequence[EvidencePassage]]
+    ) -> list[Proven]:
+        """Each claim proven by its evidence, all of them before the judge together."""
+        statements = [
+            Statement(
+                claim.text,
+                tuple(passages),
+                self._bank.text_of(passages),
+                question=claim.sub_question,
+                repin=True,
+            )
+            for claim, passages in zip(claims, evidence, strict=True)
+        ]
+        return list(await prove(statements, self._judge, at=self._at))
 
-    async def _conflicts(
-        self, checked: Sequence[VerifiedClaim], known: Sequence[Conflict], progress: Progress
-    ) -> tuple[Conflict, ...]:
-        """The conflicts found by figures, and those the model sees between claims of different pages."""
-        printable = [item for item in checked if item.printable][:_STATEMENTS]
-        if len({item.claim.evidence[0].url for item in printable}) < 2:
-            return tuple(known)
-        ids = frozenset(item.claim.claim_id for item in printable)
-        if ids != self._compared:
-            await self._compare(printable, progress)
-            self._compared = ids
-        by_id = {item.claim.claim_id: item for item in printable}
-        found = list(known)
-        told = {frozenset(side.claim_id for side in conflict.sides) for conflict in known}
-        for one, other in self._pairs:
-            if len(found) < _MAX_CONFLICTS and one in by_id and other in by_id and frozenset((one, other)) not in told:
-                told.add(frozenset((one, other)))
-                found.append(Conflict((_side(by_id[one]), _side(by_id[other]))))
-        return tuple(found[:_MAX_CONFLICTS])
+    async def _mended(self, outcomes: Sequence[_Outcome], progress: Progress) -> list[_Outcome]:
+        """The claims without the words that their passages don't carry, as a model leaves them out; judged again."""
+        if self._calls is None:
+            return list(outcomes)
+        prompt = _mending_prompt(outcomes)
+        try:
+            answer = await self._calls.ask(ModelRole.ANALYST, prompt, Repairs, deadline_s=progress.seconds_left)
+        except _PASSING:
+            return list(outcomes)
+        texts = {repair.id: plain_line(repair.text) for repair in answer.repairs}
+        mended = [
+            _reworded(outcome, texts.get(f"r{number}", "")) for number, outcome in enumerate(outcomes, start=1)
+        ]
+        judged = await self._judged([c for c in mended], [outcome.proven.evidence for outcome in outcomes])
+        return [
+            _done(_Outcome(claim, proven, old.done), MENDED, old.claim.text)
+            for claim, proven, old in zip(mended, judged, outcomes, strict=True)
+        ]
 
-    async def _compare(self, printable: Sequence[VerifiedClaim], progress: Progress) -> None:
-        prompt = Prompt(
-            "conflicts",
-            VERSIONS["conflicts"],
-            instructions("conflicts"),
-            material=(
-                Material("Statements", tuple((f"c{n}", item.claim.text) for n, item in enumerate(printable, start=1))),
-            ),
-            max_tokens_out=400,
-        )
-        answer = await self._asked(prompt, Pairs, progress)
-        if answer is None:
-            return
-        offered = {f"c{number}": item for number, item in enumerate(printable, start=1)}
-        self._pairs = tuple(
-            (offered[pair.one].claim.claim_id, offered[pair.other].claim.claim_id)
-            for pair in answer.pairs
-            if pair.one in offered and pair.other in offered and _comparable(offered[pair.one], offered[pair.other])
-        )
+    async def _elsewhere(self, outcomes: Sequence[_Outcome]) -> list[_Outcome]:
+        """The claims with the passages of all pages that share most with them, beside their own."""
+        claims = [outcome.claim for outcome in outcomes]
+        further = await anyio.to_thread.run_sync(lambda: [self._bank.further(claim) for claim in claims])
+        evidence = [(*self._bank.passages([c]), *more) for c, more in zip(claims, further, strict=True)]
+        judged = await self._judged(claims, evidence)
+        return [
+            _done(_Outcome(old.claim, proven, old.done), ELSEWHERE, "")
+            for proven, old in zip(judged, outcomes, strict=True)
+        ]
 
-
-class _Answer:
-    """A judgement that was given already, as `ports.EntailmentBackend`."""
-
-    def __init__(self, probability: float) -> None:
-        self._probability = probability
-
-    async def judge(self, claim: str, passage: str) -> float | None:
-        """The probability."""
-        return self._probability
-
-
-def capped(item: VerifiedClaim) -> VerifiedClaim:
-    """The claim with no more confidence than its checks allow, however sure the model was."""
-    limit = SURE_FROM if item.verdict.status is VerdictStatus.SUPPORTED else _SURE_PARTIAL
-    more = 0.05 * max(item.independent_sources - 1, 0)
-    return replace(item, claim=replace(item.claim, confidence=round(min(item.claim.confidence, limit + more, 0.97), 2)))
-
-
-def _guarded(item: VerifiedClaim) -> VerifiedClaim:
-    return _without_altered(without_flagged(_without_failed(item)))
+    async def _in_own_words(self, outcomes: Sequence[_Outcome]) -> list[_Outcome]:
+        """The claims as their page has them: what nobody judged may only be quoted."""
+        claims = [_reworded(outcome, quoted_words(outcome.claim)) for outcome in outcomes]
+        passages = [self._bank.passages([claim]) for claim in claims]
+        statements = [Statement(claim.text, found) for claim, found in zip(claims, passages, strict=True)]
+        proven = await prove(statements, None, at=self._at)
+        return [
+            _done(_Outcome(claim, made, old.done), OWN_WORDS, old.claim.text)
+            for claim, made, old in zip(claims, proven, outcomes, strict=True)
+        ]
 
 
-def _without_altered(item: VerifiedClaim) -> VerifiedClaim:
-    """The claim, refused when it follows its passage closely and turns it with a small change."""
-    quotes = [(e.url, e.quote.text) for e in item.claim.evidence if e.relation is Relation.SUPPORTS]
-    changed = alteration(item.claim.text, page_texts(quotes)) if item.printable else ""
-    return refused(item, "wording", changed) if changed else item
+_HOLDS: Final = VerdictStatus.SUPPORTED
 
 
-def _without_failed(item: VerifiedClaim) -> VerifiedClaim:
-    """The claim, refused when it is printable in part although a hard check failed."""
-    failed = [c for c in item.verdict.checks if c.outcome is CheckOutcome.FAILED and c.name != "coverage"]
-    if item.verdict.status is not VerdictStatus.PARTIAL or not failed:
-        return item
-    return replace(item, verdict=replace(item.verdict, status=VerdictStatus.UNSUPPORTED, quotes=()))
+def _key(claim: Claim) -> str:
+    """A claim is proven anew when its passages change, as with another page that says the same."""
+    return f"{claim.claim_id} {sorted((e.quote.document_id, e.quote.start, e.quote.end) for e in claim.evidence)}"
 
 
-def _is_left_open(item: VerifiedClaim) -> bool:
-    return item.verdict.status is VerdictStatus.PARTIAL
+def _unplaced(claim: Claim) -> _Outcome:
+    """A claim without a passage: refused, with what the analyst noted, or because there is none."""
+    reason = claim.holds_for or "it names no line of the page that was shown"
+    return _Outcome(claim, Proven(Statement(claim.text), VerdictStatus.UNSUPPORTED, reason=reason))
 
 
-def _case(item: VerifiedClaim) -> tuple[str, str]:
-    return item.claim.text, item.claim.evidence[0].quote.text
+def _can_be_mended(outcome: _Outcome) -> bool:
+    return outcome.proven.verdict is VerdictStatus.PARTIAL and bool(outcome.proven.beyond)
 
 
-def _judge_prompt(batch: Sequence[VerifiedClaim], pages: dict[str, ReadPage]) -> Prompt:
-    """Claim, quote and window of each case, nothing else: no question, no other page."""
-    lines: list[tuple[str, str]] = []
-    for number, item in enumerate(batch, start=1):
-        first, last = item.claim.evidence[0], item.claim.evidence[-1]
-        text = pages[first.url].document.text
-        around = (
-            text[max(first.quote.start - _AROUND_CHARS, 0) : last.quote.end + _AROUND_CHARS]
-            if (last.url == first.url and last.quote.end - first.quote.start < 4 * _AROUND_CHARS)
-            else text[max(first.quote.start - _AROUND_CHARS, 0) : first.quote.end + _AROUND_CHARS]
-        )
-        quote = " … ".join(e.quote.text for e in item.claim.evidence if e.url == first.url)
-        lines += [(f"c{number} claim", item.claim.text), (f"c{number} quote", quote), (f"c{number} around", around)]
-    return Prompt(
-        "judge",
-        VERSIONS["judge"],
-        instructions("judge"),
-        material=(Material("Cases", tuple(lines)),),
-        max_tokens_out=60 + 40 * len(batch),
+def _can_be_elsewhere(outcome: _Outcome) -> bool:
+    return outcome.proven.verdict in _LOOKED_FOR and bool(outcome.claim.evidence)
+
+
+def _nobody_judged(outcome: _Outcome) -> bool:
+    return outcome.proven.verdict is VerdictStatus.UNCHECKED and bool(outcome.claim.evidence)
+
+
+def _reworded(outcome: _Outcome, text: str) -> Claim:
+    """The claim in other words; as it is where there are none."""
+    claim = outcome.claim
+    if not text or len(text) > _MAX_CLAIM_CHARS:
+        return claim
+    return replace(claim, text=text, claim_id=claim_id(text, claim.sub_question))
+
+
+def _done(outcome: _Outcome, name: str, before: str) -> _Outcome:
+    check = Check(name, CheckOutcome.PASSED, _TOLD[name].format(before))
+    return replace(outcome, done=(*outcome.done, check))
+
+
+def _verified(
+    outcome: _Outcome, sub_question: str, pages: Mapping[str, ReadPage], bank: EvidenceBank
+) -> VerifiedClaim:
+    """The claim with its verdict. Words beyond its passages were left out by now, or it is refused."""
+    proven = outcome.proven
+    claim = bank.resting_on(outcome.claim, proven.evidence) if proven.evidence else outcome.claim
+    status = proven.verdict
+    if status is VerdictStatus.PARTIAL:
+        status = VerdictStatus.UNSUPPORTED
+    reasons = (proven.reason,) if proven.reason else ()
+    sources = independent_sources([claim], pages)
+    claim = replace(claim, sub_question=sub_question, confidence=_confidence(claim, sources))
+    item = VerifiedClaim(
+        claim,
+        Verdict(status, reasons=reasons, checks=outcome.done),
+        sources,
+        outcome.done,
+        proven.proof if status is _HOLDS else None,
+        proven.judgement,
+        proven.beyond,
+        proven.stands_alone,
+        proven.answers,
     )
+    return without_flagged(item)
 
 
-def _comparable(one: VerifiedClaim, other: VerifiedClaim) -> bool:
-    """Whether two claims can exclude each other: of the same part, from different pages."""
-    urls = {e.url for e in one.claim.evidence} & {e.url for e in other.claim.evidence}
-    return one is not other and not urls and one.claim.sub_question == other.claim.sub_question
+def _confidence(claim: Claim, sources: int) -> float:
+    """As sure as the model was, but no surer than its sources allow."""
+    return round(min(claim.confidence, SURE_FROM + 0.05 * max(sources - 1, 0), 0.97), 2)
 
 
-def _side(item: VerifiedClaim) -> ConflictSide:
-    return ConflictSide(item.claim.text, item.claim.claim_id, max(item.independent_sources, 1))
+def _mending_prompt(outcomes: Sequence[_Outcome]) -> Prompt:
+    """Each claim with the words that go beyond its passages, and these passages."""
+    lines: list[tuple[str, str]] = []
+    for number, outcome in enumerate(outcomes, start=1):
+        quotes = " … ".join(passage.text for passage in outcome.proven.evidence)
+        lines += [
+            (f"r{number} claim", outcome.claim.text),
+            (f"r{number} beyond", outcome.proven.beyond),
+            (f"r{number} passage", quotes[:1_200]),
+        ]
+    return Prompt(
+        "mend",
+        VERSIONS["mend"],
+        instructions("mend"),
+        material=(Material("Claims", tuple(lines)),),
+        closing="Now give each id its claim without the words that go beyond.",
+        max_tokens_out=150 + 100 * len(outcomes),
+    )

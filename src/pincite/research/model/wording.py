@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pincite.domain.prompt_text import one_line
@@ -20,24 +20,9 @@ _ENTROPY_FROM: Final = 3.4
 _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
-_MARKUP = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\w{1,12}\]:?|<[^>]{1,200}>|`{3,}")
-_IDENTIFIER = re.compile(
-    r"(?<![\w.-])(?:--?[a-z][\w-]+|(?=[\w./:-]*[^\W\d_])(?=[\w./:-]*\d)(?!\d+(?:st|nd|rd|th|s)\b)\w[\w./:-]+\w"
-    r"|\w*[^\W_]_[^\W_]\w*|[^\W\d]\w+(?:\.[^\W\d]\w+)+)(?![\w-])"
-)
+_MARKUP = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?|<[^>]{1,200}>|`{3,}")
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
-_SOURCE = (
-    r"(?:the|this|its|these|those)\s+(?:(?:cited|quoted|given)\s+)?"
-    r"(?:sources?|pages?|documents?|documentation|articles?|texts?|passages?)"
-)
-_FRAME_BEFORE = re.compile(
-    rf"^(?:(?:according\s+to|as\s+stated\s+(?:in|on|by))\s+{_SOURCE},\s+|(?:as\s+)?{_SOURCE}\s+"
-    r"(?:says?|states?|notes?|reports?|explains?|mentions?|writes?|adds?)(?:\s+that\s+|:\s*|,\s+))",
-    re.IGNORECASE,
-)
-_FRAME_AFTER = re.compile(rf",\s+(?:according\s+to|as\s+stated\s+(?:in|on|by))\s+{_SOURCE}(\.?)$", re.IGNORECASE)
-_LEAST_FRAMED = 3
 
 
 def plain_line(text: str) -> str:
@@ -48,19 +33,6 @@ def plain_line(text: str) -> str:
 def links_in(text: str) -> tuple[str, ...]:
     """What looks like a URL or a host name in the text."""
     return tuple(dict.fromkeys([*_LINKISH.findall(text), *_HOST.findall(text)]))
-
-
-def foreign_links(text: str, sources: Iterable[str]) -> tuple[str, ...]:
-    """URLs and host names of the text that none of the sources has."""
-    joined = " ".join(sources).lower()
-    return tuple(link for link in links_in(text) if link.lower().rstrip(".,;)") not in joined)
-
-
-def foreign_identifiers(text: str, sources: Iterable[str]) -> tuple[str, ...]:
-    """Identifiers of the text (`max_locks`, `test1`, `--force`, `io.Reader`) that none of the sources has."""
-    joined = " ".join(sources).lower()
-    found = (match.group() for match in _IDENTIFIER.finditer(text))
-    return tuple(dict.fromkeys(name for name in found if name.lower() not in joined))
 
 
 def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
@@ -128,10 +100,3 @@ def looks_secret(token: str) -> bool:
     counts = Counter(bare)
     entropy = -sum(n / len(bare) * math.log2(n / len(bare)) for n in counts.values())
     return entropy >= _ENTROPY_FROM
-
-
-def without_frame(text: str) -> str:
-    """The sentence without words that only say where it is from: "According to the page, ..."."""
-    bare = _FRAME_BEFORE.sub("", text, count=1)
-    bare = _FRAME_AFTER.sub(r"\1", bare, count=1) if bare == text else bare
-    return bare[:1].upper() + bare[1:] if len(bare.split()) >= _LEAST_FRAMED else text

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Gap, Imprint, Progress, Task
-from pincite.domain.report import Mode, Report
-from pincite.ports import ClaimChecker, EventSink, ModelCalls
+from pincite.domain.report import Mode, RejectedClaim, Report
+from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
 from pincite.research.extractive.closing import split_off
 from pincite.research.model.leads import with_leads
@@ -17,14 +17,14 @@ from pincite.research.model.outline import Part, early_parts, outlined
 from pincite.research.model.outputs import Outline
 from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter
 from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.sentences import SentenceProver
 from pincite.research.model.wording import plain_line
 from pincite.research.telling import tell_section
 from pincite.runtime.failures import first_failure
-from pincite.text.tokens import terms
+from pincite.text.tokens import terms, words
 
 MAX_CLAIMS = 60
 MAX_WORDS = 1_200
-_SAME = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,21 @@ class _Draft:
 
 
 class ModelWriter:
-    """Has a model outline and write; a sentence that its claims' quotes do not carry is rewritten once, then dropped.
+    """Has a model outline and write; every sentence is proven, or its claims stand in their own words.
 
     Parts that are closed while other parts still need a round are written then (`draft`) and not again.
 
     Args:
         calls: the models.
-        checker: decides about every sentence.
+        prover: decides about every sentence.
         events: each section is told as soon as it and those before it are ready.
         concurrency: parts written at the same time.
     """
 
-    def __init__(self, calls: ModelCalls, checker: ClaimChecker, events: EventSink, *, concurrency: int = 8) -> None:
+    def __init__(self, calls: ModelCalls, prover: SentenceProver, events: EventSink, *, concurrency: int = 8) -> None:
         self._calls = calls
-        self._parts = PartWriter(calls, checker)
+        self._prover = prover
+        self._parts = PartWriter(calls, prover)
         self._events = events
         self._concurrency = concurrency
         self._begun: set[str] = set()
@@ -57,6 +58,7 @@ class ModelWriter:
 
     async def draft(self, task: Task, progress: Progress) -> None:
         """Write the parts of `progress` that are not begun yet, and tell each one when it is ready."""
+        self._prover.take_up(progress.pages)
         offered = _offered(_best(progress.claims))
         wanted = early_parts(progress, offered, self._begun)
         self._begun |= set(wanted)
@@ -77,6 +79,7 @@ class ModelWriter:
 
         Errors: those of `ModelCalls.ask`, when the outline can't be had.
         """
+        self._prover.take_up(progress.pages)
         items = _best(progress.claims)
         if not items:
             return assemble(task, progress, imprint, Content(gaps=_unproven(progress)), mode=Mode.MODEL)
@@ -190,44 +193,45 @@ def _closed(
 
 
 def _content(parts: Sequence[Part], texts: Sequence[PartText]) -> Content:
-    """The report's lines: no sentence twice, 1,200 words at most, empty sections left out, what was dropped as gaps."""
+    """The report's lines: no sentence twice, 1,200 words at most, empty sections left out, what is not printed with its reason."""
     answer: tuple[Line, ...] = ()
     sections: list[tuple[str, tuple[Line, ...]]] = []
     gaps: list[Gap] = []
-    said: list[set[str]] = []
+    said: set[str] = set()
+    rejected: list[RejectedClaim] = []
     room = MAX_WORDS
     for part, text in zip(parts, texts, strict=True):
         lines: list[Line] = []
         for line in text.lines:
-            mine = set(terms(line.text))
-            size = len(line.text.split())
-            if size > room or any(mine and len(mine & other) >= _SAME * len(mine | other) for other in said):
+            if not part.heading and not line.items:
+                continue  # the direct answer has no connectives
+            mine = " ".join(words(line.text)).lower()
+            if mine in said:
                 continue
-            said.append(mine)
+            said.add(mine)
+            size = len(line.text.split())
+            if size > room:
+                rejected.append(RejectedClaim(line.text, VerdictStatus.SUPPORTED, f"beyond {MAX_WORDS} words in all"))
+                continue
             room -= size
             lines.append(line)
         if part.heading:
-            sections += [(part.heading, tuple(lines))] if lines else []
+            sections += [(part.heading, tuple(lines))] if any(line.items for line in lines) else []
         else:
             answer = tuple(lines[:ANSWER_SENTENCES])
-        gaps += _dropped(part, text)
+            rejected += [
+                RejectedClaim(line.text, VerdictStatus.SUPPORTED, f"beyond {ANSWER_SENTENCES} sentences of direct answer")
+                for line in lines[ANSWER_SENTENCES:]
+            ]
+        rejected += text.rejected
+        gaps += [Gap(part.heading, text.failure)] if text.failure else []
     if not answer and sections:
         heading, lines_ = sections[0]
         answer = lines_[:1]
         sections[0] = (heading, lines_[1:])
         sections = [section for section in sections if section[1]]
     drafted = tuple(DraftedSection(heading, lines) for heading, lines in sections)
-    return Content(answer, drafted, tuple(dict.fromkeys(gaps)))
-
-
-def _dropped(part: Part, text: PartText) -> list[Gap]:
-    """What had to be left out of a part. The words of a false sentence are not repeated here."""
-    failed = [Gap(part.heading, text.failure)] if text.failure else []
-    count = len(text.dropped)
-    if not count:
-        return failed
-    told = "1 sentence was" if count == 1 else f"{count} sentences were"
-    return [*failed, Gap(part.heading, f"{told} dropped after the check: the passages do not say it")]
+    return Content(answer, drafted, tuple(dict.fromkeys(gaps)), rejected=tuple(dict.fromkeys(rejected)))
 
 
 def _outline_prompt(task: Task, progress: Progress, offered: dict[str, VerifiedClaim]) -> Prompt:

@@ -4,16 +4,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pincite.domain.model import ModelRole
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
-from pincite.ports import Fetch, LanguageModel
+from pincite.judges.model import ModelJudge
+from pincite.ports import Fetch, Judge, LanguageModel
 from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
-from pincite.wiring.roles import Doors, Run, build_roles
+from pincite.wiring.roles import Doors, Run, build_roles, run_calls
 
 PAGES = {
     "https://tower.test/varden": (
@@ -54,6 +56,9 @@ class Small:
     ledger: ListLedger = field(default_factory=ListLedger)
     stores: MemoryStores = field(default_factory=MemoryStores)
     fetch: Fetch | None = None
+    judge: Judge | None = None
+    judged: bool = True
+    """Whether the model judges where no `judge` is given, as in an engine."""
     dead: dict[str, str] = field(default_factory=dict)
     """Snippets of pages that are gone, by URL."""
 
@@ -63,7 +68,12 @@ class Small:
         self.ledger.budget = settings.budget
         web, clock = SmallWeb(self.pages, dead=tuple(self.dead), snippets=self.dead), FrozenClock()
         doors = Doors(web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents)
-        roles = build_roles(settings, doors, Run(self.ledger, self.events, clock, limits), model)
+        run = Run(self.ledger, self.events, clock, limits)
+        calls = None if model is None else run_calls(settings, run, model)
+        judge = self.judge
+        if judge is None and self.judged and model is not None and calls is not None and model.info(ModelRole.VERIFIER):
+            judge = ModelJudge(calls, model.info(ModelRole.VERIFIER)[0].name)
+        roles = build_roles(settings, replace(doors, judge=judge), run, model, calls)
         service = ResearchService(
             roles, ledger=self.ledger, events=self.events, clock=clock, limits=limits, run_id="run_small"
         )

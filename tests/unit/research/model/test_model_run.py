@@ -199,17 +199,15 @@ async def test_without_leave_for_rules_the_run_fails_typed(ask: Ask) -> None:
     "claims",
     [
         [{"text": "Yes", "part": "1", "lines": ["s1"]}] * 100,
-        [{"text": "Der Leuchtturm von Varden ist 99 Meter hoch.", "part": "1", "lines": ["s2"]}],
         [{"text": "", "part": "1", "lines": ["s1"]}],
         [{"text": "The Varden lighthouse is 41 metres tall.", "part": "77", "lines": ["s999", "'; DROP TABLE"]}],
         [{"text": "word " * 5000, "part": "1", "lines": ["s1"]}],
     ],
-    ids=["100 one-word claims", "another language", "empty strings", "wrong ids", "endless"],
+    ids=["100 one-word claims", "empty strings", "wrong ids", "endless"],
 )
 async def test_pages_of_useless_claims_are_read_by_rules(ask: Ask, claims: list[Any]) -> None:
     report = await ask(ScriptedModel({"analyst": {"claims": claims}}))
     assert "41 metres" in text_of(report)
-    assert "99 Meter" not in report.markdown
     assert "the analyst worked by rules, without the model: no usable claim" in str(report.gaps)
 
 
@@ -266,19 +264,26 @@ def added_fact(seen: Seen) -> Any:
     }
 
 
-async def test_a_failed_sentence_is_rewritten_once(ask: Ask) -> None:
-    model = ScriptedModel({"writer": added_fact})
+async def test_a_failed_sentence_is_mended_twice_at_most(ask: Ask) -> None:
+    def again(seen: Seen) -> Any:
+        told = [(n, t) for n, t in seen.lines.items() if n.endswith(" sentence")]
+        return {"repairs": [{"id": n.split()[0], "text": f"{t[:-1]}, surely.", "claims": ["c1"]} for n, t in told]}
+
+    model = ScriptedModel({"writer": added_fact, "rewrite": again})
     report = await ask(model)
     assert "tallest" not in text_of(report)
-    assert "41 metres" in text_of(report)
-    assert 1 <= sum(seen.task == "rewrite" for seen in model.seen) <= sum(seen.task == "writer" for seen in model.seen)
+    assert "41 metres" in text_of(report), "its claims stand in the words in which they were proven"
+    written = sum(seen.task == "writer" for seen in model.seen)
+    assert written < sum(seen.task == "rewrite" for seen in model.seen) <= 2 * written
 
 
-async def test_a_sentence_that_fails_again_is_a_gap(ask: Ask) -> None:
+async def test_a_sentence_that_is_not_printed_is_listed_with_its_reason(ask: Ask) -> None:
     report = await ask(ScriptedModel({"writer": added_fact, "rewrite": {"repairs": []}}))
     assert "tallest" not in text_of(report)
-    assert "dropped after the check" in str(report.gaps)
-    assert "41 metres" in text_of(report), "its claims stand in the words in which they were verified"
+    listed = [rejected for rejected in report.rejected_claims if "tallest" in rejected.text]
+    assert listed
+    assert all("own words" in rejected.why for rejected in listed)
+    assert "41 metres" in text_of(report)
 
 
 async def test_headings_and_claims_carry_nothing_foreign(ask: Ask) -> None:

@@ -5,13 +5,11 @@ import pytest
 from pincite.domain.ids import sha256_hex
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.wording import (
-    foreign_links,
     heading_of,
     looks_secret,
     plain_line,
     private_words,
     safe_query,
-    without_frame,
 )
 from pincite.text.instructions import is_flagged
 
@@ -62,10 +60,8 @@ def test_lines_lose_links_images_marks_and_tags() -> None:
     assert "\n" not in line
 
 
-def test_links_need_to_stand_in_a_source() -> None:
-    assert foreign_links("See attacker.example/login now.", ["nothing"]) == ("attacker.example/login",)
-    assert foreign_links("See postgresql.org.", ["at https://www.postgresql.org/docs"]) == ()
-    assert foreign_links("The value is 3.14 and e.g. more", ["x"]) == ()
+def test_types_in_brackets_stay() -> None:
+    assert plain_line("It returns list[int], see [a] and [12].") == "It returns list[int], see and ."
 
 
 def test_headings_state_nothing() -> None:
@@ -109,12 +105,12 @@ def test_orders_to_machines_are_flagged(text: str) -> None:
 DIGESTS = {
     "planner": "8d2e50381e1e",
     "follow_up": "2ce8c7fe62b3",
-    "analyst": "03546641b80a",
-    "judge": "038551598e40",
+    "analyst": "adfbab07608e",
+    "mend": "b8d880818b5b",
     "conflicts": "20d03e0ac32f",
     "outline": "9d9c7331b055",
-    "writer": "852d5244f2af",
-    "rewrite": "52c8a5a77817",
+    "writer": "ed9cc362c5ce",
+    "rewrite": "3d9171b201ba",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",
     "structure": "b49e57a8c9e6",
@@ -125,22 +121,4 @@ def test_a_changed_prompt_is_a_new_version() -> None:
     """A stored run names the version: change the text, and the version and this table change with it."""
     found = {name: sha256_hex(instructions(name).encode())[:12] for name in VERSIONS}
     assert found == DIGESTS
-    assert all(len(instructions(name).split()) < 220 for name in VERSIONS)
-
-
-@pytest.mark.parametrize(
-    ("text", "bare"),
-    [
-        ("According to the source, wool is dyed blue.", "Wool is dyed blue."),
-        ("The page says: The value is kept as-is.", "The value is kept as-is."),
-        ("The cited documents state that wool is dyed.", "Wool is dyed."),
-        ("As the documentation notes, wool is dyed.", "Wool is dyed."),
-        ("Wool is dyed blue, according to the article.", "Wool is dyed blue."),
-        ("The page says: No.", "The page says: No."),
-        ("According to the mayor, wool is dyed blue.", "According to the mayor, wool is dyed blue."),
-        ("The page does not say that wool is dyed.", "The page does not say that wool is dyed."),
-        ("Wool, the page says: dyed.", "Wool, the page says: dyed."),
-    ],
-)
-def test_words_that_only_name_the_source_are_no_statement(text: str, bare: str) -> None:
-    assert without_frame(text) == bare
+    assert all(len(instructions(name).split()) < 260 for name in VERSIONS)
