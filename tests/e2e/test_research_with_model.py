@@ -7,6 +7,7 @@ from typing import Any
 from tests.e2e.commands import QUESTION, Pincite
 
 from pincite.testing.models import FaithfulModel, LyingModel, ModelServer, ScriptedModel, Trouble
+from pincite.testing.models.lying import FALSE_NUMBER
 
 KEY = "sk-test-1234567890"
 TOWER = (
@@ -48,12 +49,19 @@ def test_a_model_writes_and_the_record_replays_without_it(pincite: Pincite, tmp_
 
 
 def test_a_lying_model_is_not_believed(pincite: Pincite, tmp_path: Path) -> None:
-    model = LyingModel("sentence_extension")
+    model = LyingModel("sentence_number")
     with ModelServer(model) as server:
         done = pincite("research", ASKED, "--source", pages(tmp_path), "--llm", "m", environ=with_server(server))
     assert done.code == 0, done.err
     assert model.planted
-    assert "Quillmere" not in done.out
+    assert FALSE_NUMBER not in done.out, "no judge can pass a figure that the page does not have"
+    assert "41 metres" in done.out
+
+
+def test_a_report_says_that_the_writer_judged_itself(pincite: Pincite, tmp_path: Path) -> None:
+    with ModelServer(FaithfulModel()) as server:
+        done = pincite("research", ASKED, "--source", pages(tmp_path), "--llm", "m", environ=with_server(server))
+    assert "judged by server:m (the model that wrote them)" in done.out
 
 
 def test_a_model_that_is_gone_gives_a_report_by_rules(pincite: Pincite, tmp_path: Path) -> None:

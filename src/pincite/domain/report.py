@@ -407,7 +407,7 @@ def _judges(report: Report) -> str:
         return ""
     itself = ""
     if report.written_by:
-        own = report.written_by in judges
+        own = any(name in judges for name in report.written_by.split(", "))
         itself = " (the model that wrote them)" if own else " (not the model that wrote them)"
     return f", judged by {', '.join(judges)}{itself}"
 

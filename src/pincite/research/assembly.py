@@ -96,6 +96,7 @@ class Content:
 
     Sections that close it (key numbers, risks, what is uncertain) without a heading get the usual one. `gaps` and
     `rejected` are those besides the gaps and claims of the run; `parts` say what became of each part of the question.
+    `written_by` names the model that wrote the lines.
     """
 
     answer: tuple[Line, ...] = ()
@@ -103,6 +104,7 @@ class Content:
     gaps: tuple[Gap, ...] = ()
     parts: tuple[ReportPart, ...] = ()
     rejected: tuple[RejectedClaim, ...] = ()
+    written_by: str = ""
 
     def lines(self) -> Iterator[Line]:
         """All lines in reading order."""
@@ -150,6 +152,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         metrics=_metrics(imprint.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
+        written_by=content.written_by,
     )
     return replace(report, markdown=render_markdown(report))
 

@@ -141,3 +141,23 @@ def _label(label: JudgementLabel | bool) -> JudgementLabel:
 
 def _key(text: str) -> str:
     return " ".join(text.lower().split()).strip(" .!?")
+
+
+@dataclass
+class TellTaleJudge:
+    """Implements `ports.Judge` for a lying run: it knows which texts are lies and finds everything else stated.
+
+    Attributes:
+        lies: whether a statement is a lie.
+        errors: the share of statements that it gets wrong, the same ones whenever it is asked.
+    """
+
+    lies: Callable[[str], bool]
+    errors: float = 0.0
+    name: str = "tell-tale"
+    thresholds: Thresholds | None = None
+
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        """Absent for a lie, stated for the rest, but for a share of errors."""
+        labels = {case.statement: not self.lies(case.statement) for case in cases}
+        return await LabelJudge(labels, self.errors).judge(cases)

@@ -100,7 +100,7 @@ def build_roles(
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
-    return _with_models(settings, rules, run, calls or run_calls(settings, run, model), modelled)
+    return _with_models(settings, rules, doors, run, calls or run_calls(settings, run, model), modelled)
 
 
 def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | None:

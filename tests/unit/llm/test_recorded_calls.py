@@ -18,13 +18,13 @@ from pincite.domain.errors import (
 from pincite.domain.events import EventType
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
 from pincite.llm.calls import RecordedCalls, digest_of, estimate_of
-from pincite.research.model.outputs import Judgement, Judgements
+from pincite.research.model.outputs import Pair, Pairs
 from pincite.testing.clock import FrozenClock
 from pincite.testing.small_web import ListEvents, ListLedger
 
 T = TypeVar("T")
 PROMPT = Prompt("judge", "1", "Judge.", max_tokens_out=100)
-GOOD = Judgements((Judgement("c1", 0.5),))
+GOOD = Pairs((Pair("c1", "c2"),))
 TRUNCATED = ModelBadOutput(
     "cut", reason="truncated", retryable=True, context={"tokens_in": 7, "tokens_out": 3, "cost_usd": "0.5"}
 )
@@ -66,8 +66,8 @@ class Run:
         self.ledger = options.pop("ledger", None) or ListLedger()
         self.calls = RecordedCalls(model, self.ledger, self.events, self.clock, **options)
 
-    async def ask(self, **options: Any) -> Judgements:
-        return await self.calls.ask(ModelRole.VERIFIER, PROMPT, Judgements, **options)
+    async def ask(self, **options: Any) -> Pairs:
+        return await self.calls.ask(ModelRole.VERIFIER, PROMPT, Pairs, **options)
 
 
 async def test_one_answer_is_settled_and_told() -> None:

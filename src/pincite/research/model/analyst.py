@@ -18,9 +18,9 @@ from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.wording import plain_line
 from pincite.research.refusing import SPEAKS_TO_MACHINES
 from pincite.runtime.failures import first_failure
+from pincite.text.context import context_of
 from pincite.text.instructions import is_flagged
 from pincite.text.sentences import Span
-from pincite.text.context import context_of
 from pincite.text.tokens import terms, words
 from pincite.verification.fragments import fragment_url
 from pincite.verification.quotes import locate
@@ -125,7 +125,7 @@ class ModelAnalyst:
     def _claims(
         self, answer: PageClaims, page: ReadPage, lines: Sequence[Line], parts: Sequence[SubQuestion]
     ) -> tuple[_Found, ...]:
-        """What the model proposed, all of it: what can't be placed or printed comes without a passage, and is refused."""
+        """All that the model proposed; what can't be placed or printed comes without a passage, to be refused."""
         offered = {line.line_id: line for line in lines}
         made = [
             _Found(_claim(found, part, page, offered), part)
@@ -208,7 +208,7 @@ def _spans(found: FoundClaim, page: ReadPage, offered: dict[str, Line]) -> list[
 
 
 def _add(claims: list[Claim], claim: Claim) -> None:
-    """Add the claim; one in the words of an earlier one lends it its quotes instead, where these are of another page."""
+    """Add the claim; one in the words of an earlier one lends it the quotes of another page instead."""
     mine = _said(claim)
     for index, other in enumerate(claims):
         if _said(other) == mine:

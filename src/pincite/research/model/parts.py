@@ -51,16 +51,19 @@ class PartWriter:
     def __init__(self, calls: ModelCalls, prover: SentenceProver) -> None:
         self._calls = calls
         self._prover = prover
+        self.authors: dict[str, None] = {}
+        """The models that wrote, in the order in which they first did."""
 
     async def write(self, task: Task, part: Part, offered: dict[str, VerifiedClaim], progress: Progress) -> PartText:
         """The part's sentences that hold; its claims in their own words where the model can't write it."""
         mine = {name: offered[name] for name in part.claims}
         try:
-            written = await self._calls.ask(
+            written, author = await self._calls.ask_named(
                 ModelRole.WRITER, _part_prompt(task, part, mine), Written, deadline_s=progress.seconds_left
             )
         except PASSING as error:
             return _own_words(mine, error)
+        self.authors[author] = None
         proposed = [Proposed(s.text, s.claims, s.derived) for s in written.sentences]
         checked = await self.proven(proposed, mine, progress)
         told = {item.claim.claim_id for found in checked if found.line for item in found.items}

@@ -75,9 +75,7 @@ class SentenceProver:
         """Add pages to those that can be evidence."""
         self._bank.add(pages)
 
-    async def prove(
-        self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim]
-    ) -> tuple[Checked, ...]:
+    async def prove(self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim]) -> tuple[Checked, ...]:
         """Each sentence in order: a line to print, or why it is none.
 
         Without a claim a sentence is printed only when the judge says that it states nothing.
@@ -94,9 +92,7 @@ class SentenceProver:
         passages = self._bank.passages(claims)
         premises = tuple(claim.text for claim in claims) if _is_derived(draft) else ()
         said = draft.proposed
-        return Statement(
-            in_cell(said.row, said.column, said.text), passages, self._bank.text_of(passages), premises
-        )
+        return Statement(in_cell(said.row, said.column, said.text), passages, self._bank.text_of(passages), premises)
 
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:

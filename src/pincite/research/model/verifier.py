@@ -91,10 +91,9 @@ class ProvingVerifier:
     async def _proven(self, claims: Sequence[Claim], progress: Progress) -> list[_Outcome]:
         """Proven as proposed; what is left is mended, then looked for elsewhere, then told in its page's words."""
         placed = [claim for claim in claims if claim.evidence]
-        found = dict(zip(map(id, placed), await self._judged(placed, [self._bank.passages([c]) for c in placed])))
-        outcomes = [
-            _Outcome(claim, found[id(claim)]) if id(claim) in found else _unplaced(claim) for claim in claims
-        ]
+        judged = await self._judged(placed, [self._bank.passages([claim]) for claim in placed])
+        found = dict(zip(map(id, placed), judged, strict=True))
+        outcomes = [_Outcome(claim, found[id(claim)]) if id(claim) in found else _unplaced(claim) for claim in claims]
         outcomes = await self._each(outcomes, _can_be_mended, lambda rest: self._mended(rest, progress))
         if self._judge is not None:
             outcomes = await self._each(outcomes, _can_be_elsewhere, self._elsewhere)
@@ -114,9 +113,7 @@ class ProvingVerifier:
         better = {id(old): new for old, new in zip(wanting, again, strict=True) if new.proven.verdict is _HOLDS}
         return [better.get(id(outcome), outcome) for outcome in outcomes]
 
-    async def _judged(
-        self, claims: Sequence[Claim], evidence: Sequence[Sequence[EvidencePassage]]
-    ) -> list[Proven]:
+    async def _judged(self, claims: Sequence[Claim], evidence: Sequence[Sequence[EvidencePassage]]) -> list[Proven]:
         """Each claim proven by its evidence, all of them before the judge together."""
         statements = [
             Statement(
@@ -140,10 +137,8 @@ class ProvingVerifier:
         except _PASSING:
             return list(outcomes)
         texts = {repair.id: plain_line(repair.text) for repair in answer.repairs}
-        mended = [
-            _reworded(outcome, texts.get(f"r{number}", "")) for number, outcome in enumerate(outcomes, start=1)
-        ]
-        judged = await self._judged([c for c in mended], [outcome.proven.evidence for outcome in outcomes])
+        mended = [_reworded(outcome, texts.get(f"r{number}", "")) for number, outcome in enumerate(outcomes, start=1)]
+        judged = await self._judged(mended, [outcome.proven.evidence for outcome in outcomes])
         return [
             _done(_Outcome(claim, proven, old.done), MENDED, old.claim.text)
             for claim, proven, old in zip(mended, judged, outcomes, strict=True)
@@ -211,9 +206,7 @@ def _done(outcome: _Outcome, name: str, before: str) -> _Outcome:
     return replace(outcome, done=(*outcome.done, check))
 
 
-def _verified(
-    outcome: _Outcome, sub_question: str, pages: Mapping[str, ReadPage], bank: EvidenceBank
-) -> VerifiedClaim:
+def _verified(outcome: _Outcome, sub_question: str, pages: Mapping[str, ReadPage], bank: EvidenceBank) -> VerifiedClaim:
     """The claim with its verdict. Words beyond its passages were left out by now, or it is refused."""
     proven = outcome.proven
     claim = bank.resting_on(outcome.claim, proven.evidence) if proven.evidence else outcome.claim

@@ -93,7 +93,12 @@ class ModelWriter:
         parts, closing = _closed(outlined(answer, offered, task, progress, early), offered)
         texts, progress = await self._write_all(task, parts, offered, progress)
         written = _content(*_with_drafts(parts, texts, drafts, offered))
-        content = replace(written, sections=(*written.sections, *closing), gaps=(*_unproven(progress), *written.gaps))
+        content = replace(
+            written,
+            sections=(*written.sections, *closing),
+            gaps=(*_unproven(progress), *written.gaps),
+            written_by=", ".join(self._parts.authors),
+        )
         return assemble(task, progress, imprint, content, mode=Mode.MODEL)
 
     async def _standing(self, offered: dict[str, VerifiedClaim]) -> list[tuple[Part, PartText]]:
@@ -193,7 +198,7 @@ def _closed(
 
 
 def _content(parts: Sequence[Part], texts: Sequence[PartText]) -> Content:
-    """The report's lines: no sentence twice, 1,200 words at most, empty sections left out, what is not printed with its reason."""
+    """The report's lines: no sentence twice, 1,200 words at most, and what is not printed, with the reason."""
     answer: tuple[Line, ...] = ()
     sections: list[tuple[str, tuple[Line, ...]]] = []
     gaps: list[Gap] = []
@@ -220,7 +225,9 @@ def _content(parts: Sequence[Part], texts: Sequence[PartText]) -> Content:
         else:
             answer = tuple(lines[:ANSWER_SENTENCES])
             rejected += [
-                RejectedClaim(line.text, VerdictStatus.SUPPORTED, f"beyond {ANSWER_SENTENCES} sentences of direct answer")
+                RejectedClaim(
+                    line.text, VerdictStatus.SUPPORTED, f"beyond {ANSWER_SENTENCES} sentences of direct answer"
+                )
                 for line in lines[ANSWER_SENTENCES:]
             ]
         rejected += text.rejected

@@ -41,7 +41,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One kind of lie: in which task it is told, and whether rules can tell it from the truth for sure."""
+    """One kind of lie: in which task it is told, and whether code decides it, also when the judge is in on it."""
 
     task: str
     decidable: bool = True
@@ -138,21 +138,22 @@ CHANGES: Final[Mapping[str, tuple[Change, str]]] = {
     "image": (_pictured, FALSE_URL),
 }
 """What is changed in a true sentence, and the piece that shows it."""
-_HARD_TO_TELL: Final = frozenset({"hedge", "quantifier", "swap"})
+_EXACT: Final = frozenset({"number", "year", "added_year", "unit", "url", "marker", "image"})
+"""What an exact fact decides, or what never stands in a line; all else is meaning, and a judge's to decide."""
 
 DEFECTS: Final[Mapping[str, Defect]] = {
-    **{f"claim_{name}": Defect("analyst", name not in _HARD_TO_TELL) for name in CHANGES if name not in ("marker",)},
-    **{f"sentence_{name}": Defect("writer", name not in _HARD_TO_TELL) for name in CHANGES if name != "added_year"},
+    **{f"claim_{name}": Defect("analyst", name in _EXACT) for name in CHANGES if name not in ("marker",)},
+    **{f"sentence_{name}": Defect("writer", name in _EXACT) for name in CHANGES if name != "added_year"},
     "quote_altered": Defect("analyst"),
     "quote_foreign": Defect("analyst"),
-    "quote_other_line": Defect("analyst"),
+    "quote_other_line": Defect("analyst", decidable=False),
     "line_unknown": Defect("analyst"),
     "claim_without_place": Defect("analyst"),
-    "own_knowledge": Defect("analyst"),
+    "own_knowledge": Defect("analyst", decidable=False),
     "sentence_uncited": Defect("writer"),
     "sentence_unknown_claim": Defect("writer"),
-    "sentence_other_claim": Defect("writer"),
-    "judge_always_sure": Defect("judge"),
+    "sentence_other_claim": Defect("writer", decidable=False),
+    "judge_always_sure": Defect("judge", decidable=False),
 }
 """All kinds of defects by name."""
 
@@ -181,6 +182,11 @@ class LyingModel(FaithfulModel):
                 if name[:1] == "c" and name[1:].isdecimal()
             ]
         }
+
+    def lied(self, text: str) -> bool:
+        """Whether the text is, or holds, one of its lies."""
+        bare = _bare(text)
+        return any(_bare(item.text) in bare for item in self.planted)
 
     def judge(self, seen: Seen) -> Json:
         """Sure of everything."""

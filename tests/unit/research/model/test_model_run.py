@@ -16,10 +16,12 @@ from pincite.domain.errors import (
     ProviderQuota,
 )
 from pincite.domain.events import Event, EventType
+from pincite.domain.evidence import Proof
 from pincite.domain.model import ModelRole
 from pincite.domain.report import Mode, Report, ReportStatus, broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
+from pincite.testing.judges import TellTaleJudge
 from pincite.testing.models import DEFECTS, FaithfulModel, LyingModel, ObedientModel, ScriptedModel, Seen, leaks
 from pincite.wiring.model_door import model_names, recorded_models
 
@@ -106,7 +108,7 @@ async def test_roles_mix(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("defect", [name for name, defect in DEFECTS.items() if defect.decidable])
-async def test_no_lie_that_rules_can_tell_is_printed(ask: Ask, defect: str) -> None:
+async def test_no_lie_that_code_decides_is_printed_though_the_liar_judges(ask: Ask, defect: str) -> None:
     model = LyingModel(defect)
     report = await ask(model)
     assert leaks(report, model.planted) == ()
@@ -114,6 +116,17 @@ async def test_no_lie_that_rules_can_tell_is_printed(ask: Ask, defect: str) -> N
     for sentence in report.sentences():
         assert "[99]" not in sentence.text
         assert "http" not in sentence.text
+
+
+@pytest.mark.parametrize("honest", [True, False], ids=["honest judge", "no judge"])
+@pytest.mark.parametrize("defect", [name for name, defect in DEFECTS.items() if not defect.decidable])
+async def test_no_lie_is_printed_that_an_honest_judge_or_nobody_judges(defect: str, honest: bool) -> None:
+    model = LyingModel(defect)
+    judge = TellTaleJudge(model.lied) if honest else None
+    report = await Small(judge=judge, judged=False).run(model)
+    assert leaks(report, model.planted) == ()
+    assert report.sentences(), "what is true is told"
+    assert {sentence.proof for sentence in report.sentences()} <= ({Proof.QUOTED} if not honest else set(Proof))
 
 
 async def test_the_leak_detector_sees_leaks(ask: Ask) -> None:

@@ -1,4 +1,4 @@
-"""Claims and sentences of a model against a judge: kept, mended, found elsewhere, replaced, or listed with the reason."""
+"""Claims and sentences of a model against a judge: kept, mended, found elsewhere, replaced, or listed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen
 
 REWORDED = "At Varden the lighthouse rises 41 metres."
-BUILDER = "Anna Holm is the one who built the Varden light in 1897."
+BUILDER = "Anna Holm is the one who built the Varden light."
 WRONG = "The Varden lighthouse was pulled down by Anna Holm."
 STRETCHED = "The Varden lighthouse is 41 metres tall, more than any other."
 P, S, N = JudgementLabel.PARTLY, JudgementLabel.STATES, JudgementLabel.NOTHING_TO_CHECK
@@ -24,7 +24,9 @@ def claims(*texts: str, at: str = "41 metres") -> Any:
 
     def answer(seen: Seen) -> Any:
         lines = [name for name, text in seen.lines.items() if at in text]
-        return {"claims": [{"text": text, "part": "1", "lines": lines[:1], "confidence": 0.8} for text in texts if lines]}
+        return {
+            "claims": [{"text": text, "part": "1", "lines": lines[:1], "confidence": 0.8} for text in texts if lines]
+        }
 
     return answer
 
@@ -132,7 +134,7 @@ async def test_a_claim_that_states_nothing_is_listed(text: str) -> None:
 
 
 async def test_a_conclusion_names_its_premises() -> None:
-    text = "The tower that Anna Holm built in 1897 is 41 metres tall."
+    text = "The tower that Anna Holm built is 41 metres tall."
     judge = LabelJudge({REWORDED: S, BUILDER: S, text: S})
     script = {"analyst": claims(REWORDED, BUILDER), "writer": written({"text": text, "derived": True})}
     outline: Any = {"answer": ["c1", "c2"], "sections": []}
@@ -146,9 +148,18 @@ async def test_a_conclusion_names_its_premises() -> None:
 
 async def test_a_connective_is_printed_when_the_judge_says_that_it_states_nothing() -> None:
     opener, lie = "Two things stand out here.", "The mayor was bribed."
-    sentences = [{"text": opener, "claims": []}, {"text": REWORDED}, {"text": BUILDER}, {"text": lie, "claims": []}]
+    sentences: list[dict[str, Any]] = [
+        {"text": opener, "claims": []},
+        {"text": REWORDED},
+        {"text": BUILDER},
+        {"text": lie, "claims": []},
+    ]
     outline: Any = {"answer": ["c1"], "sections": [{"heading": "Builder", "claims": ["c2"]}]}
-    script = {"analyst": claims(REWORDED, BUILDER), "writer": written(*sentences), "outline": outline}
+
+    def write(seen: Seen) -> Any:
+        return same(seen) if "direct answer" in seen.ours else written(*sentences)(seen)
+
+    script = {"analyst": claims(REWORDED, BUILDER), "writer": write, "outline": outline}
     report = await report_of(script, LabelJudge({REWORDED: S, BUILDER: S, opener: N}))
     kinds = {sentence.text: sentence.kind for sentence in report.sentences()}
     assert kinds[opener] is SentenceKind.CONNECTIVE
