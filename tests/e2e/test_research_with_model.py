@@ -59,7 +59,8 @@ def test_a_lying_model_is_not_believed(pincite: Pincite, tmp_path: Path) -> None
 
 
 def test_a_report_says_that_the_writer_judged_itself(pincite: Pincite, tmp_path: Path) -> None:
-    with ModelServer(FaithfulModel()) as server:
+    said: Any = {"sentences": [{"text": "It is 41 metres that the Varden lighthouse is tall.", "claims": ["c1"]}]}
+    with ModelServer(ScriptedModel({"writer": said})) as server:
         done = pincite("research", ASKED, "--source", pages(tmp_path), "--llm", "m", environ=with_server(server))
     assert "judged by server:m (the model that wrote them)" in done.out
 
