@@ -4,14 +4,13 @@ PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := .venv/.installed
 
-DEMO_QUESTION := What is the default isolation level in PostgreSQL, and what can a query see in it?
-Q ?= $(DEMO_QUESTION)
+Q ?= What is the default isolation level in PostgreSQL, and what can a query see in it?
 LIBRARY ?= examples/postgresql-python-docs.warc.gz
 
 .PHONY: demo research install check test test-long test-realmodel clean
 
 demo: $(STAMP)
-	@$(BIN)/pincite research "$(DEMO_QUESTION)" --source "local:$(LIBRARY)" -o report.html
+	@$(BIN)/pincite demo
 
 # make research Q="..."  (LIBRARY=path for other pages)
 research: $(STAMP)

@@ -38,7 +38,7 @@ def demo_home(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def _answer_the_demo_question(home: Path) -> None:
     ended = cold_command(
         home,
-        *("research", QUESTION, "--source", f"local:{EXAMPLES}"),
+        *("research", QUESTION, "--source", f"local:{EXAMPLES}", "-v"),
         *("-o", str(home / "report.json")),
         *("-o", str(home / "report.html")),
     )

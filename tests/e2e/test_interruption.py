@@ -71,7 +71,7 @@ def interrupted(process: subprocess.Popen[str]) -> list[str]:
 )
 def test_ctrl_c_while_it_starts(tmp_path: Path, module: str) -> None:
     """The signal comes in the middle of an import: of the command itself, of its engine, of a library."""
-    research = ("research", QUESTION, "--source", f"local:{EXAMPLES}")
+    research = ("research", QUESTION, "--source", f"local:{EXAMPLES}", "-v")
     process = started(tmp_path, "-c", AT_IMPORT, module, *research)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, ""), err
@@ -112,7 +112,7 @@ def test_what_was_indexed_stays(tmp_path: Path, first: str) -> None:
 @pytest.mark.parametrize("event", ["run.started", "search.completed"])
 def test_ctrl_c_names_the_run(demo_home: Path, tmp_path: Path, event: str) -> None:
     with_library(tmp_path, demo_home)
-    process = started(tmp_path, "-m", "pincite", "research", QUESTION, "--source", f"local:{EXAMPLES}")
+    process = started(tmp_path, "-m", "pincite", "research", QUESTION, "--source", f"local:{EXAMPLES}", "-v")
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith(event):
@@ -179,7 +179,7 @@ def test_ctrl_c_ends_the_tools_of_an_assistant(tmp_path: Path) -> None:
 
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(demo_home: Path, tmp_path: Path) -> None:
     with_library(tmp_path, demo_home)
-    command_line = ("research", QUESTION, "--source", f"local:{EXAMPLES}")
+    command_line = ("research", QUESTION, "--source", f"local:{EXAMPLES}", "-v")
     process = warm.start(*command_line, env=clean_environment(tmp_path), cwd=tmp_path)
     assert process.stderr is not None
     seen = []

@@ -7,10 +7,13 @@ from typing import Final
 
 from pincite.domain.errors import InvalidSetting, LibraryNotFound
 from pincite.settings import Settings
+from pincite.wiring.bundled import bundled_library
 from pincite.wiring.registry import PROVIDERS
 
 LOCAL: Final = "local"
 AUTO: Final = "auto"
+BUNDLED: Final = "bundled"
+"""The library that comes with the package."""
 KEYLESS: Final = "duckduckgo"
 BESIDE_KEYLESS: Final = "wikipedia"
 """Asked where DuckDuckGo's one call in 2.5 s is taken, for what an encyclopedia may answer."""
@@ -63,6 +66,8 @@ def resolve_libraries(settings: Settings) -> tuple[Path, ...]:
     for source in filter(_is_local, settings.source):
         if source == LOCAL:
             libraries += indexed or _no_library()
+        elif source == BUNDLED:
+            libraries.append(bundled_library())
         else:
             libraries.append(Path(source.removeprefix(f"{LOCAL}:")).expanduser().resolve())
     return tuple(dict.fromkeys(libraries))
@@ -88,7 +93,7 @@ def remember_library(settings: Settings, path: Path) -> None:
 
 
 def _is_local(source: str) -> bool:
-    return source == LOCAL or source.startswith(f"{LOCAL}:")
+    return source in (LOCAL, BUNDLED) or source.startswith(f"{LOCAL}:")
 
 
 def _may_ask_duckduckgo(settings: Settings) -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -15,6 +16,8 @@ from pincite.surfaces.cli import (
     bundle,
     cache,
     check,
+    completion,
+    demo,
     doctor,
     fetch,
     index,
@@ -28,6 +31,7 @@ from pincite.surfaces.cli.batch import batch
 from pincite.surfaces.cli.eval import evaluate
 from pincite.surfaces.cli.log import log
 from pincite.surfaces.cli.mcp import mcp
+from pincite.surfaces.cli.overview import GREETING, Overview
 from pincite.surfaces.cli.run import INTERRUPTS, print_json
 from pincite.surfaces.cli.serve import keys_app, serve
 from pincite.surfaces.cli.worker import worker
@@ -36,11 +40,14 @@ from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
 app = typer.Typer(
     name="pincite",
     help="Deep web research you can check: every sentence is pinned to a passage of an archived page.",
-    no_args_is_help=True,
+    cls=Overview,
+    invoke_without_command=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command("demo")(demo.demo)
 app.command("research")(research.research)
 app.command("search")(search.search)
 app.command("fetch")(fetch.fetch)
@@ -60,6 +67,7 @@ app.add_typer(scope.app, name="scope")
 app.command("log")(log)
 app.command("eval")(evaluate)
 app.command("doctor")(doctor.doctor)
+app.command("completion")(completion.completion)
 
 
 def _print_version(wanted: bool) -> None:
@@ -70,15 +78,22 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Deep web research you can check: every sentence is pinned to a passage of an archived page."""
+    if ctx.invoked_subcommand is None:
+        sys.stdout.write(GREETING)
 
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code after running the command line `arguments` (architecture §6 lists the codes)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="replace")  # a question mark tells more than a command that fails
+    completion.prepare()
     try:
         with INTERRUPTS.installed(), called_by(Caller("cli")):
             outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")

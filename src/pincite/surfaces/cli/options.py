@@ -20,6 +20,7 @@ Judge = Annotated[
         help="Who judges meaning: model, PROVIDER:NAME, http://..., a local one, or none (docs/verification.md).",
     ),
 ]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print every event of the run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Profile = Annotated[str | None, typer.Option(help="Preset of caps: quick, standard, thorough or offline.")]
 Source = Annotated[

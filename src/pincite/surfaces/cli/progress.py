@@ -1,5 +1,6 @@
-"""What a run is doing, on stderr: a live view on a terminal, one plain line per event otherwise."""
+"""What a run is doing, on stderr: a live view on a terminal, otherwise a few lines, or with `-v` one for each event."""
 
+import os
 import sys
 import time
 from collections import Counter
@@ -22,6 +23,8 @@ QUIET = frozenset(
 )
 """Bookkeeping, and what the next event says again."""
 LIVE_LINES = 8
+TOLD_ROUNDS = 4
+"""Rounds that are told of without `-v`: a log should stay short however long a run goes on."""
 _SAID_BY = {
     EventType.CLAIM_VERIFIED: "verdict",
     EventType.CLAIM_REJECTED: "verdict",
@@ -33,13 +36,16 @@ _SAID_BY = {
 
 
 @contextmanager
-def live_progress() -> Iterator[Show]:
-    """A function to call with each event. NO_COLOR and redirected stderr are honoured by rich and by the plain form."""
-    if sys.stderr.isatty():
+def live_progress(*, verbose: bool = False) -> Iterator[Show]:
+    """A function to call with each event; `verbose` prints each of them. The report itself is printed once, after."""
+    if verbose:
+        yield lambda event: note(line) if (line := describe(event)) else None
+    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _live() as show:
             yield show
     else:
-        yield lambda event: note(line) if (line := describe(event)) else None
+        with _few_lines() as show:
+            yield show
 
 
 def describe(event: Event) -> str:
@@ -113,6 +119,27 @@ def _short(text: str, limit: int = 90) -> str:
 
 
 @contextmanager
+def _few_lines() -> Iterator[Show]:
+    """The plan, the first rounds and the sum: at most seven lines."""
+    counts: Counter[EventType] = Counter()
+    started = time.monotonic()
+
+    def show(event: Event) -> None:
+        counts[event.type] += 1
+        here = counts[event.type]
+        match event.type:
+            case EventType.RUN_STARTED | EventType.RUN_RESUMED if here == 1:
+                note(f"Run {event.run_id}")
+            case EventType.PLAN_CREATED if here == 1:
+                note(f"Planned: {_detail(event.type, event.data)}")
+            case EventType.ROUND_STARTED if 1 < here <= TOLD_ROUNDS:
+                note(f"Round {event.data.get('round', here)}: {summary(counts)}")
+
+    yield show
+    note(f"Done in {time.monotonic() - started:.1f} s: {summary(counts)}")
+
+
+@contextmanager
 def _live() -> Iterator[Show]:
     from rich.console import Console, Group
     from rich.live import Live
@@ -123,7 +150,7 @@ def _live() -> Iterator[Show]:
     counts: Counter[EventType] = Counter()
     latest: list[str] = []
     started = time.monotonic()
-    spinner = Spinner("dots")
+    spinner = Spinner("dots" if console.encoding.startswith("utf") else "line")
 
     def view() -> Group:
         spinner.update(text=Text(f"{time.monotonic() - started:5.1f} s  {summary(counts)}", style="bold"))
@@ -134,10 +161,7 @@ def _live() -> Iterator[Show]:
         def show(event: Event) -> None:
             counts[event.type] += 1
             line = describe(event)
-            if section := section_text(event):
-                console.print(Text(printable(str(event.data.get("heading", ""))), style="bold"))
-                console.print(Text(printable(section)))
-            elif line:
+            if line:
                 latest.append(printable(line))
                 del latest[:-LIVE_LINES]
             live.refresh()

@@ -11,7 +11,7 @@ from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_report
-from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async
+from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async, typed
 from pincite.surfaces.cli.schemas import read_schema
 from pincite.surfaces.outcomes import EXIT_CODES, exit_code
 
@@ -66,6 +66,7 @@ def research(
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
     home: options.Home = None,
+    verbose: options.Verbose = False,
     as_json: options.Json = False,
 ) -> None:
     """Answer a question with a report in which every sentence leads to its passage."""
@@ -90,19 +91,14 @@ def research(
     schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
     async def job() -> "Answer | str":
+        when = {"since": since, "until": until, "language": language}
         constraints = options.constraints(
-            include=include_domain,
-            prefer=prefer_domain,
-            exclude=exclude_domain,
-            cap=per_domain_cap,
-            since=since,
-            until=until,
-            language=language,
+            include=include_domain, prefer=prefer_domain, exclude=exclude_domain, cap=per_domain_cap, **when
         )
         for path in files:
             vet_output(path, report_formats(), BUNDLE if path is bundle else None)
         wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, files, continued, schema)
-        return await _ask(overrides, wish, started)
+        return await ask(overrides, wish, started, verbose=verbose)
 
     answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
     if isinstance(answer, str):
@@ -126,15 +122,13 @@ class Wish:
     schema: "Json" = None
 
 
-async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> "Answer | str":
+async def ask(overrides: dict[str, object], wish: Wish, started: list[str], *, verbose: bool = False) -> "Answer | str":
     """The report, or the id of the run that was left to workers; `started` gets the id of one that can be resumed."""
-    import sys
-
     from pincite.engine import Engine, Filing
     from pincite.surfaces.cli.progress import live_progress
     from pincite.wiring.observing import export_spans
 
-    text = sys.stdin.read() if wish.question == "-" else wish.question
+    text = typed() if wish.question == "-" else wish.question
     filing = Filing(project=wish.project, priority=INTERACTIVE if wish.queue else 0, for_workers=wish.queue)
     async with Engine.from_settings(**overrides) as engine:
         export_spans(engine.settings)
@@ -144,7 +138,7 @@ async def _ask(overrides: dict[str, object], wish: Wish, started: list[str]) -> 
         if wish.schema is not None and await engine.estimate() is None:
             raise InvalidInput("--output-schema needs a language model", hint="Set one with --llm MODEL.")
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
-        with live_progress() as show:
+        with live_progress(verbose=verbose) as show:
             run_id = await engine.start(
                 text, urls=wish.urls, constraints=wish.constraints, filing=filing, continues=wish.continues
             )

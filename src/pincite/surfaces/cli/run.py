@@ -131,6 +131,15 @@ def confirmed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
+def typed() -> str:
+    """What came on stdin, as UTF-8 with or without its mark, else as the terminal's encoding has it."""
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode(sys.stdin.encoding or "latin-1", "replace")
+
+
 def print_text(text: str) -> None:
     """The result on stdout, ending in one line end."""
     results().write(printable(text).rstrip("\n") + "\n")

@@ -103,7 +103,9 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
 
 
 @app.command()
-def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = False) -> None:
+def resume(
+    run_id: RunId, home: options.Home = None, verbose: options.Verbose = False, as_json: options.Json = False
+) -> None:
     """Continue a run that was interrupted; finished calls are not made again."""
     from pincite.surfaces.cli.research import Answer, how_to_resume, present
 
@@ -112,7 +114,7 @@ def resume(run_id: RunId, home: options.Home = None, as_json: options.Json = Fal
         from pincite.surfaces.cli.progress import live_progress
 
         async with Engine.from_settings(home=home) as engine:
-            with live_progress() as watch:
+            with live_progress(verbose=verbose) as watch:
                 report = await engine.resume(run_id, on_event=watch)
             return report, await engine.export(report, "json" if as_json else "md"), None
 
