@@ -325,6 +325,8 @@ class Settings(BaseModel):
     )
     judge_api_key: SecretStr | None = _key("Key of a judge at `http://...`.")
 
+    model_hub: str | None = _key("Hub that `pincite models add` fetches judges from.", "HF_ENDPOINT")
+
     # ---- providers: keys and base URLs ----
     openai_api_key: SecretStr | None = _key("Key of OpenAI.", "OPENAI_API_KEY")
     openai_base_url: str | None = _key("Base URL of OpenAI.", "OPENAI_BASE_URL")

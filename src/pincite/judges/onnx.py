@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+from pincite.judges.kept import languages_of, speaks, verify_files
 from pincite.judges.pairs import judgement_of, premises_of
 from pincite.runtime.installing import install_extra
 
@@ -60,6 +61,8 @@ class OnnxJudge:
                 context={"setting": "judge"},
             )
         self._labels = labels_of(folder / "config.json")
+        self._folder = folder
+        self._languages = languages_of(folder)
         self._name = name or folder.resolve().name
         self._thresholds = thresholds
         self._threads = threads
@@ -81,9 +84,11 @@ class OnnxJudge:
         self._loaded = None
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
-        """The best of the pieces of each case's evidence; a case without evidence is left out.
+        """The best of the pieces of each case's evidence.
 
-        Errors: ExtraNotInstalled, InvalidSetting (the files are no such model).
+        Left out are cases without evidence, and those in a language that the model was not made for.
+
+        Errors: ExtraNotInstalled, InvalidSetting (the files are no such model, or not those that were fetched).
         """
         found: list[Judgement] = []
         for case in cases:  # a case at a time, so that a cancelled run stops soon
@@ -93,6 +98,8 @@ class OnnxJudge:
         return tuple(found)
 
     def _judged(self, case: JudgeCase) -> Judgement | None:
+        if not speaks(self._languages, case.statement):
+            return None
         scored = [self._shares(premise, case.statement) for premise in premises_of(case)]
         if not scored:
             return None
@@ -123,6 +130,7 @@ class OnnxJudge:
             raise ExtraNotInstalled(
                 "a model for entailment needs onnxruntime and tokenizers", hint=f"Run: {install_extra('entailment')}"
             ) from error
+        verify_files(self._folder)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.log_severity_level = 4

@@ -21,6 +21,7 @@ from pincite.surfaces.cli import (
     doctor,
     fetch,
     index,
+    models,
     recheck,
     research,
     runs,
@@ -64,6 +65,7 @@ app.command("mcp")(mcp)
 app.add_typer(keys_app, name="keys")
 app.add_typer(cache.app, name="cache")
 app.add_typer(scope.app, name="scope")
+app.add_typer(models.app, name="models")
 app.command("log")(log)
 app.command("eval")(evaluate)
 app.command("doctor")(doctor.doctor)

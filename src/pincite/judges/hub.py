@@ -1,0 +1,237 @@
+"""Model files from a hub (the protocol of huggingface.co): one revision, every file hashed before it is kept.
+
+The hub's own client does not check what it downloads; this one compares each file with the pinned hash, or else with
+the one that the hub tells beside it, and notes it in `judge.json`, which is compared again before a model is loaded.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urljoin, urlsplit
+
+import anyio
+
+from pincite.domain.errors import (
+    InvalidInput,
+    InvalidSetting,
+    NetworkError,
+    NotFound,
+    PinciteError,
+    ProviderAuth,
+    ProviderBadReply,
+    Timeout,
+    TooLarge,
+)
+from pincite.domain.version import VERSION
+from pincite.judges.kept import LOCK
+from pincite.judges.known import KNOWN, REFUSED, KnownJudge
+from pincite.judges.onnx import labels_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+HUB: Final = "https://huggingface.co"
+_READ_S: Final = 30.0
+_TOTAL_S: Final = 3_600.0
+_MOST_BYTES: Final = 3_000_000_000
+_REDIRECTS: Final = 5
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A model that was added: its folder, the commit it is of, and the hash of each file."""
+
+    folder: Path
+    revision: str
+    sha256: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    """What the hub tells of a file before it sends it."""
+
+    commit: str
+    etag: str
+    size: int | None
+    location: str
+
+
+class ModelHub:
+    """A hub of models.
+
+    Args:
+        base_url: where it is.
+        transport: takes the place of the network in tests.
+    """
+
+    def __init__(self, base_url: str = HUB, *, transport: "httpx2.AsyncBaseTransport | None" = None) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise InvalidSetting("this is no address of a model hub", context={"setting": "model_hub"})
+        self._base = base_url.rstrip("/")
+        self._transport = transport
+
+    async def add(self, name: str, folder: Path, *, revision: str = "", told: Told = lambda _: None) -> Fetched:
+        """Fetch a known model into `folder/name`; one that is there already is replaced only when all files are good.
+
+        Args:
+            name: one of `KNOWN`.
+            folder: where models are kept.
+            revision: a commit (40 characters) instead of the known one.
+            told: hears what is done.
+
+        Errors:
+            InvalidInput: unknown, or refused. NotFound, ProviderAuth, ProviderBadReply (`hash_mismatch`, ...),
+            TooLarge, NetworkError, Timeout.
+        """
+        known = known_judge(name)
+        if revision and not _COMMIT.fullmatch(revision):
+            raise InvalidInput("a revision is the 40 characters of a commit", reason="revision")
+        target, new = folder / name, folder / f".{name}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        try:
+            with anyio.fail_after(_TOTAL_S):
+                commit, hashes = await self._files(known, revision or known.revision, new, told)
+            labels_of(new / "config.json")
+            lock = {"repository": known.repository, "revision": commit, "licence": known.licence,
+                    "languages": list(known.languages), "sha256": hashes}  # fmt: skip
+            (new / LOCK).write_text(json.dumps(lock, indent=2) + "\n", encoding="utf-8")
+            shutil.rmtree(target, ignore_errors=True)
+            new.rename(target)
+        except TimeoutError:
+            raise Timeout(f"{name} did not come within an hour", reason="model_hub") from None
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        return Fetched(target, commit, hashes)
+
+    async def _files(self, known: KnownJudge, revision: str, new: Path, told: Told) -> tuple[str, dict[str, str]]:
+        import httpx2
+
+        headers = {"User-Agent": f"Pincite/{VERSION}", "Accept-Encoding": "identity"}
+        commit, hashes = revision if _COMMIT.fullmatch(revision) else "", {}
+        async with httpx2.AsyncClient(
+            headers=headers, follow_redirects=False, trust_env=True, timeout=_READ_S, transport=self._transport
+        ) as client:
+            for name, path in known.files.items():
+                place = f"{self._base}/{known.repository}/resolve/{quote(commit or 'main', safe='')}/{quote(path)}"
+                try:
+                    announced = await self._announced(client, place)
+                    if not commit and not announced.commit.startswith(revision):
+                        raise ProviderBadReply(
+                            f"the newest commit of {known.repository} is {announced.commit}, the known one begins with "
+                            f"{revision}",
+                            reason="revision_moved",
+                            retryable=False,
+                            hint=f"Look at what changed, then give it: --revision {announced.commit}",
+                        )
+                    if commit and announced.commit != commit:
+                        raise _bad(f"the hub answered with commit {announced.commit or 'none'}", "wrong_revision")
+                    commit = announced.commit
+                    told(f"{known.repository}@{commit[:12]} {path}")
+                    hashes[name] = await _download(client, announced, new / name, known.sha256.get(path, ""))
+                except httpx2.TimeoutException:
+                    raise Timeout("the model hub did not answer in time", reason="model_hub") from None
+                except httpx2.HTTPError:
+                    raise NetworkError("the model hub can't be reached", reason="connect") from None
+        return commit, hashes
+
+    async def _announced(self, client: "httpx2.AsyncClient", place: str) -> _Announced:
+        """What the hub says of a file; redirects on its own host are followed until it says it."""
+        for _ in range(_REDIRECTS):
+            reply = await client.head(place)
+            if reply.status_code >= 400:
+                raise _refusal(reply.status_code, reply.headers.get("x-error-code", ""), place)
+            commit = reply.headers.get("x-repo-commit", "")
+            location = urljoin(place, reply.headers.get("location", "")) if reply.is_redirect else place
+            if commit:
+                size = reply.headers.get("x-linked-size") or (
+                    None if reply.is_redirect else reply.headers.get("content-length")
+                )
+                etag = reply.headers.get("x-linked-etag") or reply.headers.get("etag") or ""
+                if not _COMMIT.fullmatch(commit):
+                    raise _bad("the hub names no commit", "wrong_revision")
+                return _Announced(
+                    commit, etag.removeprefix("W/").strip('"').lower(), int(size) if size and size.isdigit() else None,
+                    location,
+                )  # fmt: skip
+            if not reply.is_redirect or urlsplit(location).netloc != urlsplit(place).netloc:
+                break
+            place = location
+        raise _bad("the hub names no commit", "wrong_revision")
+
+
+async def _download(client: "httpx2.AsyncClient", announced: _Announced, path: Path, pinned: str) -> str:
+    """The SHA-256 of the file, written and compared."""
+    if announced.size is not None and announced.size > _MOST_BYTES:
+        raise TooLarge(f"the file has {announced.size} bytes", reason="model_file")
+    place = announced.location
+    for _ in range(_REDIRECTS):
+        async with client.stream("GET", place) as reply:
+            if reply.is_redirect:
+                onward = urljoin(place, reply.headers.get("location", ""))
+                if urlsplit(onward).scheme not in {"https", urlsplit(place).scheme}:
+                    raise _bad("the hub leads to an unsafe address", "unsafe_redirect")
+                place = onward
+                continue
+            if reply.status_code != 200:
+                raise _refusal(reply.status_code, reply.headers.get("x-error-code", ""), place)
+            return await _written(reply, announced, path, pinned)
+    raise _bad("the hub leads in circles", "redirects")
+
+
+async def _written(reply: "httpx2.Response", announced: _Announced, path: Path, pinned: str) -> str:
+    whole, size = hashlib.sha256(), 0
+    async with await anyio.open_file(path, "wb") as file:
+        async for piece in reply.aiter_bytes():
+            size += len(piece)
+            if size > _MOST_BYTES or (announced.size is not None and size > announced.size):
+                raise _bad(f"{path.name} is longer than was told", "wrong_size")
+            whole.update(piece)
+            await file.write(piece)
+    if announced.size is not None and size != announced.size:
+        raise _bad(f"{path.name} has {size} bytes instead of {announced.size}", "wrong_size")
+    found = whole.hexdigest()
+    told = pinned or announced.etag
+    if _SHA256.fullmatch(told):
+        right = found == told
+    elif _COMMIT.fullmatch(told):  # a small file is named by the hash of its git object
+        content = await anyio.Path(path).read_bytes()
+        right = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == told
+    else:
+        raise _bad(f"the hub names no hash of {path.name}", "no_hash")
+    if not right:
+        raise _bad(f"{path.name} is not what was announced: its hash is {found}", "hash_mismatch")
+    return found
+
+
+def known_judge(name: str) -> KnownJudge:
+    """The model of that name. Errors: InvalidInput."""
+    if name in KNOWN:
+        return KNOWN[name]
+    if name in REFUSED:
+        raise InvalidInput(f"{name} can't be added: {REFUSED[name]}", reason="model_refused")
+    raise InvalidInput(f"no judge {name[:80]!r} is known", hint=f"Known: {', '.join(KNOWN)}.", reason="model_unknown")
+
+
+def _refusal(status: int, code: str, place: str) -> PinciteError:
+    where = urlsplit(place).path
+    if status in {401, 403} or code == "GatedRepo":
+        return ProviderAuth(
+            f"the hub gives {where} to nobody without a key, or has no such model", reason=code or "gated"
+        )
+    if status == 404:
+        return NotFound(f"the hub has no {where} ({code or status})", reason="model_file")
+    return ProviderBadReply(f"the hub answered {status}", reason="bad_status", retryable=status >= 500 or status == 429)
+
+
+def _bad(message: str, reason: str) -> ProviderBadReply:
+    return ProviderBadReply(message, reason=reason, retryable=False)
