@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, TypeVar
 
 import anyio
@@ -25,6 +26,7 @@ from pincite.runtime.lease import LEASE_S, Lease, with_lease
 from pincite.runtime.telemetry import genai, meter
 from pincite.runtime.telemetry.logs import bind
 from pincite.runtime.telemetry.meter import METER
+from pincite.runtime.telemetry.run_lines import event_line, run_line
 from pincite.runtime.telemetry.spans import span
 from pincite.runtime.worker import this_worker
 from pincite.settings import Settings
@@ -136,7 +138,8 @@ class Execution:
         settings = thawed_settings(self._settings, record.inputs.get("settings"))
 
         async def work() -> Report:
-            sink = Told(await parts.events(record, topic_hash(task.question)), tell, lease, hands_on)
+            heard = partial(event_line, run_id=record.run_id, request_id=record.request_id)
+            sink = Told(await parts.events(record, topic_hash(task.question)), tell, lease, hands_on, heard=heard)
             if record.epoch > 1:
                 await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
             research = await parts.research(record, task, settings, sink, lease=lease)
@@ -146,6 +149,8 @@ class Execution:
 
         started_s = parts.clock.monotonic_s()
         bind(run_id=record.run_id, request_id=record.request_id)
+        line = partial(run_line, run_id=record.run_id, request_id=record.request_id)
+        line("run started" if record.epoch == 1 else "run goes on", profile=task.profile, epoch=record.epoch)
         about = {genai.RUN_ID: record.run_id, genai.REQUEST_ID: record.request_id}
         try:
             with span("research", {**about, genai.TOPIC_HASH: topic_hash(task.question)}):
@@ -157,17 +162,27 @@ class Execution:
                     await runs.hand_back(record.run_id, record.epoch)
                 else:
                     await runs.finish(record.run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
+            line("run handed on" if hands_on() else "run ended", status=str(RunStatus.CANCELLED), reason="interrupted")
             raise
         except RunFenced as error:
+            line("run taken over by another process")
             raise await _taken_over(runs, record) from error
         except PinciteError as error:
-            if not (hands_on() and error.code in _PASSING):  # else the lease ends, and a worker goes on
-                await self._fail(record, error)
+            if hands_on() and error.code in _PASSING:  # the lease ends, and a worker goes on
+                line("run handed on", code=error.code, reason=error.reason)
+            else:
+                line("run ended", status=str(_ended_as(error)), code=error.code, reason=error.reason)
+                await self._finish(record, _ended_as(error), error.reason)
             if error.code in _STORE_FAILED:
                 error.hint = _GOES_ON.format(run_id=record.run_id)
             raise
         with anyio.CancelScope(shield=True):
             await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
+        line(
+            "run ended",
+            status=str(FINAL_STATUS[report.status]),
+            seconds=round(parts.clock.monotonic_s() - started_s, 2),
+        )
         METER.add(meter.RUNS, 1, FINAL_STATUS[report.status])
         METER.add(meter.RUN_SECONDS, parts.clock.monotonic_s() - started_s)
         await parts.settle_run(record.run_id)
@@ -180,10 +195,6 @@ class Execution:
         METER.add(meter.RUNS, 1, RunStatus.DEAD_LETTER)
         return RunStatus.DEAD_LETTER
 
-    async def _fail(self, record: RunRecord, error: PinciteError) -> None:
-        status = RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
-        await self._finish(record, status, error.reason)
-
     async def _finish(self, record: RunRecord, status: RunStatus, reason: str) -> None:
         METER.add(meter.RUNS, 1, status)
         with anyio.CancelScope(shield=True):
@@ -192,6 +203,10 @@ class Execution:
             except StateError:
                 # The store that failed can't take its own failure down; the lease ends by itself.
                 return
+
+
+def _ended_as(error: PinciteError) -> RunStatus:
+    return RunStatus.CANCELLED if isinstance(error, RunCancelled) else RunStatus.FAILED
 
 
 async def _taken_over(runs: RunStore, record: RunRecord) -> RunFenced:
@@ -255,8 +270,12 @@ class Told:
     nobody says so.
     """
 
-    def __init__(self, sink: EventSink, tell: Tell, lease: Lease, hands_on: HandsOn) -> None:
+    def __init__(
+        self, sink: EventSink, tell: Tell, lease: Lease, hands_on: HandsOn, *, heard: Callable[[Event], None]
+    ) -> None:
         self._sink = sink
+        self._heard = heard
+        self._said_before = 0
         self._tell = tell
         self._lease = lease
         self._hands_on = hands_on
@@ -267,5 +286,9 @@ class Told:
         if goes_on and self._lease.lost is None and self._hands_on():
             return Event(0, type_, "", datetime.now(UTC), data)
         event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
+        if type_ is EventType.RUN_RESUMED:
+            self._said_before = event.seq
+        if event.seq > self._said_before:  # what an earlier owner said is not logged again
+            self._heard(event)
         await self._tell(event)
         return event

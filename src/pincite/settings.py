@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, cast
 import platformdirs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from pincite.domain import version
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidSetting
 
@@ -218,7 +219,13 @@ class Settings(BaseModel):
     llm_page_tokens: int = Field(3_000, ge=200, description="Tokens of one page that a model reads at most.")
 
     # ---- fetch ----
-    user_agent: str | None = Field(None, description="User agent for pages; the default names Pincite honestly.")
+    user_agent: str | None = Field(None, description="User agent in full; the default is Pincite/VERSION (+CONTACT).")
+    user_agent_contact: str | None = Field(
+        None,
+        max_length=200,
+        pattern=r"^(https?://[!-'*-~]+|[!-'*-?A-~]+@[!-'*-?A-~]+)$",  # ASCII without brackets: it stands in a header
+        description="Address or URL for whoever runs a site that is read; part of the user agent.",
+    )
     archives: Literal["wayback", "none"] = Field(
         "wayback",
         description="Archive that audits ask about dead addresses; about local hosts only if its base URL is set.",
@@ -372,6 +379,11 @@ class Settings(BaseModel):
     def most_results(self) -> int:
         """How many results one search may ask for; engines give up to ten at the price that is set aside for one."""
         return max(10, self.results_per_query)
+
+    @property
+    def agent(self) -> str:
+        """The name that goes out with every request."""
+        return self.user_agent or version.user_agent(self.user_agent_contact)
 
     @property
     def is_server(self) -> bool:

@@ -94,6 +94,7 @@ def test_check_without_the_stored_pages_is_unchecked_not_clean(
     ended = pincite("check", str(file))
     assert ended.code == 1
     assert "unchecked" in ended.out
+    assert "pincite bundle RUN -o evidence.wacz" in ended.out, "it says which file is enough"
 
 
 def test_the_same_question_gives_the_same_report(demo_home: Path, tmp_path: Path) -> None:

@@ -6,6 +6,21 @@ from decimal import Decimal
 ZERO_USD = Decimal(0)
 
 
+_CENTS = Decimal("0.01")
+_LEAST_SHOWN = Decimal("0.0001")
+
+
+def usd_text(amount: Decimal | float) -> str:
+    """US dollars for people, with as many digits as say something: `$0`, `$1.50`, `$0.0125`, `under $0.0001`."""
+    exact = Decimal(str(amount))
+    if not exact:
+        return "$0"
+    if exact < _LEAST_SHOWN:
+        return f"under ${_LEAST_SHOWN}"
+    rounded = exact.quantize(_CENTS if exact >= 1 else _LEAST_SHOWN).normalize()
+    return f"${max(rounded, rounded.quantize(_CENTS), key=lambda shown: -int(shown.as_tuple().exponent)):f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Counts of what was (or would be) spent. Addition is per field; no field is ever negative."""

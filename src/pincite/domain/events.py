@@ -16,7 +16,6 @@ class EventType(StrEnum):
     RUN_RESUMED = "run.resumed"  # a run that was broken off goes on; `epoch`
     PLAN_CREATED = "plan.created"  # a round's plan stands; `round`, `sub_questions` (`id`, `text`, `queries`)
     ROUND_STARTED = "round.started"  # searching and reading begin; `round`
-    SEARCH_STARTED = "search.started"  # a query goes out; `query`
     SEARCH_COMPLETED = "search.completed"  # a query was answered; `query`, `results` (how many)
     SEARCH_FAILED = "search.failed"  # no provider answered a query; `query`, `code`, `reason`
     PAGE_FETCHED = "page.fetched"  # a page was read and stored; `url`, `title`, ids, `via`, `size_bytes`, `chars`
@@ -30,8 +29,6 @@ class EventType(StrEnum):
     CLAIM_REJECTED = "claim.rejected"  # a claim did not pass; `claim_id`, `verdict`, `reasons`
     GAP_FOUND = "gap.found"  # part of the question lacks evidence; `sub_question`, `reason`
     CONFLICT_FOUND = "conflict.found"  # statements exclude each other; `sides`
-    BUDGET_RESERVED = "budget.reserved"  # an amount was set aside before a call; `kind`, `estimate`
-    BUDGET_SETTLED = "budget.settled"  # what a call really used; `kind`, `usage`
     BUDGET_EXHAUSTED = "budget.exhausted"  # a cap was reached; `reason` (which one)
     MODEL_ANSWERED = "model.answered"  # a model answered; `role`, `task`, `model`, `tokens_*`, `cached_in`, `cost_usd`
     MODEL_FAILED = "model.failed"  # a model failed once; `role`, `model`, `code`, `reason`

@@ -3,5 +3,10 @@
 VERSION = "0.1.0"
 PRODUCT_TOKEN = "Pincite"  # noqa: S105  # no secret
 """The name in robots.txt: no digits, as RFC 9309 has it."""
-USER_AGENT = f"{PRODUCT_TOKEN}/{VERSION} (+https://pincite.example/docs)"
-"""The one name that Pincite gives itself."""
+USER_AGENT = f"{PRODUCT_TOKEN}/{VERSION}"
+"""The one name that Pincite gives itself. Whom a site can write to is the operator's to say: `user_agent_contact`."""
+
+
+def user_agent(contact: str | None) -> str:
+    """The name with the operator's contact, an address or a URL, in the form that crawlers give it."""
+    return f"{USER_AGENT} (+{contact})" if contact else USER_AGENT

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape as html_escape
 from importlib import resources
 
+from pincite.domain.budget import usd_text
 from pincite.domain.evidence import CheckOutcome, ContextRole, Proof, Relation, VerdictStatus
 from pincite.domain.layout import Sentence, SentenceKind
 from pincite.domain.markdown import (
@@ -275,7 +276,7 @@ class _Page:
                 f"{m.pages_failed} failed, {m.dead_links} dead, {m.robots_disallowed} refused by robots",
             ),
             ("Statements", f"{m.claims_total} kept of {m.claims_checked} checked"),
-            ("Cost", f"${m.cost_usd:f}, {m.tokens_in + m.tokens_out} tokens"),
+            ("Cost", f"{usd_text(m.cost_usd)}, {m.tokens_in + m.tokens_out} tokens"),
             *_cached(m),
             ("Time", f"{m.duration_s:.1f} s"),
         )

@@ -36,7 +36,6 @@ class _Open:
     kind: PassageKind
     label: str = ""
     words: int = 0
-    closed_by_term: bool = False
 
 
 def drafts(document: Document) -> tuple[Draft, ...]:

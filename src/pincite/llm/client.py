@@ -256,9 +256,10 @@ class ModelClient:
         try:
             model = _of_pydantic_ai(self.spec)
         except UserError as error:  # a key, an endpoint or a region is missing; it says which variable holds it
-            raise ProviderAuth(
+            missing = ProviderAuth(
                 f"{self.spec.label}: {error}", reason="model_key_missing", hint="Set it, or give the key in llm_keys."
-            ) from None
+            )
+            raise unbilled(missing) from None
         return await self._opened.enter_async_context(model)
 
     @contextmanager
@@ -270,9 +271,10 @@ class ModelClient:
             hint = f"Run: {install_extra('llm', *([extra] if extra else []))}"
             if self.spec.protocol == FOREIGN:
                 hint = f'pip install "pydantic-ai-slim[{self.spec.provider}]"'
-            raise ExtraNotInstalled(
+            missing = ExtraNotInstalled(
                 f"the model {self.spec.label} needs the packages of an extra: {error.name or extra}", hint=hint
-            ) from None
+            )
+            raise unbilled(missing) from None
 
     def _history(self, messages: Messages, prompted_schema: dict[str, Any] | None) -> list[Any]:
         import json

@@ -1,5 +1,6 @@
 """Errors of pydantic-ai as ours: one table from their classes to our codes and reasons, tested for completeness."""
 
+from socket import gaierror
 from typing import Final
 
 from pincite.domain.budget import Usage
@@ -37,6 +38,10 @@ TABLE: Final[dict[str, tuple[type[PinciteError], str, bool, bool]]] = {
     "ModelAPIError": (ModelUnavailable, "model_connection", True, True),
 }
 
+_NOT_CONNECTED: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"})
+_CONNECTED: Final = frozenset({"ReadError", "ReadTimeout", "WriteError", "WriteTimeout", "RemoteProtocolError"})
+"""Names of the HTTP client's errors; the first of either kind, from the outside in, says how far the call came."""
+
 
 def translated(error: Exception, label: str) -> PinciteError:
     """Our error for theirs. Neither the key nor the body of the answer is in the message.
@@ -53,6 +58,7 @@ def translated(error: Exception, label: str) -> PinciteError:
             f"{label}: {type(error).__name__}", reason="model_error", retryable=False, context={"model": label}
         )
     ours, reason, retryable, billed = row
+    billed = billed and not never_connected(error)
     wait_s = getattr(error, "retry_after", None)
     told = ours(
         f"{label}: {reason.removeprefix('model_').replace('_', ' ')}",
@@ -63,6 +69,19 @@ def translated(error: Exception, label: str) -> PinciteError:
         context={"model": label},
     )
     return told if billed else unbilled(told)
+
+
+def never_connected(error: BaseException) -> bool:
+    """Whether no connection was made, so that nothing can have been sent: no answer is owed for."""
+    inner: BaseException | None = error
+    while inner is not None:
+        name = type(inner).__name__
+        if name in _NOT_CONNECTED or isinstance(inner, ConnectionRefusedError | gaierror):
+            return True
+        if name in _CONNECTED:
+            return False
+        inner = inner.__cause__ or inner.__context__
+    return False
 
 
 def unbilled(error: PinciteError) -> PinciteError:

@@ -221,7 +221,6 @@ HEDGES = frozenset(
 )
 """Words that keep a statement from being a plain fact."""
 
-FUTURE = frozenset("will shall plans planned planning intends expected scheduled upcoming forthcoming going".split())
 
 # Strength of a quantifier or frequency: a claim may be weaker than its passage, never stronger.
 QUANTIFIERS: dict[str, int] = {

@@ -5,7 +5,6 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from pincite.domain.library import ListedPage
-from pincite.domain.version import USER_AGENT
 from pincite.ports import Clock, Fetch, WebArchive
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
@@ -22,8 +21,7 @@ async def web_archive(settings: Settings, clock: Clock, kept: KeptOpen) -> WebAr
         return None
     from pincite.fetch.wayback import Wayback
 
-    user_agent = settings.user_agent or USER_AGENT
-    return await kept.open(aclosing(Wayback(clock, base_url=settings.wayback_base_url, user_agent=user_agent)))
+    return await kept.open(aclosing(Wayback(clock, base_url=settings.wayback_base_url, user_agent=settings.agent)))
 
 
 def page_reading(

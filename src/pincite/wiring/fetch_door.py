@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.page import Kept
-from pincite.domain.version import USER_AGENT
 from pincite.ports import Cache, Clock, Extractor, Fetch, FetchBackend
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
@@ -120,7 +119,7 @@ class _Network:
             self._resolver,
             clock,
             limits=self._limits,
-            user_agent=settings.user_agent or USER_AGENT,
+            user_agent=settings.agent,
             proxy=self._proxy,
             sessions=self._sessions,
         )

@@ -13,7 +13,6 @@ from pincite.domain.budget import Budget
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.ids import sha256_hex
-from pincite.domain.version import USER_AGENT
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.kept_open import KeptOpen
 from pincite.runtime.limiter import BATCH, INTERACTIVE, LANES, MemoryLimiter, Rate, within
@@ -200,7 +199,7 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
             own or card.base_url,
             api_key=key,
             deadline_s=settings.search_call_deadline_s,
-            user_agent=settings.user_agent or USER_AGENT,
+            user_agent=settings.agent,
         ),
         around,
     )

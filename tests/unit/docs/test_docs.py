@@ -57,7 +57,8 @@ def test_python_blocks_run(code: str, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "docs", tmp_path / "docs")  # the library of the examples
     monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
-    compiled = compile(code, "docs", "exec", flags=0x2000)  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    pasted = "asyncio.run(" in code  # as it would be run from a file
+    compiled = compile(code, "docs", "exec", flags=0 if pasted else 0x2000)  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     running = eval(compiled, {"__name__": "docs"})
     if inspect.iscoroutine(running):
         asyncio.run(running)
@@ -149,3 +150,36 @@ def test_no_page_installs_from_an_index_that_has_no_pincite() -> None:
     for page in [*PAGES, ROOT / "README.md"]:
         wrong = re.findall(r"pip install ['\"]?pincite\b[^\n]*", page.read_text(encoding="utf-8"))
         assert wrong == [], page.name
+
+
+def test_the_example_of_the_readme_runs_as_it_is_pasted() -> None:
+    (code,) = [code for place, code in PYTHON if place.startswith("README.md")]
+    compile(code, "README.md", "exec")  # no `await` outside a function
+    assert "asyncio.run(" in code
+
+
+def test_the_readme_names_the_variables_of_keys() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", text))
+    known = {variable for name in Settings.model_fields for variable in environment_names(name)}
+    assert {"TAVILY_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "PINCITE_HOME"} <= named
+    assert named <= known
+
+
+def test_decisions_name_modules_that_are_there() -> None:
+    layers = {path.stem for path in (ROOT / "src" / "pincite").iterdir()}
+    missing = []
+    for page in (ROOT / "docs" / "adr").glob("*.md"):
+        for name in re.findall(r"`(?:pincite\.)?([a-z_]+(?:\.[a-z_]+)+)`", page.read_text(encoding="utf-8")):
+            first, *rest = name.split(".")
+            place = ROOT / "src" / "pincite" / first
+            if first in layers and rest[0] not in ("py", "js", "sqlite") and place.is_dir():
+                found = (place / rest[0]).is_dir() or (place / f"{rest[0]}.py").is_file()
+                missing += [] if found else [f"{page.name}: {name}"]
+    assert missing == []
+
+
+def test_every_kind_of_event_is_told_by_somebody() -> None:
+    sources = [path for path in (ROOT / "src" / "pincite").rglob("*.py") if "surfaces" not in path.parts]
+    told = " ".join(path.read_text(encoding="utf-8") for path in sources)
+    assert [kind.name for kind in EventType if f"EventType.{kind.name}" not in told] == []

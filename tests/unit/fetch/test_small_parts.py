@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pincite.domain.errors import EmptyContent, InvalidInput, NetworkError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
-from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT, VERSION
+from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT, VERSION, user_agent
 from pincite.fetch import freshness
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.captures import capture
@@ -190,7 +190,9 @@ def test_masking_goes_through_plain_json() -> None:
 
 
 def test_the_user_agent_has_the_version_and_the_robots_name_no_digit() -> None:
-    assert f"{PRODUCT_TOKEN}/{VERSION} (+https://" in USER_AGENT
+    assert f"{PRODUCT_TOKEN}/{VERSION}" == USER_AGENT
+    assert user_agent("crawls@your.org") == f"{USER_AGENT} (+crawls@your.org)"
+    assert user_agent(None) == user_agent("") == USER_AGENT
     assert PRODUCT_TOKEN.isalpha()
 
 

@@ -110,6 +110,14 @@ async def test_nobody_there_is_a_connection_error() -> None:
     with pytest.raises(PinciteError) as caught:
         await ask(server)
     assert caught.value.reason == "model_connection"
+    assert caught.value.spent == Usage(), "nothing was sent, so nothing is owed"
+
+
+@pytest.mark.parametrize("trouble", [Trouble.GONE, Trouble.GONE_MID_ANSWER])
+async def test_what_was_sent_may_be_billed(trouble: Trouble) -> None:
+    with ModelServer(FaithfulModel(), always=trouble) as server, pytest.raises(PinciteError) as caught:
+        await ask(server)
+    assert caught.value.spent is None, "the price that was set aside counts"
 
 
 async def test_a_server_without_schemas_is_asked_by_prompt() -> None:

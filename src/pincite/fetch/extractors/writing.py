@@ -41,12 +41,6 @@ class InlineText:
         """The last character, or nothing."""
         return self._pieces[-1][-1] if self._pieces else ""
 
-    @property
-    def last_word(self) -> str:
-        """The characters since the last space, the last forty at most."""
-        tail = "".join(self._pieces[-3:])[-_LOOK_BACK:]
-        return tail.rsplit(None, 1)[-1] if tail and not tail[-1].isspace() else ""
-
     def add(self, text: str) -> None:
         """Append running text; white space collapses."""
         words = text.split()

@@ -26,7 +26,7 @@ _KEPT = {
 
 
 def check(
-    report: Annotated[Path, typer.Argument(help="A report as JSON, or a bundle (.wacz), which brings its own pages.")],
+    report: Annotated[Path, typer.Argument(help="A bundle (.wacz), or a report as JSON where its pages are stored.")],
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
@@ -71,6 +71,8 @@ def _render(result: "CheckResult") -> str:
     lines += [f"  {problem.kind:<9} {problem.where}: {problem.what}" for problem in result.problems]
     if result.status == "unchecked":
         lines.append("What is unchecked is neither clean nor wrong.")
+        if any(problem.what.endswith("is not stored here") for problem in result.problems):
+            lines.append("A bundle brings its pages. Where the report was made: pincite bundle RUN -o evidence.wacz")
     return "\n".join(lines)
 
 

@@ -74,6 +74,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
         "Settings": {
             "profile": settings.profile,
             "source": ", ".join(settings.source),
+            "user agent": settings.agent,
             "model": _models(settings),
             "judge": _judge(settings),
             "files": ", ".join(str(path) for path in default_files() if path.exists()) or "none",

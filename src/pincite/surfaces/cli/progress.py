@@ -14,14 +14,11 @@ from pincite.surfaces.cli.run import note, printable
 Show = Callable[[Event], None]
 QUIET = frozenset(
     {
-        EventType.BUDGET_RESERVED,
-        EventType.BUDGET_SETTLED,
         EventType.CHUNK_MADE,
-        EventType.SEARCH_STARTED,
         EventType.CLAIM_PROPOSED,
     }
 )
-"""Bookkeeping, and what the next event says again."""
+"""What the next event says again."""
 LIVE_LINES = 8
 TOLD_ROUNDS = 4
 """Rounds that are told of without `-v`: a log should stay short however long a run goes on."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pincite.domain.budget import usd_text
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
 
@@ -99,7 +100,8 @@ def _metrics(view: "RunView") -> Iterator[str]:
     )
     if view.report is not None:
         metrics = view.report.metrics
-        yield f"  {metrics.duration_s:.2f} s, {metrics.claims_checked} claims checked, ${metrics.cost_usd} spent"
+        spent = usd_text(metrics.cost_usd)
+        yield f"  {metrics.duration_s:.2f} s, {metrics.claims_checked} claims checked, {spent} spent"
         if metrics.cache_hits or metrics.cache_misses:
             yield f"  cache: {metrics.cache_hits} searches and pages from it, {metrics.cache_misses} not in it"
         yield f"  report {view.report.report_id}: {view.report.status}, {len(view.report.references)} references"

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from pincite.domain.budget import Usage
+from pincite.domain.budget import Usage, usd_text
 from pincite.domain.events import Event, EventType
 
 if TYPE_CHECKING:
@@ -38,21 +38,21 @@ def render_trace(record: "RunRecord", events: Sequence[Event], calls: "Sequence[
 
 def _lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> Iterator[str]:
     total_s = _duration_ms(record, events) / 1000
-    yield f"{record.run_id}  {record.status}  {total_s:.1f} s  {_money(record.usage.cost_usd)}  {record.question}"
+    yield f"{record.run_id}  {record.status}  {total_s:.1f} s  {usd_text(record.usage.cost_usd)}  {record.question}"
     if record.request_id:
         yield f"request {record.request_id}, owners so far {record.epoch}"
     for number, of in _rounds(events, calls):
         spent = sum((call.used.cost_usd for call in of), Decimal(0))
-        yield f"├─ {f'round {number}' if number else 'before the first round'}: {len(of)} calls, {_money(spent)}"
+        yield f"├─ {f'round {number}' if number else 'before the first round'}: {len(of)} calls, {usd_text(spent)}"
         for call in of:
             tries = f", {call.tries} tries" if call.tries > 1 else ""
             yield (
-                f"│  ├─ {call.kind:<8} {_ms(call.latency_ms):>9}  {_money(call.used.cost_usd):>10}"
+                f"│  ├─ {call.kind:<8} {_ms(call.latency_ms):>9}  {usd_text(call.used.cost_usd):>10}"
                 f"  {call.status}{tries}{_tokens(call.used)}  {_subject(call)}"
             )
             for tried in call.attempts:
                 outcome = f"{tried.outcome}{f' ({tried.detail})' if tried.detail else ''}"
-                bill = f"{_ms(tried.latency_ms):>9}  {_money(tried.cost_usd):>10}"
+                bill = f"{_ms(tried.latency_ms):>9}  {usd_text(tried.cost_usd):>10}"
                 yield f"│  │  └─ {tried.provider:<12} {bill}  {outcome}"
     yield f"└─ {_kinds(calls)}"
 
@@ -111,7 +111,9 @@ def _kinds(calls: "Sequence[CallRecord]") -> str:
     for kind in dict.fromkeys(call.kind for call in calls):
         of = [call for call in calls if call.kind == kind]
         took_s = sum(call.latency_ms or 0 for call in of) / 1000
-        parts.append(f"{len(of)} {kind} in {took_s:.1f} s for {_money(sum((c.used.cost_usd for c in of), Decimal(0)))}")
+        parts.append(
+            f"{len(of)} {kind} in {took_s:.1f} s for {usd_text(sum((c.used.cost_usd for c in of), Decimal(0)))}"
+        )
     return "; ".join(parts) or "no calls"
 
 
@@ -121,7 +123,3 @@ def _tokens(used: Usage) -> str:
 
 def _ms(latency_ms: float | None) -> str:
     return "-" if latency_ms is None else f"{latency_ms:.0f} ms"
-
-
-def _money(amount: Decimal) -> str:
-    return f"${amount:.4f}" if amount else "$0"

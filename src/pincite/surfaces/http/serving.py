@@ -1,5 +1,6 @@
 """Running the server: the binding is vetted, engines are made from the settings of the home."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from pincite.wiring.fetch_door import site_sessions
 from pincite.wiring.keys import opened_keys
 from pincite.wiring.observing import observe
 
+log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _DRAIN_S = 5
 
@@ -30,6 +32,8 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
 
     settings = load_settings({"home": home})
     observe(settings)
+    if not (settings.user_agent or settings.user_agent_contact):
+        log.warning("sites that are read can't tell whom to write to: set user_agent_contact to an address or a URL")
     with key_ring(home) as keys:
         vet_binding(host, keys)
         app = create_app(

@@ -14,9 +14,6 @@ from pincite.surfaces.http.ui.progress import STAGES, progress_of
 START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 LIVE = (resources.files("pincite.surfaces.http.ui") / "static" / "live.js").read_text(encoding="utf-8")
 UNTOLD = {
-    EventType.SEARCH_STARTED,
-    EventType.BUDGET_RESERVED,
-    EventType.BUDGET_SETTLED,
     EventType.PAGE_REVALIDATED,  # what came of it is in the report
 }
 

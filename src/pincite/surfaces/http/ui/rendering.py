@@ -10,6 +10,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pincite.domain.budget import usd_text
 from pincite.domain.errors import PinciteError
 from pincite.domain.markdown import (
     conflict_text,
@@ -128,13 +129,6 @@ def seconds(amount: float) -> str:
     return f"{amount / 60:.0f} min" if amount >= 600 or not amount % 60 else f"{amount / 60:.1f} min"
 
 
-def money(amount: Any) -> str:  # a Decimal, or what JSON made of one
-    """US dollars with as many digits as are needed to say something."""
-    if not amount:
-        return "$0"
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}".rstrip("0")
-
-
 def _shown(value: Any) -> Any:  # whatever a template prints
     """Text without control characters and direction overrides; anything else as it is."""
     return without_controls(value) if type(value) is str else value
@@ -175,7 +169,7 @@ def _templates() -> Environment:
         site=site,
         moment=moment,
         seconds=seconds,
-        money=money,
+        money=usd_text,
         segment=lambda s: quote(s, ""),
         sentence=capitalised,
     )

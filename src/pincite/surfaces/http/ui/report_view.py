@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from pincite.domain.budget import usd_text
 from pincite.domain.calls import CallRecord
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
@@ -19,7 +20,7 @@ from pincite.domain.signs import VERDICTS
 from pincite.exports.html_layout import proof_html, section_html, telling_html
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.progress import STAGES, Progress
-from pincite.surfaces.http.ui.rendering import money, plural, seconds, site
+from pincite.surfaces.http.ui.rendering import plural, seconds, site
 from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
 
@@ -284,10 +285,10 @@ def call_costs(calls: Sequence[CallRecord]) -> charts.Chart | None:
         says = f"{plural(sum(counts.values()), 'call')}, none of them paid."
         return charts.bars("Calls by kind.", says, free, ("Kind", "Calls"))
     rows = [
-        charts.Bar(CALLS.get(kind, kind), float(cost), f"{money(cost)} · {plural(counts[kind], 'call')}")
+        charts.Bar(CALLS.get(kind, kind), float(cost), f"{usd_text(cost)} · {plural(counts[kind], 'call')}")
         for kind, cost in sorted(costs.items())
     ]
-    return charts.bars("Cost by kind of call.", f"{money(whole)} in all.", rows, ("Calls", "Cost"))
+    return charts.bars("Cost by kind of call.", f"{usd_text(whole)} in all.", rows, ("Calls", "Cost"))
 
 
 def filtered(claims: Iterable[ReportClaim], verdict: str) -> tuple[ReportClaim, ...]:

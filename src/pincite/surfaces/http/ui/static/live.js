@@ -72,7 +72,9 @@ const site = (url) => {
 };
 // No control characters and no overrides of the direction of text, as on the server.
 const clean = (text) => String(text ?? "").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ");
-const money = (usd) => (usd ? (usd >= 1 ? `$${usd.toFixed(2)}` : `$${usd.toFixed(4).replace(/0$/, "")}`) : "$0");
+// As `usd_text` writes it on the server.
+const money = (usd) =>
+  !usd ? "$0" : usd >= 1 ? `$${usd.toFixed(2)}` : usd < 1e-4 ? "under $0.0001" : `$${usd.toFixed(4).replace(/0{1,2}$/, "")}`;
 const time = (s) => (s < 60 ? `${s.toFixed(0)} s` : `${(s / 60).toFixed(1)} min`);
 
 const Number_ = ({ name, value }) => html`<div><dt>${name}</dt>
