@@ -20,19 +20,23 @@ from pincite.domain.evidence import (
     Check,
     CheckOutcome,
     Evidence,
+    EvidencePassage,
+    Proof,
     Relation,
     VerdictStatus,
     VerifiedClaim,
-    page_texts,
 )
-from pincite.domain.page import FetchRequest, FetchResult, Hosted
+from pincite.domain.ids import claim_id
+from pincite.domain.page import Document, FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Conflict, Lead, Progress, ReadPage, Task
 from pincite.domain.records import Outcome
-from pincite.ports import ClaimChecker, Clock, DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
+from pincite.ports import Clock, DocumentStore, EventSink, Fetch, Judge, Ledger, SnapshotStore
 from pincite.research.records import ids_from_record, page_record
 from pincite.runtime.metering import RequestMeter, current_meter, metered
+from pincite.text.context import context_of, passage_in_context
 from pincite.text.normalise import Folded, fold
 from pincite.urls import registrable_domain
+from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded
 
 WAITS_S: Final = (0.5, 1.0)
@@ -69,7 +73,7 @@ class Revalidation:
         ledger: record and budget of the run.
         events: `page.revalidated` for each page.
         clock: waits between attempts.
-        checker: decides whether a claim that lost a page stands on the others.
+        judge: with exact facts decides whether a claim that lost a page stands on the others.
         after: the age from which on a cited page is asked for again.
         deadline_s: seconds for one request.
         concurrency: pages asked for at the same time.
@@ -83,7 +87,7 @@ class Revalidation:
         ledger: Ledger,
         events: EventSink,
         clock: Clock,
-        checker: ClaimChecker,
+        judge: Judge | None,
         *,
         after: timedelta,
         deadline_s: float = 12.0,
@@ -95,7 +99,7 @@ class Revalidation:
         self._ledger = ledger
         self._events = events
         self._clock = clock
-        self._checker = checker
+        self._judge = judge
         self._after = after
         self._deadline_s = deadline_s
         self._concurrency = concurrency
@@ -121,7 +125,12 @@ class Revalidation:
         for page in unseen:
             await self._tell(page, self._looks.setdefault(page.snapshot.snapshot_id, _Look(reason="deadline")))
         looks = {page.url: self._looks[page.snapshot.snapshot_id] for page in old}
-        return await anyio.to_thread.run_sync(_as_they_stand, progress, looks, self._checker)
+        found = await anyio.to_thread.run_sync(_as_they_stand, progress, looks)
+        asked = [(left, _statement(left)) for left in found if left.must_be_proven]
+        proven = await prove([statement for _, statement in asked], self._judge, at=self._clock.now())
+        again = {left.item.claim.claim_id: result for (left, _), result in zip(asked, proven, strict=True)}
+        claims = _each_once([_settled(left, again.get(left.item.claim.claim_id), looks) for left in found])
+        return _progress_with(progress, claims, looks)
 
     def _is_old(self, page: ReadPage, since: datetime) -> bool:
         return page.snapshot.via in _OWN_VIA and since - page.snapshot.fetched_at > self._after
@@ -191,15 +200,50 @@ def _read(page: ReadPage, got: FetchResult) -> ReadPage:
     return replace(page, snapshot=got.snapshot, document=got.document, chunks=(), stale=False)
 
 
-def _as_they_stand(progress: Progress, looks: Mapping[str, _Look], checker: ClaimChecker) -> Progress:
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A claim, what is left of its evidence, the passages of that as the pages are now, and what it lost and why."""
+
+    item: VerifiedClaim
+    evidence: tuple[Evidence, ...] = ()
+    passages: tuple[EvidencePassage, ...] = ()
+    texts: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+    @property
+    def moved(self) -> bool:
+        """Whether its evidence is no longer the one that it was proven by."""
+        return self.evidence != self.item.claim.evidence
+
+    @property
+    def must_be_proven(self) -> bool:
+        """Whether it lost pages and has others, or was judged by passages that stand elsewhere now."""
+        return bool(self.passages) and (bool(self.lost) or (self.moved and self.item.proof is Proof.ENTAILED))
+
+
+def _as_they_stand(progress: Progress, looks: Mapping[str, _Look]) -> tuple[_Left, ...]:
+    """What the looks leave of each claim."""
+    before = {page.url: page for page in progress.pages}
+    now = {url: look.page for url, look in looks.items() if look.page is not None}
+    folded = {
+        url: fold(page.document.text)
+        for url, page in now.items()
+        if page.document.document_id != before[url].document.document_id
+    }
+    documents = {page.document.document_id: page.document for page in (*before.values(), *now.values())}
+    return tuple(
+        _stood(item, looks, folded, documents) if item.printable else _Left(item, item.claim.evidence)
+        for item in progress.claims
+    )
+
+
+def _statement(left: _Left) -> Statement:
+    return Statement(left.item.claim.text, left.passages, left.texts)
+
+
+def _progress_with(progress: Progress, claims: tuple[VerifiedClaim, ...], looks: Mapping[str, _Look]) -> Progress:
     """Progress with what the looks found: pages, claims, conflicts, leads."""
     before = {page.url: page for page in progress.pages}
-    folded = {
-        url: fold(look.page.document.text)
-        for url, look in looks.items()
-        if look.page is not None and look.page.document.document_id != before[url].document.document_id
-    }
-    claims = tuple(_stood(item, looks, folded, checker) if item.printable else item for item in progress.claims)
     # A page that still carries a quote from its old capture stays as it was captured.
     kept = {e.snapshot_id for item in claims for e in item.claim.evidence}
     pages = tuple(_now(page, looks, kept) for page in progress.pages)
@@ -230,9 +274,9 @@ def _lost_side(conflict: Conflict, fell: set[str]) -> bool:
 
 
 def _stood(
-    item: VerifiedClaim, looks: Mapping[str, _Look], folded: Mapping[str, Folded], checker: ClaimChecker
-) -> VerifiedClaim:
-    """The claim on what still stands of its quotes; refused when nothing is left, marked when nobody could tell."""
+    item: VerifiedClaim, looks: Mapping[str, _Look], folded: Mapping[str, Folded], documents: Mapping[str, Document]
+) -> _Left:
+    """What still stands of a claim's quotes."""
     evidence: list[Evidence] = []
     lost: dict[str, str] = {}
     for url in dict.fromkeys(e.url for e in item.claim.evidence):
@@ -247,38 +291,78 @@ def _stood(
                 lost[url] = f"the page was changed and no longer says it: {url}"
         else:
             evidence += mine
-    supporting = [e for e in evidence if e.relation is Relation.SUPPORTS]
-    if lost:
-        return _without(item, evidence, supporting, list(lost.values()), checker)
-    claim = (
-        item
-        if tuple(evidence) == item.claim.evidence
-        else replace(item, claim=replace(item.claim, evidence=tuple(evidence)))
+    supporting = [e.quote for e in evidence if e.relation is Relation.SUPPORTS]
+    read = {quote.document_id: documents[quote.document_id] for quote in supporting if quote.document_id in documents}
+    passages = tuple(
+        passage_in_context(read[quote.document_id], quote.start, quote.end)
+        for quote in supporting
+        if quote.document_id in read
     )
-    return _marked(claim, supporting, looks)
+    return _Left(item, tuple(evidence), passages, tuple(page.text for page in read.values()), tuple(lost.values()))
 
 
-def _without(
-    item: VerifiedClaim,
-    evidence: Sequence[Evidence],
-    supporting: Sequence[Evidence],
-    reasons: Sequence[str],
-    checker: ClaimChecker,
-) -> VerifiedClaim:
-    """The claim after it lost pages: as sure as the pages that are left make it, and never surer than before."""
-    verdict = (
-        checker.check(item.claim.text, page_texts((e.url, e.quote.text) for e in supporting)) if supporting else None
-    )
-    if verdict is None or verdict.status not in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
-        refused = replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=tuple(reasons))
+def _settled(left: _Left, proven: Proven | None, looks: Mapping[str, _Look]) -> VerifiedClaim:
+    """The claim on what is left of it: refused when that does not carry it, marked when nobody could tell."""
+    item, supporting = left.item, [e for e in left.evidence if e.relation is Relation.SUPPORTS]
+    if not item.printable:
+        return item
+    if not left.lost and proven is None:
+        moved = item if not left.moved else replace(item, claim=replace(item.claim, evidence=left.evidence))
+        return _marked(moved, supporting, looks)
+    if proven is None or proven.verdict not in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
+        restated = _restated(left)
+        if restated is not None:
+            return _marked(restated, supporting, looks)
+        why = left.lost or ((proven.reason,) if proven is not None else ())
+        refused = replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=why)
         return replace(item, verdict=refused, independent_sources=0)
-    status = VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in (verdict.status, item.verdict.status) else verdict.status
-    left = {registrable_domain(e.url) for e in supporting}
+    status = VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in (proven.verdict, item.verdict.status) else proven.verdict
+    left_over = {registrable_domain(e.url) for e in supporting}
+    return _marked(
+        replace(
+            item,
+            claim=replace(item.claim, evidence=left.evidence),
+            verdict=replace(item.verdict, status=status, reasons=(*item.verdict.reasons, *left.lost)),
+            independent_sources=min(item.independent_sources, len(left_over)),
+            proof=proven.proof,
+            judgement=proven.judgement,
+            beyond=proven.beyond or item.beyond,
+        ),
+        supporting,
+        looks,
+    )
+
+
+def _each_once(claims: Sequence[VerifiedClaim]) -> tuple[VerifiedClaim, ...]:
+    """The claims; one that now says what another says is told by that one."""
+    seen: set[str] = set()
+    kept: list[VerifiedClaim] = []
+    for item in claims:
+        if item.printable and item.claim.claim_id in seen:
+            reasons = (*item.verdict.reasons, "what is left of it is told by another claim")
+            kept.append(replace(item, verdict=replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=reasons)))
+            continue
+        seen.add(item.claim.claim_id)
+        kept.append(item)
+    return tuple(kept)
+
+
+def _restated(left: _Left) -> VerifiedClaim | None:
+    """The claim in the own words of a passage that is left, which need no judge; None when none is a whole sentence."""
+    whole = next((passage for passage in left.passages if passage.whole), None)
+    if whole is None:
+        return None
+    item = left.item
+    evidence = tuple(
+        e
+        for e in left.evidence
+        if (e.quote.document_id, e.quote.start, e.quote.end) == (whole.document_id, whole.start, whole.end)
+    )
+    verdict = replace(item.verdict, status=VerdictStatus.SUPPORTED, reasons=(*item.verdict.reasons, *left.lost))
+    text = " ".join(whole.text.split())
+    claim = replace(item.claim, claim_id=claim_id(text, item.claim.sub_question), text=text, evidence=evidence)
     return replace(
-        item,
-        claim=replace(item.claim, evidence=tuple(evidence)),
-        verdict=replace(item.verdict, status=status, reasons=(*item.verdict.reasons, *reasons)),
-        independent_sources=min(item.independent_sources, len(left)),
+        item, claim=claim, verdict=verdict, independent_sources=1, proof=Proof.QUOTED, judgement=None, beyond=""
     )
 
 
@@ -307,6 +391,7 @@ def _moved(mine: Sequence[Evidence], page: ReadPage, folded: Folded) -> list[Evi
                 snapshot_id=page.snapshot.snapshot_id,
                 body_sha256=page.snapshot.body_sha256,
                 fragment_url="",
+                context=context_of(page.document, span.start, span.end) if item.context else (),
             )
         )
     return moved

@@ -105,8 +105,6 @@ def build_roles(
 
 def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | None:
     """Asks for old pages again before writing, where the settings name an age."""
-    from pincite.verification.checker import MechanicalChecker
-
     if settings.revalidate_after_h is None:
         return None
     return Revalidation(
@@ -116,7 +114,7 @@ def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | No
         run.ledger,
         run.events,
         run.clock,
-        MechanicalChecker(),
+        doors.judge,
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
         concurrency=run.limits.concurrency,
