@@ -35,6 +35,7 @@ from pincite.surfaces.cli.mcp import mcp
 from pincite.surfaces.cli.overview import GREETING, Overview
 from pincite.surfaces.cli.run import INTERRUPTS, print_json
 from pincite.surfaces.cli.serve import keys_app, serve
+from pincite.surfaces.cli.ui import ui
 from pincite.surfaces.cli.worker import worker
 from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
@@ -49,6 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("ui")(ui)
 app.command("research")(research.research)
 app.command("search")(search.search)
 app.command("fetch")(fetch.fetch)

@@ -14,7 +14,7 @@ from pincite.surfaces.cli.run import note, run_async
 NEXT = """\
 Open {file}: choose a sentence, and its passage opens in the stored page.
 Next:
-  pincite serve                                   # ask in your browser
+  pincite ui                                      # ask in your browser
   pincite research "..." --source local:FOLDER    # your own files
   pincite doctor                                  # what is set up, and what is missing"""
 

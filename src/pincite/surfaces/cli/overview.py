@@ -8,13 +8,13 @@ GREETING = """\
 Pincite: research you can check. Every sentence leads to its passage.
 
   pincite demo      a report over bundled pages: no key, no network
-  pincite serve     ask in your browser
+  pincite ui        ask in your browser
   pincite doctor    what is set up, and what is missing
   pincite --help    everything else
 """
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Start here": ("demo", "doctor"),
+    "Start here": ("demo", "ui", "doctor"),
     "Ask": ("research", "batch", "search", "fetch", "index"),
     "Check": ("check", "audit", "recheck", "bundle", "eval"),
     "Serve": ("serve", "mcp", "worker", "keys"),

@@ -26,13 +26,7 @@ def serve(
     """Serve the web pages and the HTTP API, also in the shapes of Tavily, Firecrawl and OpenAI."""
 
     def job() -> None:
-        try:
-            for needed in ("uvicorn", "fastapi", "jinja2"):
-                importlib.import_module(needed)
-        except ImportError as error:
-            raise ExtraNotInstalled(
-                "the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {install_extra('server')}"
-            ) from error
+        vet_server()
         serving = _serving()
         with serving.key_ring(home) as keys:
             serving.vet_binding(host, keys)
@@ -40,6 +34,17 @@ def serve(
         serving.serve(host, port, home, work=work)
 
     guarded(job, as_json=as_json)
+
+
+def vet_server() -> None:
+    """Return when what the server is made of is installed. Errors: ExtraNotInstalled."""
+    try:
+        for needed in ("uvicorn", "fastapi", "jinja2"):
+            importlib.import_module(needed)
+    except ImportError as error:
+        raise ExtraNotInstalled(
+            "the server needs FastAPI, Jinja2 and uvicorn", hint=f"Run: {install_extra('server')}"
+        ) from error
 
 
 @keys_app.command("create")

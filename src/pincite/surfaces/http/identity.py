@@ -87,7 +87,7 @@ class KeyRing:
         made = ApiKey(
             name,
             scope or name,
-            _hash(secret),
+            key_digest(secret),
             _now(),
             rate_per_min=rate_per_min,
             daily_usd=None if daily_usd is None else str(daily_usd),
@@ -117,7 +117,7 @@ class KeyRing:
         Errors:
             Unauthorized: no key given, or not one of these.
         """
-        wanted = _hash(secret or "")
+        wanted = key_digest(secret or "")
         # Every key is compared, whatever the first ones said, so that time tells nothing.
         found = [key for key in self.active if hmac.compare_digest(key.sha256, wanted)]
         if not found:
@@ -131,5 +131,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _hash(secret: str) -> str:
+def key_digest(secret: str) -> str:
+    """What is kept of a key: enough to know it again."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,10 +1,13 @@
 """Running the server: the binding is vetted, engines are made from the settings of the home."""
 
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pincite.domain.errors import Conflict
 from pincite.engine import Engine
@@ -14,10 +17,12 @@ from pincite.surfaces.http.identity import KeyRing
 from pincite.wiring.fetch_door import site_sessions
 from pincite.wiring.keys import opened_keys
 from pincite.wiring.observing import observe
+from pincite.wiring.sources import AUTO, BUNDLED, LOCAL, indexed_libraries
 
 log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _DRAIN_S = 5
+_USUAL_PORT = 8787
 
 
 def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None:
@@ -26,8 +31,6 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
     Errors:
         Conflict: a public interface without an API key. InvalidSetting, StorageUnavailable.
     """
-    import uvicorn
-
     from pincite.surfaces.http.app import create_app
 
     settings = load_settings({"home": home})
@@ -43,14 +46,83 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
             work=_worker_settings(home) if work else None,
             limits=DeskLimits.of(settings),
         )
-        uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_DRAIN_S)
+        _run(app, host=host, port=port)
 
 
-def engine_opener(home: Path | None) -> Callable[[str, str | None], Engine]:
-    """What makes the engine of a scope and a profile, with the settings of a server."""
+def _run(app: Any, listening: socket.socket | None = None, **where: Any) -> None:  # an ASGI application
+    import uvicorn
+
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, **where)
+    uvicorn.Server(config).run(sockets=None if listening is None else [listening])
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPages:
+    """The pages for one person: the address that lets them in, and what serves until interrupted."""
+
+    address: str
+    serve: Callable[[], None]
+
+
+def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
+    """The pages of the local user, behind a key that is made now and kept nowhere.
+
+    They can research at once: where no source is set, the libraries at hand and the web are asked, DuckDuckGo too,
+    which one person may do and a server for many may not.
+
+    Errors: InvalidSetting, StorageUnavailable.
+    """
+    from pincite.surfaces.http.app import create_app
+    from pincite.surfaces.http.one_user import OneKey, router
+
+    settings = load_settings({"home": home})
+    key, more = OneKey(), ready_to_ask(settings)
+    app = create_app(
+        engine_opener(home, **more),
+        KeyRing(key),
+        hosts=LOOPBACK,
+        work=load_settings({"home": home, "serving": True, **more}),
+        limits=DeskLimits.of(settings),
+    )
+    app.include_router(router)
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}/enter?key={key.secret}"
+    return OwnPages(address, lambda: _run(app, listening))
+
+
+def ready_to_ask(settings: Settings) -> dict[str, Any]:
+    """What one person's pages need beyond the settings in force to find something at once."""
+    more: dict[str, Any] = {} if settings.duckduckgo is not None else {"duckduckgo": True}
+    if "source" not in settings.model_fields_set:
+        more["source"] = (LOCAL if indexed_libraries(settings) else BUNDLED, AUTO)
+    return more
+
+
+@contextmanager
+def bound(port: int | None) -> Iterator[socket.socket]:
+    """A loopback socket that listens: on this port, or without one on the usual port or, where it is taken, any.
+
+    Errors:
+        Conflict: the port is taken.
+    """
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for wanted in (port,) if port else (_USUAL_PORT, 0):
+            try:
+                listening.bind(("127.0.0.1", wanted))
+                break
+            except OSError as error:
+                if wanted == port:
+                    hint = "Name another one with --port, or none to take a free one."
+                    raise Conflict(f"port {port} is taken: {error.strerror}", reason="port_taken", hint=hint) from None
+        listening.listen(128)
+        yield listening
+
+
+def engine_opener(home: Path | None, **more: Any) -> Callable[[str, str | None], Engine]:
+    """What makes the engine of a scope and a profile, with the settings of a server and `more`."""
 
     def open_engine(scope: str, profile: str | None) -> Engine:
-        return Engine.from_settings(home=home, scope=scope, serving=True, **settings_of(profile))
+        return Engine.from_settings(home=home, scope=scope, serving=True, **{**more, **settings_of(profile)})
 
     return open_engine
 

@@ -1,0 +1,99 @@
+"""`pincite ui`: from the command to a clicked proof, by the printed address and by nothing else."""
+
+import re
+import shutil
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from tests import warm
+from tests.e2e.commands import QUESTION, Pincite, clean_environment, with_library
+
+from pincite.settings import load_settings
+from pincite.surfaces.cli.ui import opened
+from pincite.surfaces.http.serving import ready_to_ask
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@contextmanager
+def started(home: Path, *arguments: str, **environ: str) -> Iterator[tuple[str, Any]]:
+    """The address that the command prints, and its process."""
+    env = {**clean_environment(home), "PINCITE_SOURCE": "bundled", **environ}
+    env = {name: value for name, value in env.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
+    process = warm.start("ui", *arguments, env=env, cwd=home)
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    found = re.fullmatch(r"Open (http://127\.0\.0\.1:\d+/enter\?key=\S+)\n", line)
+    assert found, line
+    try:
+        yield found[1], process
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_it_opens_to_its_address_alone_and_stops_by_ctrl_c(tmp_path: Path) -> None:
+    with started(tmp_path) as (address, process):
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(Request(address.split("/enter")[0] + "/v1/research", headers={"Accept": "application/json"}))
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(f"{address[:-4]}none")
+        assert "Ctrl-C stops" in process.stderr.readline()
+        assert "No browser was found" in process.stderr.readline()
+    assert process.returncode in (0, 130)
+    assert not list(tmp_path.rglob("*key*")), "the key is kept nowhere"
+
+
+def test_a_taken_port_is_told(pincite: Pincite) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ended = pincite("ui", "--port", str(taken.getsockname()[1]))
+    assert ended.code == 2
+    assert "is taken" in ended.err
+    assert "--port" in ended.err
+
+
+def test_without_a_screen_no_browser_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("webbrowser.open", lambda address: pytest.fail(address))
+    assert not opened("http://127.0.0.1/")
+
+
+def test_it_can_search_the_web_and_the_bundled_pages_out_of_the_box(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PINCITE_SOURCE", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert ready_to_ask(load_settings({"home": tmp_path})) == {"duckduckgo": True, "source": ("bundled", "auto")}
+    own = load_settings({"home": tmp_path, "source": "tavily", "duckduckgo": False})
+    assert ready_to_ask(own) == {}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED: no Chromium on this machine")
+def test_from_the_command_to_a_clicked_proof(tmp_path: Path, demo_home: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    home = with_library(tmp_path, demo_home)
+    with started(home, "--no-browser") as (address, _), sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.set_default_timeout(90_000)
+        page.goto(address)
+        assert "key=" not in page.url
+        page.fill("#question", QUESTION)
+        page.click("button:has-text('Research')")
+        page.wait_for_selector("#text a.cite")
+        page.locator("#text a.cite").first.click()
+        page.wait_for_selector(".panel .evidence mark")
+        assert page.locator(".panel mark").first.inner_text()
+        browser.close()
