@@ -413,8 +413,12 @@ def _judges(report: Report) -> str:
 
 
 def coverage_text(coverage: Coverage) -> str:
-    """How well the report is supported, as one plain sentence; empty when nothing is stated."""
-    if not coverage.claims:
+    """How well the report is supported, as one plain sentence; empty where it would say nothing.
+
+    That no second source stands behind anything is worth a line only where somebody asked for one: all files of a
+    folder are of one publisher.
+    """
+    if not coverage.claims or not (coverage.independent or coverage.wanted_share):
         return ""
     several = f"{coverage.independent} of {coverage.claims} statements rest on {coverage.wanted_sources} or more"
     text = f"{several} independent sources"

@@ -42,6 +42,7 @@ from pincite.domain.report import (
     Summary,
 )
 from pincite.research.state import LOW_CONFIDENCE
+from pincite.research.tidying import conflicts_once, sections_once
 from pincite.text.context import context_of
 from pincite.urls import mask_url, registrable_domain
 from pincite.verification.fragments import fragment_url
@@ -119,12 +120,13 @@ class Content:
 def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content, *, mode: Mode) -> Report:
     """The report that says `content`; without a sentence that holds it is `insufficient_evidence`."""
     pages = {page.url: page for page in progress.pages}
+    progress = replace(progress, conflicts=conflicts_once(progress.conflicts, progress.claims, pages))
     used = _used(content, progress.conflicts, progress.claims)
     numbers, references = _number(content, pages)
     gaps = _gaps(progress, content)
     coverage = _coverage(tuple(used.values()), imprint.wanted_share)
     said = _Wording(numbers, frozenset(coverage.below))
-    sections = tuple(map(said.section, content.sections))
+    sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
     report = Report(
         run_id=imprint.run_id,

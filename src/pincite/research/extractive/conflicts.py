@@ -1,6 +1,7 @@
 """Claims that exclude each other, as typed conflicts: other figures, a denial, another version of the same page."""
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -137,7 +138,10 @@ def _between_versions(one: _Read, other: _Read, versions: Versions) -> Conflict 
     first, second = one.item.claim.evidence[-1].url, other.item.claim.evidence[-1].url
     if not versions.siblings(first, second):
         return None
-    both = sorted((one, other), key=lambda read: versions.label(read.item.claim.evidence[-1].url))
+    # The newer version first; names without a number ("latest") before all numbers.
+    both = sorted(
+        (one, other), key=lambda read: _number_of(versions.label(read.item.claim.evidence[-1].url)), reverse=True
+    )
     labels = [versions.label(read.item.claim.evidence[-1].url) for read in both]
     figures = [_figures_of(read, one.figures & other.figures) for read in both]
     wording = f"{labels[0]} says {figures[0]}, {labels[1].lower()} says {figures[1]}" if all(figures) else ""
@@ -148,6 +152,10 @@ def _between_versions(one: _Read, other: _Read, versions: Versions) -> Conflict 
         for label, read in zip(labels, both, strict=True)
     ]
     return Conflict(tuple(sides), kind=ConflictKind.VERSIONS, wording=wording or "The versions differ")
+
+
+def _number_of(label: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in re.findall(r"\d+", label)) or (math.inf,)
 
 
 def _denial(one: _Read, other: _Read, pages: Mapping[str, ReadPage], checker: ClaimChecker) -> Conflict | None:

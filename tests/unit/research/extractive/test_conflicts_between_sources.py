@@ -66,7 +66,7 @@ MANUALS = {
 async def test_two_versions_of_a_page_say_which_says_what(bench: Any) -> None:
     report = await bench(MANUALS).service().run(Task("After how many minutes without water does the pump stop?"))
     assert [(c.kind, c.wording) for c in report.conflicts] == [
-        (ConflictKind.VERSIONS, "Version 14 says 10 minutes, version 15 says 20 minutes")
+        (ConflictKind.VERSIONS, "Version 15 says 20 minutes, version 14 says 10 minutes")
     ]
     labels = {s.text: s.label for s in report.sentences()}
     assert labels["The pump stops after 10 minutes without water."] == "Version 14"

@@ -186,8 +186,8 @@ def _findings(report: Report) -> Iterator[Finding]:
             sign, word = VERDICTS[verdict]
             look = "good" if verdict is VerdictStatus.SUPPORTED else "fair"
             yield Finding(sign, look, f"{plural(counts[verdict], 'statement')} {word}", f"claims?verdict={verdict}")
-    if report.claims:
-        several = sum(claim.independent_sources > 1 for claim in report.claims)
+    several = sum(claim.independent_sources > 1 for claim in report.claims)
+    if several or (report.claims and report.coverage.wanted_share):
         look = "good" if 2 * several >= len(report.claims) else "fair"
         rests = f"{several} of {len(report.claims)}" if several else "None"
         yield Finding("⊕", look, f"{rests} confirmed by a second, independent source", "claims")
