@@ -1,295 +1,201 @@
-"""Print how well audits catch planted defects: python benchmarks/audit.py DATA_FOLDER [--reports N] [--show KIND]
+"""Print how an audit does on labelled reports: python benchmarks/audit.py DATA_FOLDER SITES_FOLDER [--errors .03]
 
-Reports are built from true statements of DATA_FOLDER/public.jsonl with their pages: two of three are sentences of the
-page, one is a paraphrase that people judged supported by it. Up to 30 % of the sentences get one planted defect. The
-pages are served by a fetcher in memory: some dead, some of hosts that do not exist. Nothing leaves the machine.
+DATA_FOLDER holds `reports/*.md`, `truth.jsonl` (a label for each sentence) and `urls.json` (the file behind each
+address, `$SITES` for SITES_FOLDER). The pages are read from these files as a fetched page is; nothing leaves the
+machine. Each report is audited twice: with a judge that goes by the labels, and by code alone. The label judge says
+"states" only where the passages it is shown hold most words of a supporting quote, so that what the search for passages
+misses counts against the audit.
 """
 
 import argparse
 import json
-import random
 import re
-import sys
 import time
-import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
-import contrast
 
-from pincite.audit.findings import Audit, AuditedSentence, AuditVerdict
+from pincite import extract
+from pincite.audit.findings import OPEN, WRONG, Audit, AuditVerdict
 from pincite.audit.pages import PageReading
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel
+from pincite.domain.page import Document, FetchRequest, FetchResult
+from pincite.testing.judges import LabelJudge
 from pincite.testing.small_web import SmallWeb
-from pincite.text.sentences import sentences
-from pincite.verification.checker import MechanicalChecker
-from pincite.verification.statements import is_factual
 
-STRUCTURAL = (
-    "wrong source",
-    "marker out of range",
-    "invented URL",
-    "dead URL",
-    "altered quotation",
-    "uncited fact",
-    "entry never cited",
+Row = Mapping[str, Any]
+TRUE_STATEMENTS = frozenset(
+    "true marker_out_of_range dead_marker_in_list wrong_source uncited_fact invented_url".split()
 )
-CHECKS = {
-    "number changed": {"numbers", "dates"},
-    "unit or magnitude changed": {"numbers"},
-    "number swapped": {"numbers", "dates"},
-    "negation": {"negation"},
-    "name replaced": {"names"},
-    "name swapped": {"names", "roles"},
-    "date moved": {"dates", "numbers"},
-    "comparison reversed": {"direction", "quantifiers"},
-    "quantifier strengthened": {"quantifiers"},
-}
-VERDICTS = {
-    "wrong source": AuditVerdict.WRONG_SOURCE,
-    "marker out of range": AuditVerdict.NO_ENTRY,
-    "invented URL": AuditVerdict.INVENTED_URL,
-    "dead URL": AuditVerdict.COULD_NOT_CHECK,
-    "altered quotation": AuditVerdict.MISQUOTED,
-    "uncited fact": AuditVerdict.UNCITED,
-}
-ACCUSED = {AuditVerdict.CONTRADICTED, AuditVerdict.NOT_FOUND}
-STYLES = ("[{n}]", "【{n}】", "[^{n}]", "[[{n}]]({url})", "([source]({url}))", " [{n}]")
+"""Kinds whose statement itself is true: what is wrong, if anything, is how it is cited."""
+PARTLY = frozenset({"elaboration_invented", "cause_invented"})
+BOOKKEEPING = frozenset(
+    (
+        "marker_out_of_range dead_marker_in_list wrong_source uncited_fact invented_url quotation_altered "
+        "entry_never_cited"
+    ).split()
+)
+EXACT = frozenset(
+    "number_changed unit_or_magnitude_changed number_swapped_with_other_of_page date_or_version_moved".split()
+)
+_SHOWN = 0.7
+"""The share of a quote's words that must stand in the passages for the label judge to see it."""
 
 
-class PlantedWeb(SmallWeb):
-    """Pages in memory; URLs of `nowhere` have hosts that do not exist."""
+class Files(SmallWeb):
+    """The pages of the sites; an address without a file has a host that does not exist."""
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
-        if "nowhere" in request.url:
+        if request.url not in self.documents:
             raise DeadLink(f"there is no host for {request.url}", reason="dns_failed")
         return await super().fetch(request)
 
 
-@dataclass
-class Statement:
-    text: str
-    page: str
-    kind: str
-    url: str
-    defect: str = ""
-    cited: str = ""
+class Labels(LabelJudge):
+    """Goes by the rows: honest about what it is shown."""
 
+    def __init__(self, rows: Sequence[Row], errors: float) -> None:
+        super().__init__({}, errors=errors)
+        self._rows = {plain(row["text"]): row for row in rows}
 
-@dataclass
-class Built:
-    markdown: str
-    statements: list[Statement]
-    web: PlantedWeb
-    unused: str = ""
+    async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+        self.calls += 1
+        self.asked += cases
+        return [self._said(case) for case in cases]
+
+    def _said(self, case: JudgeCase) -> Judgement:
+        row = self._rows.get(plain(case.statement))
+        if row is None:
+            return Judgement(case.case_id, JudgementLabel.ABSENT)
+        label = self._label(row, case)
+        if self._mistaken(plain(case.statement)):
+            states = label is JudgementLabel.STATES
+            label = JudgementLabel.ABSENT if states else JudgementLabel.STATES
+        beyond = str(next(iter(row.get("invented") or ["the rest"]))) if label is JudgementLabel.PARTLY else ""
+        lines = tuple(line.line_id for line in case.lines if self._tells(row, [line.text]))
+        return Judgement(case.case_id, label, None, lines, beyond)
+
+    def _label(self, row: Row, case: JudgeCase) -> JudgementLabel:
+        kind = row["kind"]
+        if kind == "connective":
+            return JudgementLabel.NOTHING_TO_CHECK
+        told = self._tells(row, [line.text for line in case.lines])
+        if kind in TRUE_STATEMENTS:
+            return JudgementLabel.STATES if told else JudgementLabel.ABSENT
+        return JudgementLabel.PARTLY if kind in PARTLY and told else JudgementLabel.ABSENT
+
+    def _tells(self, row: Row, lines: Sequence[str]) -> bool:
+        shown = set(words(" ".join(lines)))
+        quotes = [words(entry["quote"]) for entry in row.get("supporting", ())]
+        return any(sum(word in shown for word in quote) >= _SHOWN * len(quote) for quote in quotes if quote)
 
 
 @dataclass
 class Score:
     planted: Counter[str] = field(default_factory=Counter)
     caught: Counter[str] = field(default_factory=Counter)
-    named: Counter[str] = field(default_factory=Counter)
-    true: Counter[str] = field(default_factory=Counter)
-    accused: Counter[str] = field(default_factory=Counter)
+    unchecked: Counter[str] = field(default_factory=Counter)
     outcomes: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    seconds: float = 0.0
+    clean: int = 0
 
 
-def load(folder: Path) -> list[tuple[str, str]]:
-    """(claim, page) of the true claims that are statements and not chat."""
-    rows = []
-    for line in (folder / "public.jsonl").read_text(encoding="utf-8").splitlines():
-        item = json.loads(line)
-        if item["dataset"] in ("wice", "begin-wow") and item["label"] == "supported":
-            page = unicodedata.normalize("NFC", item["sources"][0]["text"]).replace("\r", "\n")
-            rows.append((item["claim"], page))
-    return [(claim, page) for claim, page in rows if len(page) > 400 and claim[0].isupper() and is_factual(claim)]
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
-def copies(page: str) -> list[str]:
-    """Whole declarative sentences of the page."""
-    found = [" ".join(page[span.start : span.end].split()) for span in sentences(page)]
-    return [
-        text for text in found
-        if 8 <= len(text.split()) <= 32 and text[0].isupper() and text.endswith(".") and is_factual(text)
-        and not re.search(r"[#|\[\]{}<>*\"“”»«]|https?:|\.{2,}|…", text)
-    ]  # fmt: skip
-
-
-def build(rows: list[tuple[str, str]], rng: random.Random, number: int, planted: Counter[str]) -> Built:
-    chosen = rng.sample(rows, 6)
-    pages = {f"https://www.paper-{number}-{index}.com/story": page for index, (_, page) in enumerate(chosen)}
-    statements: list[Statement] = []
-    for (claim, page), url in zip(chosen, pages, strict=True):
-        statements.append(Statement(claim, page, "paraphrase", url))
-        found = copies(page)
-        statements += [Statement(text, page, "copy", url) for text in rng.sample(found, min(2, len(found)))]
-    statements = list({statement.text: statement for statement in statements}.values())
-    rng.shuffle(statements)
-    urls = list(pages)
-    web = PlantedWeb(pages)
-    entries = list(urls)
-    for statement in statements:
-        statement.cited = statement.url
-        if rng.random() < 0.3:
-            plant(statement, rng, urls, entries, planted)
-    unused = ""
-    if rng.random() < 0.5:
-        unused = f"https://www.unused-{number}.com/page"
-        entries.append(unused)
-        web.documents[unused] = next(iter(web.documents.values()))
-    rng.shuffle(entries)
-    return Built(render(statements, entries, rng), statements, web, unused)
-
-
-def plant(statement: Statement, rng: random.Random, urls: list[str], entries: list[str], planted: Counter[str]) -> None:
-    """One defect into the statement, or into what it cites: the rarest kind so far that can be made of it."""
-    kinds = [*contrast.KINDS, *STRUCTURAL[:-1]]
-    for kind in sorted(kinds, key=lambda kind: (planted[kind], rng.random())):
-        if made(kind, statement, rng, urls, entries):
-            statement.defect = kind
-            planted[kind] += 1
-            return
-
-
-def made(kind: str, statement: Statement, rng: random.Random, urls: list[str], entries: list[str]) -> bool:
-    """Whether the defect could be made."""
-    if kind in contrast.KINDS:
-        edit = contrast.edited(kind, statement.text, statement.page, rng)
-        statement.text = edit or statement.text
-        return edit is not None
-    if kind == "wrong source":
-        statement.cited = rng.choice([url for url in urls if url != statement.url])
-    elif kind == "marker out of range":
-        statement.cited = "missing"
-    elif kind in ("invented URL", "dead URL"):
-        name = "nowhere" if kind == "invented URL" else "gone"
-        statement.cited = f"https://www.{name}-{rng.randrange(10**6)}.com/page"
-        entries.append(statement.cited)
-    elif kind == "altered quotation":
-        if statement.kind != "copy":
-            return False
-        words = statement.text.rstrip(".").split()
-        place = rng.randrange(2, len(words) - 1)
-        words[place] = rng.choice(
-            [w for w in ("remarkable", "several", "reported", "late", "former") if w != words[place]]
-        )
-        statement.text = f'The page says: "{" ".join(words)}".'
-    else:
-        statement.cited = ""
-    return True
-
-
-def render(statements: list[Statement], entries: list[str], rng: random.Random) -> str:
-    style = rng.choice(STYLES)
-    inline = "source" in style
-    lines = ["# Report", "", "This report describes several findings.", ""]
-    for start in range(0, len(statements), 4):
-        paragraph = []
-        for statement in statements[start : start + 4]:
-            text = statement.text.rstrip()
-            if not text.endswith((".", "!", "?", '"')):
-                text += "."
-            mark = ""
-            if statement.cited == "missing":
-                mark = "[97]" if inline else style.format(n=97, url="").replace("[[97]]()", "[97]")
-            elif statement.cited:
-                mark = style.format(n=entries.index(statement.cited) + 1, url=statement.cited)
-            before = rng.random() < 0.5 and not inline
-            paragraph.append(f"{text[:-1]} {mark.strip()}{text[-1]}" if before and mark else f"{text}{mark}")
-        lines += [" ".join(paragraph), ""]
-    lines += ["## References", ""]
-    for number, url in enumerate(entries, 1):
-        if "^" in style:
-            lines.append(f"[^{number}]: Page {number}. {url}")
-        else:
-            lines.append(rng.choice([f"[{number}] Page {number}. {url}", f"{number}. [Page {number}]({url})"]))
-    return "\n".join(lines) + "\n"
-
-
-def normal(text: str) -> str:
+def plain(text: str) -> str:
     return re.sub(r"\W+", "", text.lower())
 
 
-def find(audit: Audit, statement: Statement) -> AuditedSentence | None:
-    """The audited sentence that is this statement; the worst one when the statement was cut in two."""
-    wanted = normal(statement.text)
-    whole = [s for s in audit.sentences if normal(s.text) == wanted]
-    parts = [s for s in audit.sentences if len(normal(s.text)) > 12 and normal(s.text) in wanted]
-    return (whole or sorted(parts, key=lambda s: -len(s.text)) or [None])[0]
-
-
-def judge(built: Built, audit: Audit, score: Score, shown: str | None) -> None:
-    for statement in built.statements:
-        sentence = find(audit, statement)
-        outcome = sentence.outcome if sentence else AuditVerdict.NOT_A_CLAIM
-        if not statement.defect:
-            score.true[statement.kind] += 1
-            score.accused[statement.kind] += outcome in ACCUSED
-            score.outcomes[f"true {statement.kind}"][outcome.value] += 1
-            if shown == "true" and outcome in ACCUSED and sentence:
-                print(f"  ACCUSED {outcome.value}: {statement.text}\n     {sentence.detail}")
+def add(score: Score, rows: Sequence[Row], audit: Audit, *, show: bool) -> None:
+    sentences = {plain(s.text): s for s in audit.sentences}
+    for row in rows:
+        kind = row["kind"]
+        score.planted[kind] += 1
+        if kind == "entry_never_cited":
+            score.caught[kind] += any(r.text in row["sentence"] or r.url in row["sentence"] for r in audit.never_cited)
             continue
-        kind = statement.defect
-        failed = (
-            {c.name for c in sentence.verdict.checks if c.outcome.value == "failed"}
-            if sentence and sentence.verdict
-            else set()
-        )
-        caught = outcome not in (AuditVerdict.SUPPORTED, AuditVerdict.NOT_A_CLAIM)
-        named = outcome is VERDICTS.get(kind) or (caught and bool(failed & CHECKS.get(kind, set())))
-        score.planted[kind] += 1
-        score.caught[kind] += caught
-        score.named[kind] += caught and named
-        score.outcomes[kind][outcome.value] += 1
-        if shown == kind and not (caught and named):
-            print(f"  {outcome.value} ({failed}): {statement.text}\n     {sentence.detail if sentence else 'lost'}")
-    if built.unused:
-        kind = "entry never cited"
-        score.planted[kind] += 1
-        found = any(reference.url == built.unused for reference in audit.never_cited)
-        score.caught[kind] += found
-        score.named[kind] += found
+        found = sentences.get(plain(row["text"]))
+        outcome = found.outcome if found is not None else AuditVerdict.NOT_A_CLAIM
+        accused = outcome in WRONG or outcome is AuditVerdict.PARTIAL
+        dead = kind in ("invented_url", "dead_marker_in_list") and outcome is AuditVerdict.COULD_NOT_CHECK
+        score.caught[kind] += accused or dead
+        score.unchecked[kind] += outcome in OPEN and not dead
+        score.outcomes[kind][outcome.value if found is not None else "lost"] += 1
+        wrong = (kind in ("true", "connective")) is accused
+        if show and wrong:
+            print(f"  {kind}: {outcome.value}: {row['text'][:160]}\n     {found.detail if found else 'lost'}")
+
+
+def told(name: str, score: Score) -> None:
+    good = ("true", "connective")
+    print(f"{name}: {score.seconds:.1f} s of CPU")
+    groups = {
+        "bookkeeping": BOOKKEEPING,
+        "exact facts": EXACT,
+        "meaning": frozenset(score.planted) - BOOKKEEPING - EXACT - set(good),
+    }
+    for group, kinds in {**groups, "all defects": frozenset(score.planted) - set(good)}.items():
+        planted, caught = (sum(c[kind] for kind in kinds) for c in (score.planted, score.caught))
+        left = sum(score.unchecked[kind] for kind in kinds)
+        print(f"  {group:12} {planted:3}  caught {shares(planted, caught, left)}")
+    for kind in good:
+        planted, accused, left = score.planted[kind], score.caught[kind], score.unchecked[kind]
+        print(f"  {kind:12} {planted:3}  accused {shares(planted, accused, left)}")
+    print(f"  reports called clean: {score.clean}")
+    for kind in sorted(score.planted, key=lambda kind: (kind not in good, kind)):
+        counts = ", ".join(f"{outcome} {count}" for outcome, count in score.outcomes[kind].most_common())
+        print(f"    {kind:36} {score.planted[kind]:3}  {counts}")
+
+
+def shares(planted: int, caught: int, left: int) -> str:
+    return f"{100 * caught / planted:5.1f} %  unchecked {100 * left / planted:5.1f} %"
+
+
+def pages(folder: Path, sites: Path) -> dict[str, Document]:
+    found = {}
+    for url, path in json.loads((folder / "urls.json").read_text(encoding="utf-8")).items():
+        if path is not None:
+            file = Path(path.replace("$SITES", str(sites)))
+            found[url] = extract(file.read_bytes(), url, "text/html")
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--reports", type=int, default=120)
-    parser.add_argument("--show")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("sites", type=Path)
+    parser.add_argument("--errors", type=float, default=0.0, help="share of statements that the label judge gets wrong")
+    parser.add_argument("--show", action="store_true", help="print what was missed and who was accused")
     options = parser.parse_args()
-    rows = load(options.folder)
-    rng = random.Random(23)
-    score = Score()
-    planted: Counter[str] = Counter()
-    spent = claims = 0.0
-    for number in range(options.reports):
-        built = build(rows, rng, number, planted)
-        service = AuditService(MechanicalChecker(), PageReading(built.web))
-        started = time.process_time()
-        audit = anyio.run(service.audit, built.markdown)
-        spent += time.process_time() - started
-        claims += len(audit.claims)
-        judge(built, audit, score, options.show)
-    print(f"{options.reports} reports, {int(claims)} claims, {claims / spent:.0f} claims a second of CPU")
-    for kind in (*contrast.KINDS, *STRUCTURAL):
-        planted = score.planted[kind]
-        print(
-            f"  {kind:26} planted {planted:4}  caught {100 * score.caught[kind] / max(planted, 1):5.1f} %"
-            f"  named {100 * score.named[kind] / max(planted, 1):5.1f} %  {dict(score.outcomes[kind])}"
-        )
-    total = sum(score.planted.values())
-    caught, named = sum(score.caught.values()), sum(score.named.values())
-    print(f"  all defects: {total}, caught {100 * caught / total:.1f} %, named {100 * named / total:.1f} %")
-    for kind in ("copy", "paraphrase"):
-        share = 100 * score.accused[kind] / max(score.true[kind], 1)
-        print(f"  true ({kind}): {score.true[kind]}, accused {share:.1f} %  {dict(score.outcomes[f'true {kind}'])}")
-    print(f"  true sentences wrongly accused: {100 * sum(score.accused.values()) / sum(score.true.values()):.1f} %")
+    truth: dict[str, list[Row]] = defaultdict(list)
+    for line in (options.data / "truth.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        truth[row["report"]].append(row)
+    web = Files(pages(options.data, options.sites))
+    reading = PageReading(web, is_own=lambda host: host.endswith(".test"))
+    for name, judged in ((f"label judge with {options.errors:.0%} errors", True), ("no judge", False)):
+        score = Score()
+        for report, rows in truth.items():
+            judge = Labels(rows, options.errors) if judged else None
+            text = (options.data / "reports" / report).read_text(encoding="utf-8")
+            started = time.process_time()
+            audit = anyio.run(AuditService(judge, reading).audit, text)
+            score.seconds += time.process_time() - started
+            score.clean += audit.clean
+            if options.show:
+                print(report)
+            add(score, rows, audit, show=options.show)
+        told(name, score)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -176,12 +176,14 @@ class Engine(Archive):
         report: str | bytes,
         *,
         sources: Mapping[str, str] | None = None,
+        strict: bool = False,
         spending: "Spending | None" = None,
     ) -> "Audit":
         """A verdict on every sentence of anyone's report (Markdown, text, HTML, DOCX, or an answer's JSON).
 
         `sources` maps URLs to the text of their pages; without it they are fetched. A page that can't be had makes its
-        sentences `could_not_check`. `spending`: whose money hosted scrapers cost, when not this engine's.
+        sentences `could_not_check`; what is in other words than its page and nobody judges is `unchecked`. `strict`:
+        partly supported sentences count as wrong. `spending`: whose money hosted scrapers cost, when not this engine's.
 
         Errors:
             InvalidInput: empty, too large, or no report.
@@ -189,7 +191,7 @@ class Engine(Archive):
         with self._parts.log.noted("audit", {"length": len(report), "sources": len(sources or ())}) as note:
             pages = _Charged(self, spending)
             auditor = await self._parts.auditor(pages)
-            found = await auditor.audit(report, sources=sources)
+            found = await auditor.audit(report, sources=sources, strict=strict)
             note.cost_usd = pages.cost_usd
         return found
 

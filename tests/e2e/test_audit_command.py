@@ -12,7 +12,8 @@ from pincite.testing.libraries import html, write_warc
 
 PAGE = "https://www.postgresql.org/docs/15/sql-vacuum.html"
 TRUE = f"# Notes\n\nVACUUM reclaims storage occupied by dead tuples.[1]\n\n## Sources\n\n1. {PAGE}\n"
-FALSE = TRUE.replace("reclaims storage", "never reclaims storage")
+FALSE = TRUE.replace("dead tuples", "8,190 dead tuples")
+PARAPHRASE = TRUE.replace("reclaims storage occupied by", "gives back the space of")
 
 
 @pytest.fixture
@@ -33,15 +34,25 @@ def test_a_true_report_passes_and_a_false_one_fails(audit, tmp_path: Path) -> No
     annotated = tmp_path / "annotated.html"
     code, out = audit(FALSE, "-o", str(annotated))
     assert code == 1
-    assert "contradicted" in out
+    assert "8,190 is nowhere on the page" in out
     assert "<mark" in annotated.read_text(encoding="utf-8")
 
 
 def test_json_and_the_floor_for_ci(audit) -> None:  # type: ignore[no-untyped-def]
     code, out = audit(FALSE, "--json", "--fail-under", "0")
     assert code == 0
-    assert json.loads(out)["counts"] == {"contradicted": 1, "not_a_claim": 1}
+    assert json.loads(out)["counts"] == {"not_found": 1, "not_a_claim": 1}
     assert audit(FALSE, "--fail-under", "50")[0] == 1
+
+
+def test_what_nobody_judged_has_the_exit_code_of_what_is_not_known(audit) -> None:  # type: ignore[no-untyped-def]
+    code, out = audit(PARAPHRASE)
+    assert code == 7
+    assert "0 of 1 statements judged: 1 are not in their sources' words and nobody judged them" in out
+    code, out = audit(PARAPHRASE, "--json", "--judge", "none", "--strict")
+    plain = json.loads(out)
+    assert (code, plain["clean"], plain["strict"], plain["judge"]) == (7, False, True, "")
+    assert plain["counts"] == {"unchecked": 1, "not_a_claim": 1}
 
 
 def test_a_text_without_a_claim_has_an_exit_code_of_its_own(audit) -> None:  # type: ignore[no-untyped-def]
@@ -90,7 +101,7 @@ def test_the_pages_may_be_files_of_a_folder(
     (folder / "river.html").write_bytes(html("The Orla and its lake", "The Orla is 512 kilometres long."))
     report = tmp_path / "report.md"
     report.write_text(
-        "The Havel Wind Park makes 412 MW. [1] The Orla is 512 km long. [2]\n\n"
+        "The Havel Wind Park makes 412 MW. [1] The Orla is 512 kilometres long. [2]\n\n"
         "[1]: https://www.wind-news.com/2019/park-opens\n[2]: River atlas, The Orla and its lake.\n",
         encoding="utf-8",
     )

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pincite.domain.evidence import Verdict
+from pincite.domain.evidence import Check, Proof
 
 
 class AuditVerdict(StrEnum):
-    """The verdict on one sentence. `could_not_check` is neither clean nor an accusation."""
+    """The verdict on one sentence. `could_not_check` and `unchecked` are neither clean nor an accusation.
+
+    `could_not_check`: its page could not be read. `unchecked`: it was, and nobody judged whether it says this.
+    """
 
     SUPPORTED = "supported"
     WRONG_SOURCE = "wrong_source"
@@ -18,6 +21,7 @@ class AuditVerdict(StrEnum):
     NO_ENTRY = "no_entry"
     INVENTED_URL = "invented_url"
     COULD_NOT_CHECK = "could_not_check"
+    UNCHECKED = "unchecked"
     UNCITED = "uncited"
     NOT_A_CLAIM = "not_a_claim"
 
@@ -39,6 +43,12 @@ _NONE_READ = (
     "the page that its one claim needs could not be read",
     "none of the pages that its claims need could be read",
 )
+
+
+OPEN = frozenset({AuditVerdict.COULD_NOT_CHECK, AuditVerdict.UNCHECKED})
+"""Verdicts that leave a sentence open."""
+_NO_JUDGE = "are not in their sources' words and nobody judged them (--judge names who may)"
+_NOT_SURE = "the judge left open"
 
 
 class ReferenceState(StrEnum):
@@ -83,7 +93,8 @@ class AuditedSentence:
     """One sentence of the report at `[start, end)`, what it cites, and what was found.
 
     `references` are indexes into `Audit.references`; `found_in` those of other pages that carry the sentence;
-    `missing` are markers without an entry. `verdict` is that of the claim check, where one ran.
+    `missing` are markers without an entry. `proof` says how a carried sentence is proven, `judge` and `likelihood` who
+    judged it, `beyond` which of its words are not carried; `checks` are its exact facts.
     """
 
     start: int
@@ -95,18 +106,27 @@ class AuditedSentence:
     missing: tuple[str, ...] = ()
     found_in: tuple[int, ...] = ()
     passage: str = ""
-    verdict: Verdict | None = None
+    proof: Proof | None = None
+    judge: str = ""
+    likelihood: float | None = None
+    beyond: str = ""
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The result. `citations_checked` and `citations_supporting` count pairs of a sentence and a page it cites."""
+    """The result. `citations_checked` and `citations_supporting` count pairs of a sentence and a page it cites.
+
+    `judge` is who judged meaning, empty where nobody did. `strict`: partly supported sentences count as wrong.
+    """
 
     text: str
     sentences: tuple[AuditedSentence, ...]
     references: tuple[ListedReference, ...]
     citations_checked: int = 0
     citations_supporting: int = 0
+    judge: str = ""
+    strict: bool = False
 
     @property
     def claims(self) -> tuple[AuditedSentence, ...]:
@@ -115,8 +135,8 @@ class Audit:
 
     @property
     def checked(self) -> int:
-        """Claims that could be checked against some page, or shown to have none."""
-        return sum(s.outcome is not AuditVerdict.COULD_NOT_CHECK for s in self.claims)
+        """Claims on which there is a verdict: judged against some page, or shown to have none."""
+        return sum(s.outcome not in OPEN for s in self.claims)
 
     @property
     def coverage(self) -> float | None:
@@ -142,7 +162,8 @@ class Audit:
     @property
     def wrong(self) -> tuple[AuditedSentence, ...]:
         """The sentences with something wrong."""
-        return tuple(sentence for sentence in self.sentences if sentence.outcome in WRONG)
+        wrong = WRONG | {AuditVerdict.PARTIAL} if self.strict else WRONG
+        return tuple(sentence for sentence in self.sentences if sentence.outcome in wrong)
 
     @property
     def clean(self) -> bool:
@@ -151,12 +172,26 @@ class Audit:
 
     @property
     def shortfall(self) -> str:
-        """Why this audit says nothing about the report; empty when at least one claim was checked."""
+        """What this audit leaves open and why; empty when there is a verdict on every claim."""
         if not self.claims:
             return "nothing to check: no sentence of the text states a fact that could be checked"
-        return "" if self.checked else f"nothing was checked: {_NONE_READ[len(self.claims) > 1]}"
+        counts = self.counts()
+        unread, unjudged = counts.get(AuditVerdict.COULD_NOT_CHECK, 0), counts.get(AuditVerdict.UNCHECKED, 0)
+        if unread == len(self.claims):
+            return f"nothing was checked: {_NONE_READ[unread > 1]}"
+        whys = (
+            unread and f"of {unread} no page could be read",
+            unjudged and (f"{unjudged} {_NOT_SURE if self.judge else _NO_JUDGE}"),
+        )
+        told = ", ".join(why for why in whys if why)
+        return f"{self.checked} of {len(self.claims)} statements judged: {told}" if told else ""
 
     def counts(self) -> dict[AuditVerdict, int]:
         """How many sentences have each verdict, the ones that occur."""
         found = {outcome: sum(s.outcome is outcome for s in self.sentences) for outcome in AuditVerdict}
         return {outcome: count for outcome, count in found.items() if count}
+
+
+def reference_name(reference: ListedReference) -> str:
+    """What a reader calls the reference: `[2]`, or its URL."""
+    return f"[{reference.key}]" if reference.key else reference.url

@@ -20,10 +20,11 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.library import ListedPage
-from pincite.domain.page import FetchRequest
+from pincite.domain.page import Document, FetchRequest
 from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import page_key
 from pincite.urls.masking import mask_url
+from pincite.verification.evidence import given_page
 
 MAX_PAGES = 300
 _AT_ONCE = 6
@@ -43,22 +44,23 @@ _RESERVED_ENDINGS = (".example", ".invalid", ".test", ".localhost", ".local")
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The references with their states, and the text of each page that was read, by index."""
+    """The references with their states, and each page that was read, by index."""
 
     references: tuple[ListedReference, ...]
-    texts: Mapping[int, str]
+    documents: Mapping[int, Document]
 
 
 def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str]) -> Pages:
     """The pages out of a mapping of URL, or file name, to text. What is not in it could not be checked."""
     found = match_given(references, [ListedPage(name, _first_line(text), name) for name, text in sources.items()])
     states: list[ListedReference] = []
-    texts: dict[int, str] = {}
+    documents: dict[int, Document] = {}
+    read = {name: given_page(text, name) for name, text in sources.items()}
     for index, reference in enumerate(references):
         match = found.get(index, _NO_MATCH)
         text = sources[match.page.url] if match.page is not None else None
-        if text is not None and text.strip():
-            texts[index] = text
+        if match.page is not None and text is not None and text.strip():
+            documents[index] = read[match.page.url]
             states.append(replace(reference, state=ReferenceState.READ, reason=match.how))
         elif match.how and text is None:
             states.append(replace(reference, state=ReferenceState.NOT_GIVEN, reason=match.how))
@@ -70,7 +72,7 @@ def given_pages(references: Sequence[ListedReference], sources: Mapping[str, str
             invented = invalid_reason(reference.url)
             state = ReferenceState.INVENTED if invented else ReferenceState.NOT_GIVEN
             states.append(replace(reference, state=state, reason=invented or "not among the given pages"))
-    return Pages(tuple(states), texts)
+    return Pages(tuple(states), documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +120,24 @@ async def fetched_pages(references: Sequence[ListedReference], reading: PageRead
     async with anyio.create_task_group() as tasks:
         for group in read_now:
             tasks.start_soon(read, group)
-    late = _Page("", ReferenceState.OVER_LIMIT, f"over the limit of {reading.max_pages} pages")
+    late = _Page(None, ReferenceState.OVER_LIMIT, f"over the limit of {reading.max_pages} pages")
     pages.update((index, late) for group in over for index in group)
     if reading.archive is not None:
         await _ask_archive(references, read_now, pages, reading, reading.archive)
     states = (
         replace(reference, state=pages[at].state, reason=pages[at].reason) for at, reference in enumerate(references)
     )
-    return Pages(tuple(states), {at: page.text for at, page in sorted(pages.items()) if page.text})
+    return Pages(tuple(states), {at: page.document for at, page in sorted(pages.items()) if page.document is not None})
 
 
 def _unreadable(reference: ListedReference, match: Match, reading: PageReading) -> "_Page | None":
     """What is to be said of a reference that nobody needs to ask a site about; None when it is to be read."""
     if match.how:
-        return _Page("", ReferenceState.NOT_GIVEN, match.how)
+        return _Page(None, ReferenceState.NOT_GIVEN, match.how)
     if not reference.url:
-        return _Page("", ReferenceState.NO_URL, "the entry names no page")
+        return _Page(None, ReferenceState.NO_URL, "the entry names no page")
     invented = "" if reading.is_own(_host(reference.url)) else invalid_reason(reference.url)
-    return _Page("", ReferenceState.INVENTED, invented) if invented else None
+    return _Page(None, ReferenceState.INVENTED, invented) if invented else None
 
 
 async def _ask_archive(
@@ -159,7 +161,7 @@ async def _ask_archive(
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    text: str
+    document: Document | None
     state: ReferenceState
     reason: str = ""
 
@@ -174,12 +176,12 @@ async def _archived(url: str, dead: _Page, archive: WebArchive, fetch: Fetch) ->
         return replace(dead, reason=f"{dead.reason}; the archive did not tell: {error.message}")
     if copy is None:
         state = dead.state if dead.state is ReferenceState.INVENTED else ReferenceState.NEVER_SEEN
-        return _Page("", state, f"{dead.reason}; the web archive has never seen it")
+        return _Page(None, state, f"{dead.reason}; the web archive has never seen it")
     told = f"gone from its site ({dead.reason}), captured on {copy.captured_at:%Y-%m-%d}: {copy.url}"
     page = await _read(copy.url, fetch)
     if page.state is not ReferenceState.READ:
-        return _Page("", ReferenceState.DEAD, told)
-    return _Page(page.text, ReferenceState.ARCHIVED, told)
+        return _Page(None, ReferenceState.DEAD, told)
+    return _Page(page.document, ReferenceState.ARCHIVED, told)
 
 
 async def _read(url: str, fetch: Fetch) -> _Page:
@@ -187,22 +189,22 @@ async def _read(url: str, fetch: Fetch) -> _Page:
         with anyio.fail_after(_DEADLINE_S):
             result = await fetch.fetch(FetchRequest(url=url))
     except TimeoutError:
-        return _Page("", ReferenceState.BLOCKED, f"no answer within {_DEADLINE_S:.0f} s")
+        return _Page(None, ReferenceState.BLOCKED, f"no answer within {_DEADLINE_S:.0f} s")
     except NotFound:
-        return _Page("", ReferenceState.NOT_GIVEN, "not among the given pages")
+        return _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")
     except (DeadLink, DnsError, InvalidUrl) as error:
         if error.reason == _UNKNOWN:
-            return _Page("", ReferenceState.NOT_GIVEN, "not among the given pages")
+            return _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")
         # A host that does not exist was never a page; a page that is gone may have been one.
         gone = isinstance(error, DeadLink) and "dns" not in error.reason
         timed_out = isinstance(error, DnsError) and "timeout" in error.reason
         state = ReferenceState.DEAD if gone else ReferenceState.BLOCKED if timed_out else ReferenceState.INVENTED
-        return _Page("", state, error.message)
+        return _Page(None, state, error.message)
     except (PolicyRefusal, RemoteError, ProviderError, BudgetExhausted) as error:
-        return _Page("", ReferenceState.BLOCKED, error.message)  # anything else is this machine's trouble
+        return _Page(None, ReferenceState.BLOCKED, error.message)  # anything else is this machine's trouble
     if not result.document.text.strip():
-        return _Page("", ReferenceState.BLOCKED, "the page has no text")
-    return _Page(result.document.text, ReferenceState.READ)
+        return _Page(None, ReferenceState.BLOCKED, "the page has no text")
+    return _Page(result.document, ReferenceState.READ)
 
 
 def _first_line(text: str) -> str:

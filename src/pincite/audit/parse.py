@@ -10,7 +10,7 @@ from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
 from pincite.text.sentences import Span, sentences
-from pincite.verification.statements import is_factual
+from pincite.verification.facts import check_facts
 
 LONGEST_REPORT_CHARS = 5_000_000
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -25,6 +25,7 @@ _RULE = re.compile(
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
 _PREFIX = re.compile(r"^(?:\s*+>)++\s?|^\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _GAP_CHARS = 8
+_LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")
 
@@ -173,10 +174,15 @@ def _with_labels(piece: str, spans: tuple[Span, ...], start: int, found: Sequenc
         text = piece[span.start : span.end]
         lead = len(text) - len(text.lstrip("([ "))
         place = (span.start + start + lead, span.start + start + len(text.rstrip(".)] ")))
-        if joined and place in labels and not is_factual(text.strip("()[]. ")):
+        if joined and place in labels and _is_label(text.strip("()[]. ")):
             continue
         joined.append(span)
     return tuple(joined)
+
+
+def _is_label(text: str) -> bool:
+    """Whether a link's text names a page: a few words without an exact fact."""
+    return len(text.split()) <= _LABEL_WORDS and not check_facts(text, ())
 
 
 def _capitalised(piece: str, start: int, found: Sequence[Marker]) -> str:

@@ -1,16 +1,25 @@
 """An audit for readers: a table for the terminal, the report annotated in Markdown and in HTML, JSON for machines."""
 
 import json
+from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict, ReferenceState
-from pincite.audit.judge import reference_name
+from pincite.audit.findings import (
+    OPEN,
+    WRONG,
+    Audit,
+    AuditedSentence,
+    AuditVerdict,
+    ReferenceState,
+    reference_name,
+)
+from pincite.domain.evidence import Proof
 
 if TYPE_CHECKING:
     from pincite.domain.events import Json
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 WORDS = {
     AuditVerdict.SUPPORTED: "supported",
     AuditVerdict.WRONG_SOURCE: "wrong source",
@@ -21,16 +30,22 @@ WORDS = {
     AuditVerdict.NO_ENTRY: "marker without entry",
     AuditVerdict.INVENTED_URL: "invented or unreachable URL",
     AuditVerdict.COULD_NOT_CHECK: "could not check",
+    AuditVerdict.UNCHECKED: "unchecked",
     AuditVerdict.UNCITED: "uncited fact",
     AuditVerdict.NOT_A_CLAIM: "no claim",
 }
-_SIGNS = {AuditVerdict.SUPPORTED: "✓", AuditVerdict.PARTIAL: "~", AuditVerdict.COULD_NOT_CHECK: "?"}
+_SIGNS = {
+    AuditVerdict.SUPPORTED: "✓",
+    AuditVerdict.PARTIAL: "~",
+    AuditVerdict.COULD_NOT_CHECK: "?",
+    AuditVerdict.UNCHECKED: "?",
+}
 _STYLE = """body{font:16px/1.55 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 pre{white-space:pre-wrap;font:inherit}mark{padding:.05em .15em;border-radius:.2em;color:inherit}
-.supported{background:#d9f2dd}.partial,.could_not_check{background:#fff1c2}.wrong{background:#ffd9d6}
+.supported{background:#d9f2dd}.partial,.could_not_check,.unchecked{background:#fff1c2}.wrong{background:#ffd9d6}
 small{color:#555}table{border-collapse:collapse;width:100%}td,th{border-top:1px solid #ddd;padding:.4em;text-align:left;
 vertical-align:top}@media(prefers-color-scheme:dark){body{background:#161616;color:#eee}small{color:#aaa}
-.supported{background:#1d4426}.partial,.could_not_check{background:#54450f}.wrong{background:#5c1f1a}}"""
+.supported{background:#1d4426}.partial,.could_not_check,.unchecked{background:#54450f}.wrong{background:#5c1f1a}}"""
 
 
 def summary(audit: Audit) -> str:
@@ -38,7 +53,9 @@ def summary(audit: Audit) -> str:
     lines = [audit.shortfall[0].upper() + audit.shortfall[1:] + "."] if audit.shortfall else []
     if audit.coverage is not None:
         claims = "1 claim" if len(audit.claims) == 1 else f"{len(audit.claims)} claims"
-        lines.append(f"{claims}, {audit.checked} checked ({audit.coverage:.0%} coverage)")
+        judged = "" if audit.shortfall else f"{audit.checked} of {len(audit.claims)} statements judged, "
+        lines.append(f"{claims}, {judged}{audit.coverage:.0%} coverage")
+        lines += _by_whom(audit)
     counts = audit.counts()
     lines += [
         f"  {_sign(outcome)} {counts[outcome]:4} {WORDS[outcome]}"
@@ -136,10 +153,11 @@ def as_json(audit: Audit) -> "Json":
             "missing_markers": list(s.missing),
             "found_in": list(s.found_in),
             "passage": s.passage,
-            "checks": [
-                {"name": c.name, "outcome": c.outcome.value, "detail": c.detail}
-                for c in (s.verdict.checks if s.verdict else ())
-            ],
+            "checks": [{"name": c.name, "outcome": c.outcome.value, "detail": c.detail} for c in s.checks],
+            "proof": s.proof.value if s.proof else None,
+            "judge": s.judge,
+            "likelihood": s.likelihood,
+            "beyond": s.beyond,
         }
         for s in audit.sentences
     ]
@@ -163,6 +181,8 @@ def as_json(audit: Audit) -> "Json":
         "citation_precision": _share(audit.precision),
         "citation_recall": _share(audit.recall),
         "clean": audit.clean,
+        "strict": audit.strict,
+        "judge": audit.judge,
         "shortfall": audit.shortfall,
         "counts": {outcome.value: count for outcome, count in audit.counts().items()},
         "entries_never_cited": [reference_name(reference) for reference in audit.never_cited],
@@ -174,6 +194,18 @@ def as_json(audit: Audit) -> "Json":
 def json_text(audit: Audit) -> str:
     """The audit as JSON text."""
     return json.dumps(as_json(audit), ensure_ascii=False, indent=1) + "\n"
+
+
+def _by_whom(audit: Audit) -> list[str]:
+    """How the claims with a verdict came by it, in a line."""
+    decided = [s for s in audit.claims if s.outcome not in OPEN]
+    quoted = sum(s.proof is Proof.QUOTED for s in decided)
+    judges = Counter(s.judge for s in decided if s.judge)
+    parts = [f"{quoted} in their source's own words"] if quoted else []
+    parts += [f"{count} by {name}" for name, count in judges.items()]
+    left = len(decided) - quoted - judges.total()
+    parts += [f"{left} by their citations, quotations and exact facts"] if left else []
+    return [f"  judged: {', '.join(parts)}"] if parts else []
 
 
 def _share(value: float | None) -> float | None:

@@ -1,42 +1,58 @@
 """The audit of anyone's report: parse, read the cited pages, judge every sentence, count."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from anyio import to_thread
 
 from pincite.audit.findings import Audit, AuditVerdict
 from pincite.audit.inputs import read_report
-from pincite.audit.judge import Judge
-from pincite.audit.pages import PageReading, Pages, fetched_pages, given_pages
+from pincite.audit.judging import Auditor
+from pincite.audit.pages import PageReading, fetched_pages, given_pages
 from pincite.audit.parse import ParsedReport, parse_report
-from pincite.ports import ClaimChecker
+from pincite.ports import Judge
 
 
 class AuditService:
-    """Audits reports. Without `reading` only given pages are looked at."""
+    """Audits reports.
 
-    def __init__(self, checker: ClaimChecker, reading: PageReading | None = None) -> None:
-        self._checker = checker
+    Args:
+        judge: who judges meaning; without one, what is in other words than its source is `unchecked`.
+        reading: how pages are come by; without it only given pages are looked at.
+        now: the time, for the record of judgements.
+    """
+
+    def __init__(
+        self,
+        judge: Judge | None = None,
+        reading: PageReading | None = None,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._judge = judge
         self._reading = reading
+        self._now = now
 
-    async def audit(self, report: str | bytes, *, sources: Mapping[str, str] | None = None) -> Audit:
+    async def audit(
+        self, report: str | bytes, *, sources: Mapping[str, str] | None = None, strict: bool = False
+    ) -> Audit:
         """A verdict on every sentence of the report (Markdown, text, HTML, DOCX, or an answer's JSON).
 
-        `sources` maps URLs (or file names) to the text of their pages; without it the pages are fetched.
+        `sources` maps URLs (or file names) to the text of their pages; without it the pages are fetched. `strict`:
+        partly supported sentences count as wrong.
 
         Errors: InvalidInput. A page that can't be read is not an error: its sentences are `could_not_check`.
         """
         parsed = await to_thread.run_sync(_parsed, report)
         if sources is not None or self._reading is None:
-            pages = given_pages(parsed.references, sources or {})
+            pages = await to_thread.run_sync(given_pages, parsed.references, sources or {})
         else:
             pages = await fetched_pages(parsed.references, self._reading)
-        return await to_thread.run_sync(self._judged, parsed, pages)
-
-    def _judged(self, parsed: ParsedReport, pages: Pages) -> Audit:
-        judge = Judge(pages.references, pages.texts, self._checker, report=parsed.text)
-        judged = [judge.judge(sentence) for sentence in parsed.sentences]
+        auditor = await to_thread.run_sync(
+            lambda: Auditor(pages.references, pages.documents, self._judge, report=parsed.text, at=self._now())
+        )
+        judged = await auditor.audit(parsed.sentences)
         sentences = tuple(item.sentence for item in judged)
         cited = [0] * len(pages.references)
         for sentence in sentences:
@@ -52,6 +68,8 @@ class AuditService:
             references,
             sum(item.checked for item in judged),
             sum(item.supporting for item in judged),
+            judge=self._judge.name if self._judge is not None else "",
+            strict=strict,
         )
 
 

@@ -133,6 +133,25 @@ class LabelJudge:
         return int.from_bytes(drawn[:4], "big") / 2**32 < self.errors
 
 
+class PageReader(LabelJudge):
+    """A judge that reads: it finds a statement stated where a line shown to it has the words that it was given for it.
+
+    `tells`: for each statement the words of a page that state it; none for a statement that states nothing. Statements
+    that nobody labelled are absent.
+    """
+
+    def __init__(self, tells: Mapping[str, str]) -> None:
+        super().__init__({})
+        self._tells = {_key(statement): words for statement, words in tells.items()}
+
+    def _judged(self, case: JudgeCase) -> Judgement:
+        words = self._tells.get(_key(case.statement))
+        if words == "":
+            return Judgement(case.case_id, JudgementLabel.NOTHING_TO_CHECK)
+        lines = tuple(line.line_id for line in case.lines if words is not None and words in line.text)
+        return Judgement(case.case_id, JudgementLabel.STATES if lines else JudgementLabel.ABSENT, None, lines)
+
+
 def _label(label: JudgementLabel | bool) -> JudgementLabel:
     if isinstance(label, bool):
         return JudgementLabel.STATES if label else JudgementLabel.ABSENT

@@ -263,10 +263,15 @@ def _table(document: Document, here: int, start: int) -> list[ContextPiece]:
     return pieces
 
 
+def points_back(text: str) -> bool:
+    """Whether a text opens with a word that points to what stands before it, or joins on to that."""
+    opening = [word.lower() for _, word in zip(range(_LOOK_BACK_WORDS), words(text), strict=False)]
+    return bool(opening) and (opening[0] in _JOINING or not _POINTING.isdisjoint(opening))
+
+
 def _antecedent(document: Document, here: int, start: int, intro: int | None) -> ContextPiece | None:
     """The sentence before the passage, when that opens with a word that points back or joins on."""
-    opening = [word.lower() for _, word in zip(range(_LOOK_BACK_WORDS), words(document.text[start:]), strict=False)]
-    if not opening or (opening[0] not in _JOINING and _POINTING.isdisjoint(opening)):
+    if not points_back(document.text[start:]):
         return None
     own = [span for span in _of_unit(document, here, start) if span.end <= start]
     if own:

@@ -49,6 +49,7 @@ class Statement:
         pages: the whole texts of their pages, as far as at hand: where a figure may stand elsewhere.
         premises: the proven statements that it follows from, when it goes beyond each of them (two or more).
         question: when given, the judge also says whether the statement stands alone and answers this.
+        after: the sentence that stands before it in its text, where it leans on that ("Its keys ...").
         repin: narrow the evidence to the passages that the judge names (of a claim; a printed sentence keeps all).
     """
 
@@ -58,6 +59,7 @@ class Statement:
     premises: tuple[str, ...] = ()
     question: str = ""
     repin: bool = False
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ class _Case:
 
     def question(self, *, pointed_out: bool = False) -> JudgeCase:
         """What the judge is asked."""
-        hints = [f.problem for f in self.facts if f.problem] if pointed_out else []
+        hints = [f"it stands after: {self.statement.after}"] if self.statement.after else []
+        hints += [f.problem for f in self.facts if f.problem] if pointed_out else []
         return JudgeCase(self.case_id, self.statement.text, self.lines, tuple(hints), self.statement.question)
 
     def disagrees(self, answer: Judgement | None, judge: Judge | None) -> bool:

@@ -147,7 +147,6 @@ class Parts(OpenStores):
     async def auditor(self, fetch: Fetch) -> "AuditService":
         """The audit of anyone's report, over a fetch front door."""
         from pincite.audit.service import AuditService
-        from pincite.verification.checker import MechanicalChecker
 
         listed: tuple[ListedPage, ...] = ()
         if self.settings.profile == OFFLINE:
@@ -156,7 +155,7 @@ class Parts(OpenStores):
             if self._archive is None:
                 self._archive = await web_archive(self.settings, self.clock, self._kept)
         reading = page_reading(self.settings, fetch, self._archive, listed)
-        return AuditService(MechanicalChecker(), reading)
+        return AuditService(await self.judge(), reading, now=self.clock.now)
 
     async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
         """The report's pages fetched anew, through a fetch front door, and its quotes looked for."""

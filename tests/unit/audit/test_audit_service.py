@@ -1,6 +1,7 @@
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 
 import pytest
 
@@ -8,10 +9,12 @@ from pincite.audit.findings import Audit, AuditVerdict
 from pincite.audit.pages import PageReading
 from pincite.audit.render import annotated_html, annotated_markdown, as_json, json_text, summary, table
 from pincite.audit.service import AuditService
-from pincite.domain.errors import DeadLink, InvalidInput
+from pincite.domain.errors import DeadLink, InvalidInput, ModelUnavailable
+from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Proof
 from pincite.domain.page import FetchRequest, FetchResult
+from pincite.ports import Judge
+from pincite.testing.judges import LabelJudge, PageReader
 from pincite.testing.small_web import SmallWeb
-from pincite.verification.checker import MechanicalChecker
 
 PARK = """The Havel Wind Park opened in March 2019. It makes 398 MW, enough for 200,000 homes.
 
@@ -40,6 +43,17 @@ trout and pike [4]. Bananas are grown all over the valley of the upper river by 
 """
 
 
+TELLS = {
+    "This report describes a park and a river.": "",
+    "Not all of it is settled.": "",
+    "The Havel Wind Park opened in March 2019.": "opened in March 2019",
+    "Acme Energy bought the park from Norfolk Power in 2021.": "Acme Energy bought the park",
+    "The Orla is 512 km long.": "512 kilometres long",
+    "The river rises in the Ketu Mountains.": "rises in the Ketu Mountains",
+    "Floods killed at least 60 people in 1952.": "Floods killed at least 60 people",
+}
+
+
 class Web(SmallWeb):
     """Two pages, one host that does not exist, everything else dead."""
 
@@ -49,9 +63,14 @@ class Web(SmallWeb):
         return await super().fetch(request)
 
 
-async def audited(report: str | bytes = REPORT) -> Audit:
+async def audited(report: str | bytes = REPORT, judge: Judge | None = None, *, strict: bool = False) -> Audit:
     web = Web({PARK_URL: PARK, RIVER_URL: RIVER, f"{PARK_URL}?unused=1": PARK})
-    return await AuditService(MechanicalChecker(), PageReading(web)).audit(report)
+    return await AuditService(judge or PageReader(TELLS), PageReading(web)).audit(report, strict=strict)
+
+
+async def unjudged(report: str | bytes = REPORT) -> Audit:
+    web = Web({PARK_URL: PARK, RIVER_URL: RIVER, f"{PARK_URL}?unused=1": PARK})
+    return await AuditService(None, PageReading(web)).audit(report)
 
 
 def outcome(audit: Audit, words: str) -> AuditVerdict:
@@ -79,6 +98,98 @@ async def test_each_sentence_gets_its_verdict(words: str, expected: AuditVerdict
     assert outcome(await audited(), words) is expected
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("This report describes", AuditVerdict.UNCHECKED),
+        ("opened in March 2019", AuditVerdict.SUPPORTED),
+        ("512 km long", AuditVerdict.UNCHECKED),
+        ("412 MW", AuditVerdict.CONTRADICTED),
+        ("rises in the Ketu", AuditVerdict.NO_ENTRY),
+        ("Floods killed", AuditVerdict.UNCITED),
+        ("The mayor said", AuditVerdict.MISQUOTED),
+        ("batteries", AuditVerdict.COULD_NOT_CHECK),
+        ("trout and pike", AuditVerdict.INVENTED_URL),
+        ("Bananas", AuditVerdict.UNCHECKED),
+    ],
+)
+async def test_without_a_judge_nobody_is_accused_of_what_only_a_judge_can_tell(
+    words: str, expected: AuditVerdict
+) -> None:
+    assert outcome(await unjudged(), words) is expected
+
+
+async def test_what_nobody_judged_is_said_and_never_clean() -> None:
+    text = f"The Orla is 512 km long [1]. It rises in the Ketu Mountains [1].\n\n[1]: {RIVER_URL}\n"
+    open_ = await unjudged(text)
+    assert [s.outcome for s in open_.claims] == [AuditVerdict.UNCHECKED, AuditVerdict.UNCHECKED]
+    assert (open_.clean, open_.wrong, open_.checked) == (False, (), 0)
+    assert open_.shortfall.startswith("0 of 2 statements judged: 2 are not in their sources' words and nobody judged")
+    quoted = await unjudged(f"It rises in the Ketu Mountains and flows south into Lake Bren [1].\n\n[1]: {RIVER_URL}\n")
+    assert (quoted.clean, quoted.shortfall, quoted.claims[0].proof) == (True, "", Proof.QUOTED)
+    assert "1 in their source's own words" in summary(quoted)
+    tells = {**TELLS, "It rises in the Ketu Mountains.": "rises in the Ketu Mountains"}
+    judged = await audited(text, PageReader(tells))
+    assert (judged.clean, judged.shortfall, judged.judge) == (True, "", "label-judge")
+    assert "2 claims, 2 of 2 statements judged, 100% coverage" in summary(judged)
+    assert "judged: 2 by label-judge" in summary(judged)
+
+
+async def test_partly_supported_fails_where_it_is_asked_to() -> None:
+    text = f"The Orla is 512 km long and full of trout [1].\n\n[1]: {RIVER_URL}\n"
+    said = "The Orla is 512 km long and full of trout."
+    judge = LabelJudge({said: JudgementLabel.PARTLY}, beyond={said: "full of trout"})
+    audit = await audited(text, judge)
+    assert (audit.claims[0].outcome, audit.claims[0].beyond) == (AuditVerdict.PARTIAL, "full of trout")
+    assert (audit.wrong, audit.clean) == ((), True)
+    strict = await audited(text, judge, strict=True)
+    assert ([s.text for s in strict.wrong], strict.clean) == ([said], False)
+
+
+async def test_a_judge_that_fails_leaves_it_open() -> None:
+    class Failing(LabelJudge):
+        async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+            raise ModelUnavailable("the judge is down")
+
+    audit = await audited(f"The Orla is 512 km long [1].\n\n[1]: {RIVER_URL}\n", Failing({}))
+    assert (audit.claims[0].outcome, audit.clean) == (AuditVerdict.UNCHECKED, False)
+    assert "the judge is down" in audit.claims[0].detail
+
+
+async def test_a_sentence_that_leans_on_the_one_before_is_judged_with_it() -> None:
+    text = f"The Havel Wind Park opened in March 2019 [1]. Its team has 45 engineers [1].\n\n[1]: {PARK_URL}\n"
+    judge = PageReader({**TELLS, "Its team has 45 engineers.": "team of 45 engineers"})
+    assert [s.outcome for s in (await audited(text, judge)).claims] == [AuditVerdict.SUPPORTED] * 2
+    hints = {case.statement: case.hints for case in judge.asked}
+    assert hints["Its team has 45 engineers."] == ("it stands after: The Havel Wind Park opened in March 2019.",)
+    assert "The Havel Wind Park opened in March 2019." not in hints, "it is quoted"
+
+
+async def test_what_the_first_passages_do_not_say_is_looked_for_further_down() -> None:
+    dams = "\n\n".join(
+        f"Dam {n} on the Orla holds water, and the Orla flows on from dam {n} to the Orla." for n in range(9)
+    )
+    page = f"{dams}\n\nAn old custom is told of there: every spring the stream is blessed."
+    said = "The Orla flows on after a yearly rite."
+    judge = PageReader({said: "every spring the stream is blessed"})
+    url = "https://www.customs.org/orla"
+    audit = await AuditService(judge).audit(f"{said} [1]\n\n[1]: {url}\n", sources={url: page})
+    assert audit.claims[0].outcome is AuditVerdict.SUPPORTED
+    assert judge.calls == 2
+
+
+@pytest.mark.parametrize(
+    "mark", ["[1]", "[1, 2]", "\\[1\\]", "【1】", "[ 1 ]", "[1][2]", "[1–2]", "[[1]]", "[^1]", "<sup>1</sup>"]
+)
+async def test_a_marker_is_never_read_as_a_figure(mark: str) -> None:
+    said = "It rises in the Ketu Mountains and flows south into Lake Bren"
+    listed = f"[1]: {RIVER_URL}\n[2]: {PARK_URL}\n" if "^" not in mark else f"[^1]: {RIVER_URL}\n"
+    audit = await AuditService().audit(
+        f"{said} {mark}.\n\n## Sources\n\n{listed}", sources={RIVER_URL: RIVER, PARK_URL: PARK}
+    )
+    assert [(s.text, s.outcome, s.checks) for s in audit.claims] == [(f"{said}.", AuditVerdict.SUPPORTED, ())]
+
+
 async def test_the_figures_and_the_reasons() -> None:
     audit = await audited()
     assert len(audit.claims) == 10
@@ -91,7 +202,7 @@ async def test_the_figures_and_the_reasons() -> None:
     assert [reference.key for reference in audit.never_cited] == ["5"]
     assert not audit.clean
     text = table(audit)
-    assert "412 MW in the claim, 398 MW in the passage" in text
+    assert "412 MW in the statement, 398 MW in the passage" in text
     assert "wrong source: [2], found in [1]" in text
     assert "no entry for [77]" in text
     assert 'the page says "No one had seen such water before' in text
@@ -102,7 +213,7 @@ async def test_the_figures_and_the_reasons() -> None:
 async def test_renderings_hold_every_finding() -> None:
     audit = await audited()
     markdown = annotated_markdown(audit)
-    assert "⟦✗ contradicted: 412 MW in the claim" in markdown
+    assert "⟦✗ contradicted: 412 MW in the statement" in markdown
     assert markdown.replace("\n", " ").count("⟦") == len(audit.claims)
     page = annotated_html(audit)
     assert "<script" not in page
@@ -122,7 +233,7 @@ async def test_hostile_text_stays_text_in_html() -> None:
 
 
 async def test_given_pages_need_no_fetcher() -> None:
-    service = AuditService(MechanicalChecker())
+    service = AuditService(PageReader(TELLS))
     audit = await service.audit(REPORT, sources={PARK_URL + "/": PARK, RIVER_URL: RIVER})
     assert outcome(audit, "512 km long") is AuditVerdict.SUPPORTED
     assert outcome(audit, "batteries") is AuditVerdict.COULD_NOT_CHECK
@@ -191,7 +302,7 @@ async def test_only_so_many_pages_are_fetched() -> None:
     links = " ".join(f"Fact {n} is told by page {n} of it [{n}]." for n in range(1, 30))
     entries = "\n".join(f"[{n}] https://site-{n}.com/p" for n in range(1, 30))
     web = Web({})
-    service = AuditService(MechanicalChecker(), PageReading(web, max_pages=5))
+    service = AuditService(None, PageReading(web, max_pages=5))
     audit = await service.audit(f"{links}\n\n## Sources\n\n{entries}\n")
     assert len(web.fetched) == 5
     assert all(sentence.outcome is AuditVerdict.COULD_NOT_CHECK for sentence in audit.claims)
@@ -203,42 +314,42 @@ GERMAN = "Der Windpark Havel wurde im März eröffnet. Die Anlagen versorgen run
 @pytest.mark.parametrize(
     ("sentence", "page"),
     [
-        ("The turbines of the wind park supply electricity to many thousands of households.", GERMAN),
-        ("פארק הרוח נפתח לפני שנים רבות", "The wind park opened years ago and supplies many homes with electricity."),
+        ("The 58 turbines of the wind park supply electricity to many thousands of households.", GERMAN),
         (
-            "The wind park opened years ago and supplies homes.",
-            "风电场于2019年3月启用，为二十万户家庭供电。",
+            "פארק הרוח נפתח לפני 47 שנים רבות",
+            "The wind park opened years ago and supplies many homes with electricity.",
         ),
+        ("The wind park opened 17 years ago and supplies homes.", "风电场于2019年3月启用，为二十万户家庭供电。"),
     ],
 )
 async def test_a_page_in_another_language_is_no_accusation(sentence: str, page: str) -> None:
     url = "https://a.example/p"
-    audit = await AuditService(MechanicalChecker()).audit(f"{sentence} [1]\n\n[1]: {url}\n", sources={url: page})
+    audit = await AuditService().audit(f"{sentence} [1]\n\n[1]: {url}\n", sources={url: page})
     [found] = [item for item in audit.sentences if item.references]
-    assert found.outcome is AuditVerdict.COULD_NOT_CHECK
+    assert found.outcome is AuditVerdict.UNCHECKED
     assert "another" in found.detail
 
 
 async def test_the_same_language_is_still_accused() -> None:
     url, page = "https://a.example/p", "The bakery sells bread and rolls. It opens at seven in the morning every day."
     text = f"Photosynthesis converts carbon dioxide and water into glucose. [1]\n\n[1]: {url}\n"
-    audit = await AuditService(MechanicalChecker()).audit(text, sources={url: page})
+    audit = await AuditService(PageReader({})).audit(text, sources={url: page})
     assert [item.outcome for item in audit.sentences if item.references] == [AuditVerdict.NOT_FOUND]
 
 
 async def test_pages_that_are_empty_or_huge_are_no_trouble() -> None:
     urls = ("https://a.example/empty", "https://b.example/huge")
-    huge = "The park opened in March 2019. " + ("word " * 40 + ". ") * 10_000
+    huge = "The park opened in March 2019. " + ("Word " + "word " * 40 + ". ") * 10_000
     body = "The park opened in March 2019 [1]. The park opened in March 2019 [2]. Of the and [2]."
     text = f"{body}\n\n[1]: {urls[0]}\n[2]: {urls[1]}\n"
-    audit = await AuditService(MechanicalChecker()).audit(text, sources=dict(zip(urls, ("", huge), strict=True)))
+    audit = await AuditService().audit(text, sources=dict(zip(urls, ("", huge), strict=True)))
     outcomes = [item.outcome for item in audit.sentences if item.references]
-    assert outcomes == [AuditVerdict.COULD_NOT_CHECK, AuditVerdict.SUPPORTED, AuditVerdict.COULD_NOT_CHECK]
+    assert outcomes == [AuditVerdict.COULD_NOT_CHECK, AuditVerdict.SUPPORTED, AuditVerdict.UNCHECKED]
 
 
 @pytest.mark.parametrize("text", ["hello", "# Notes\n\nWhat now?\n", "```\nmax_wal_size = 1 GB\n```\n"])
 async def test_a_text_without_a_claim_is_not_called_clean(text: str) -> None:
-    audit = await AuditService(MechanicalChecker()).audit(text)
+    audit = await AuditService().audit(text)
     assert (audit.claims, audit.clean, audit.coverage, audit.recall) == ((), False, None, None)
     assert "nothing to check" in audit.shortfall
     assert "Nothing to check" in table(audit)
@@ -249,7 +360,7 @@ async def test_a_text_without_a_claim_is_not_called_clean(text: str) -> None:
 
 async def test_a_report_none_of_whose_pages_could_be_read_is_not_called_clean() -> None:
     text = "The Havel Wind Park opened in March 2019. [1]\n\n[1]: https://www.gone-page.com/x\n"
-    audit = await AuditService(MechanicalChecker()).audit(text, sources={})
+    audit = await AuditService().audit(text, sources={})
     assert (audit.checked, audit.clean, audit.wrong) == (0, False, ())
     assert audit.shortfall.startswith("nothing was checked")
-    assert not (await audited()).shortfall
+    assert (await audited()).shortfall == "9 of 10 statements judged: of 1 no page could be read"

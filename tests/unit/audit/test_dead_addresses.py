@@ -12,7 +12,6 @@ from pincite.domain.citation import ArchivedCopy
 from pincite.domain.errors import DeadLink, PinciteError, RateLimited
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.testing.small_web import SmallWeb
-from pincite.verification.checker import MechanicalChecker
 
 SAYS = "The park opened in March 2019."
 OLD, GONE_HOST, NEVER = "https://www.park.com/old", "https://www.nowhere-park.com/x", "https://www.park.com/never"
@@ -42,7 +41,7 @@ class Web(SmallWeb):
 
 async def audit(url: str, archive: Archive | None, web: SmallWeb | None = None, **more: object) -> Audit:
     reading = PageReading(web or Web({COPY + OLD: SAYS, COPY + GONE_HOST: SAYS}), archive, **more)  # type: ignore[arg-type]
-    return await AuditService(MechanicalChecker(), reading).audit(f"{SAYS}[1]\n\n## Sources\n\n1. {url}\n")
+    return await AuditService(None, reading).audit(f"{SAYS}[1]\n\n## Sources\n\n1. {url}\n")
 
 
 @pytest.mark.parametrize("url", [OLD, GONE_HOST])
@@ -94,7 +93,7 @@ async def test_only_so_many_addresses_are_asked_about() -> None:
     archive = Archive()
     entries = "\n".join(f"[{n}] https://site-{n}.com/p" for n in range(1, 31))
     text = f"Cited {' '.join(f'[{n}]' for n in range(1, 31))}.\n\n## Sources\n\n{entries}\n"
-    await AuditService(MechanicalChecker(), PageReading(Web({}), archive)).audit(text)
+    await AuditService(None, PageReading(Web({}), archive)).audit(text)
     assert len(archive.asked) == 12
 
 

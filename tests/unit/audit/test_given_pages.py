@@ -8,7 +8,6 @@ from pincite.audit.pages import PageReading
 from pincite.audit.service import AuditService
 from pincite.domain.library import ListedPage
 from pincite.testing.small_web import SmallWeb
-from pincite.verification.checker import MechanicalChecker
 
 
 def reference(text: str, url: str = "") -> ListedReference:
@@ -94,23 +93,21 @@ def states(audit: Audit) -> list[ReferenceState]:
 async def test_an_audit_reads_the_file_it_was_given(entry: str) -> None:
     page = file("park-opens.md", "Havel")
     web = SmallWeb({page.url: TEXT})
-    audit = await AuditService(MechanicalChecker(), PageReading(web, listed=[page])).audit(REPORT.format(entry))
+    audit = await AuditService(None, PageReading(web, listed=[page])).audit(REPORT.format(entry))
     assert states(audit) == [ReferenceState.READ, ReferenceState.DEAD]
     assert audit.references[0].reason == "read from park-opens.md, by its file name"
     assert audit.sentences[0].outcome is AuditVerdict.CONTRADICTED
-    given = await AuditService(MechanicalChecker()).audit(REPORT.format(entry), sources={"park-opens.md": TEXT})
+    given = await AuditService().audit(REPORT.format(entry), sources={"park-opens.md": TEXT})
     assert states(given) == [ReferenceState.READ, ReferenceState.NOT_GIVEN]
     assert given.sentences[0].outcome is AuditVerdict.CONTRADICTED
 
 
 async def test_two_files_that_fit_are_named_and_not_read() -> None:
     pages = [file("a/park-opens.md"), file("b/park-opens.md")]
-    service = AuditService(MechanicalChecker(), PageReading(SmallWeb({}), listed=pages))
+    service = AuditService(None, PageReading(SmallWeb({}), listed=pages))
     audit = await service.audit(REPORT.format("https://www.wind.com/park-opens"))
     assert audit.references[0].state is ReferenceState.NOT_GIVEN
     assert "a/park-opens.md, b/park-opens.md" in audit.references[0].reason
     both = {page.path: TEXT for page in pages}
-    given = await AuditService(MechanicalChecker()).audit(
-        REPORT.format("https://www.wind.com/park-opens"), sources=both
-    )
+    given = await AuditService().audit(REPORT.format("https://www.wind.com/park-opens"), sources=both)
     assert "2 given pages fit" in given.references[0].reason

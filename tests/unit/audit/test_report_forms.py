@@ -13,8 +13,8 @@ from pincite.audit.render import annotated_markdown
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink
 from pincite.domain.page import FetchRequest, FetchResult
+from pincite.testing.judges import PageReader
 from pincite.testing.small_web import SmallWeb
-from pincite.verification.checker import MechanicalChecker
 
 WIND, BRIDGE, TRIAL = (
     "https://www.sarvik.org/wind",
@@ -30,6 +30,14 @@ A = "Sarvik's 58 turbines have a capacity of 464 MW"
 B = "The Kessel Bridge was completed in 1937"
 C = "The trial had 1,204 adults with type 2 diabetes"
 LIE = "The project cost €2.3 billion"
+
+TELLS = {
+    f"{A}.": "58 turbines with a combined capacity",
+    f"{A} x.": "58 turbines with a combined capacity",
+    f"Wind: {A}.": "58 turbines with a combined capacity",
+    f"{B}.": "completed in 1937",
+    f"{C}.": "1,204 adults",
+}
 
 FORMS = {
     "round numbers": f"{A} (1). {B} (2). {C} (1,3). {LIE} (1).\n\nReferences\n\n"
@@ -57,7 +65,7 @@ FORMS = {
 
 
 def audit(text: str) -> Audit:
-    return anyio.run(lambda: AuditService(MechanicalChecker()).audit(text, sources=PAGES))
+    return anyio.run(lambda: AuditService(PageReader(TELLS)).audit(text, sources=PAGES))
 
 
 @pytest.mark.parametrize("form", list(FORMS))
@@ -112,7 +120,7 @@ def test_an_address_that_the_given_pages_do_not_have_is_not_called_dead() -> Non
                 raise DeadLink("nothing here knows this page", reason="unknown_page")
             return await super().fetch(request)
 
-    service = AuditService(MechanicalChecker(), PageReading(Given(PAGES)))
+    service = AuditService(None, PageReading(Given(PAGES)))
     found = anyio.run(service.audit, f"{A} [1]. {C} [2].\n\nReferences\n[1] {WIND}\n[2] {TRIAL}\n")
     assert [reference.state for reference in found.references] == [ReferenceState.READ, ReferenceState.NOT_GIVEN]
     assert "could not check: could not check" not in annotated_markdown(found)

@@ -33,7 +33,11 @@ def audit(
             min=0, max=100, help="Fail only if less than this percentage of claims is supported by what it cites."
         ),
     ] = None,
+    llm: options.Llm = None,
     judge: options.Judge = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Sentences that are only partly supported fail too.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="List the supported claims too.")] = False,
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
@@ -50,13 +54,14 @@ def audit(
         overrides = {
             "source": tuple(f"local:{path}" for path in sources) if sources else None,
             "profile": "offline" if sources else None,
+            "llm": llm,
             "judge": judge,
             "resolve": options.joined(resolve),
             "allow_networks": options.joined(allow_network),
             "home": home,
         }
         async with Engine.from_settings(**overrides) as engine:
-            return await engine.audit(await _content(report, engine))
+            return await engine.audit(await _content(report, engine), strict=strict)
 
     result = run_async(job, as_json=as_json)
     failed: PinciteError | None = None
@@ -112,8 +117,8 @@ def _rendered(result: "Audit", path: Path) -> str:
 
 
 def _exit_code(result: "Audit", fail_under: float | None) -> int:
-    """1: something is wrong, or too few claims are carried. 7: nothing of the text was checked, so nothing is known."""
-    nothing_checked = EXIT_CODES["INSUFFICIENT_EVIDENCE"] if result.shortfall else EXIT_OK
+    """1: something is wrong, or too few claims are carried. 7: nothing is wrong and not all was judged."""
+    not_all = EXIT_CODES["INSUFFICIENT_EVIDENCE"] if result.shortfall else EXIT_OK
     if fail_under is not None and result.recall is not None:
         return EXIT_OK if 100 * result.recall >= fail_under else EXIT_CHECK_FAILED
-    return EXIT_CHECK_FAILED if result.wrong or result.never_cited else nothing_checked
+    return EXIT_CHECK_FAILED if result.wrong or result.never_cited else not_all

@@ -1,7 +1,6 @@
 """Parts of runs and audits as windows of text that fit into a model's context."""
 
-from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
-from pincite.audit.judge import reference_name
+from pincite.audit.findings import Audit, AuditVerdict, ReferenceState, reference_name
 from pincite.domain.codec import short_utc_text
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import RunStatus

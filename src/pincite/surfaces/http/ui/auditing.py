@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict
-from pincite.audit.judge import reference_name
+from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict, reference_name
 from pincite.audit.render import WORDS
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.http.service import service_of
@@ -20,7 +19,12 @@ router = APIRouter(prefix="/audit")
 
 MAX_REPORT_CHARS = 1_000_000
 
-SIGNS = {AuditVerdict.SUPPORTED: "✓", AuditVerdict.PARTIAL: "◐", AuditVerdict.COULD_NOT_CHECK: "?"}
+SIGNS = {
+    AuditVerdict.SUPPORTED: "✓",
+    AuditVerdict.PARTIAL: "◐",
+    AuditVerdict.COULD_NOT_CHECK: "?",
+    AuditVerdict.UNCHECKED: "?",
+}
 
 
 @dataclass(frozen=True, slots=True)
