@@ -1,56 +1,59 @@
-"""Print what is believed and accused of the claims written by hand: python benchmarks/claims.py [--write-known]
+"""Print what becomes of the claims written by hand: python benchmarks/claims.py [--write FILE.jsonl]
 
 The claims are tests/conformance/data/claims.json: passages of many kinds, each with true paraphrases and with lies.
-`--write-known` writes the list of cases that go wrong, which the conformance test holds to.
+The judge answers by the labels, or nobody judges. `--write` makes a file for `pincite eval judge --data` of them.
 """
 
 import argparse
+import asyncio
 import json
 import sys
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
-from pincite.domain.evidence import CheckOutcome, Verdict, VerdictStatus
-from pincite.verification.checker import MechanicalChecker
+from pincite.evaluation.judging import LabelledStatement, read_statements, statement_of
+from pincite.testing.judges import LabelJudge
+from pincite.verification.proof import prove
 
 DATA = Path(__file__).parent.parent / "tests" / "conformance" / "data"
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def accused(verdict: Verdict) -> bool:
-    nowhere = any(check.name == "coverage" and check.outcome is CheckOutcome.FAILED for check in verdict.checks)
-    return verdict.status is VerdictStatus.CONTRADICTED or nowhere
+def lines() -> list[str]:
+    """The claims as labelled statements, one JSON object each."""
+    found = []
+    for case in json.loads((DATA / "claims.json").read_text(encoding="utf-8")):
+        labelled = [("true", "true", text) for text in case["true"]] + [("false", k, text) for k, text in case["false"]]
+        for number, (label, kind, text) in enumerate(labelled):
+            row = {"id": f"{case['id']}-{number}", "site": "claims", "title": case["id"], "heading": "", "claim": text,
+                   "passages": [case["passage"]], "label": label, "kind": kind}  # fmt: skip
+            found.append(json.dumps(row, ensure_ascii=False))
+    return found
+
+
+def counted(rows: tuple[LabelledStatement, ...], judge: LabelJudge | None) -> dict[bool, Counter[str]]:
+    # The title is a name of ours, no words of a page.
+    statements = [statement_of(row, pages=row.passages) for row in rows]
+    proven = asyncio.run(prove(statements, judge, at=AT))
+    counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for row, found in zip(rows, proven, strict=True):
+        counts[row.true][found.verdict.value] += 1
+    return counts
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--write-known", action="store_true")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
-    cases = json.loads((DATA / "claims.json").read_text(encoding="utf-8"))
-    checker = MechanicalChecker()
-    known: dict[str, dict[str, list[str]]] = {}
-    truths: Counter[str] = Counter()
-    lies: Counter[str] = Counter()
-    for case in cases:
-        found: dict[str, list[str]] = {}
-        for text in case["true"]:
-            verdict = checker.check(text, [case["passage"]])
-            truths["accused" if accused(verdict) else verdict.status.value] += 1
-            if accused(verdict):
-                found.setdefault("accused", []).append(text)
-        for _, text in case["false"]:
-            verdict = checker.check(text, [case["passage"]])
-            lies[verdict.status.value] += 1
-            if verdict.status is VerdictStatus.SUPPORTED:
-                found.setdefault("believed", []).append(text)
-        if found:
-            known[case["id"]] = found
-    for name, counts in (("true", truths), ("false", lies)):
-        total = counts.total()
-        shares = ", ".join(f"{kind} {100 * count / total:.1f} %" for kind, count in counts.most_common())
-        print(f"{name}: {total} claims on {len(cases)} passages: {shares}")
-    if options.write_known:
-        text = json.dumps(known, ensure_ascii=False, indent=1) + "\n"
-        (DATA / "claims_known.json").write_text(text, encoding="utf-8")
+    rows = read_statements("\n".join(lines()))
+    labels = {row.claim: row.true for row in rows}
+    for name, judge in (("honest", LabelJudge(labels)), ("nobody", None)):
+        for true, counts in counted(rows, judge).items():
+            shares = ", ".join(f"{kind} {100 * n / counts.total():.1f} %" for kind, n in counts.most_common())
+            print(f"judge {name}, {'true' if true else 'false'}: {counts.total()} claims: {shares}")
+    if options.write:
+        options.write.write_text("\n".join(lines()) + "\n", encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Print the figures of docs/verification.md: python benchmarks/proof.py STATEMENTS.jsonl... [--errors 0.03] [--show]
+"""Print the figures of docs/verification.md: python benchmarks/proof.py STATEMENTS.jsonl... [--pairs PAIRS.jsonl]
 
 Statements as strong models write them, with labels, in the shape of `pincite eval judge --data`; further files are
 added up. Nothing is downloaded, no model is asked: the judge answers by the labels, honestly or not.
@@ -6,6 +6,7 @@ added up. Nothing is downloaded, no model is asked: the judge answers by the lab
 
 import argparse
 import asyncio
+import json
 import random
 import re
 import sys
@@ -163,9 +164,35 @@ def print_lies(rows: Sequence[LabelledStatement], errors: float) -> None:
         print(f"  {name:<12} supported {share(supported(found), len(lies)):<24} partly {share(partly, len(lies))}")
 
 
+def print_pairs(path: Path, *, show: bool) -> None:
+    """Claims and whole sources with people's labels: what exact facts alone refuse of what people call supported."""
+    counts: Counter[str] = Counter()
+    started = time.perf_counter()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        texts = [source["text"] for source in row["sources"]]
+        problems = [f.problem for f in check_facts(row["claim"], texts, texts) if f.problem]
+        name = f"{row['dataset']}, {row['label']}"
+        counts[name] += 1
+        counts[f"{name}: refused"] += bool(problems)
+        if problems and show and row["label"] == "supported":
+            print(f"    {row['dataset']}: {row['claim']}\n      {'; '.join(problems)}")
+    seconds = time.perf_counter() - started
+    print("\nexact facts against people's labels: refused")
+    total, refused = 0, 0
+    for name, rows in sorted(counts.items()):
+        if not name.endswith(": refused"):
+            print(f"  {name:<26} {share(counts[f'{name}: refused'], rows)}")
+            if name.endswith(", supported"):
+                total, refused = total + rows, refused + counts[f"{name}: refused"]
+    pairs = sum(rows for name, rows in counts.items() if not name.endswith(": refused"))
+    print(f"  all supported              {share(refused, total)}; {pairs / seconds:,.0f} pairs a second")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--pairs", type=Path, help="claims and sources with people's labels, JSON Lines")
     parser.add_argument("--errors", type=float, default=0.03)
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
@@ -175,6 +202,8 @@ def main() -> int:
         print_facts(rows, show=options.show)
         print_statements(rows, options.errors, show=options.show)
         print_lies(rows, options.errors)
+    if options.pairs:
+        print_pairs(options.pairs, show=options.show)
     return 0
 
 

@@ -1,41 +1,58 @@
-"""Claims written by hand about short passages of many kinds: no lie is supported, no truth is accused.
+"""Claims written by hand about short passages of many kinds: what exact facts and the verdict table make of them.
 
-`data/claims.json` holds passages with true paraphrases and with lies, each lie named by its kind. The lists below are
-what is known to go wrong; they are exact, so that a case that begins to work is taken off.
+`data/claims.json` holds passages with true paraphrases and with lies, each lie named by its kind. What a lie is only a
+judge can tell; here one answers by the labels. `benchmarks/claims.py` writes them for a judge of one's own.
 """
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pincite.domain.evidence import CheckOutcome, Verdict, VerdictStatus
-from pincite.verification.checker import MechanicalChecker
+from pincite.domain.evidence import EvidencePassage, JudgementLabel, VerdictStatus
+from pincite.ports import Judge
+from pincite.testing.judges import LabelJudge
+from pincite.verification.proof import Proven, Statement, prove
 
 CASES = json.loads((Path(__file__).parent / "data" / "claims.json").read_text(encoding="utf-8"))
-KNOWN = json.loads((Path(__file__).parent / "data" / "claims_known.json").read_text(encoding="utf-8"))
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+REFUSED = (VerdictStatus.CONTRADICTED, VerdictStatus.UNSUPPORTED)
 
 
-def accused(verdict: Verdict) -> bool:
-    nowhere = any(check.name == "coverage" and check.outcome is CheckOutcome.FAILED for check in verdict.checks)
-    return verdict.status is VerdictStatus.CONTRADICTED or nowhere
+async def proven(kind: str, judge: Judge | None) -> list[tuple[str, Proven]]:
+    rows = [
+        (name, text, case["passage"])
+        for case in CASES
+        for name, text in (case["false"] if kind == "false" else [("true", truth) for truth in case["true"]])
+    ]
+    statements = [
+        Statement(text, (EvidencePassage("p", 0, len(page), page, whole=True),), (page,)) for _, text, page in rows
+    ]
+    return [(name, found) for (name, _, _), found in zip(rows, await prove(statements, judge, at=AT), strict=True)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_lies_are_not_supported_and_truths_not_accused(case: dict[str, object]) -> None:
-    checker = MechanicalChecker()
-    passage, truths, lies = str(case["passage"]), case["true"], case["false"]
-    assert isinstance(truths, list)
-    assert isinstance(lies, list)
-    believed = [lie for _, lie in lies if checker.check(str(lie), [passage]).status is VerdictStatus.SUPPORTED]
-    suspected = [truth for truth in truths if accused(checker.check(str(truth), [passage]))]
-    known = KNOWN.get(str(case["id"]), {})
-    assert believed == known.get("believed", [])
-    assert suspected == known.get("accused", [])
+async def test_exact_facts_refuse_hardly_anything_that_is_true() -> None:
+    found = await proven("true", None)
+    refused = [item.statement.text for _, item in found if item.verdict in REFUSED]
+    assert len(refused) <= 0.015 * len(found), refused
+    assert all(item.verdict in (*REFUSED, VerdictStatus.UNCHECKED, VerdictStatus.SUPPORTED) for _, item in found)
 
 
-def test_how_much_of_the_truth_is_carried() -> None:
-    checker = MechanicalChecker()
-    verdicts = [checker.check(truth, [case["passage"]]).status for case in CASES for truth in case["true"]]
-    supported = sum(status is VerdictStatus.SUPPORTED for status in verdicts)
-    assert supported >= 0.55 * len(verdicts)
+async def test_an_honest_judge_keeps_the_truth() -> None:
+    found = await proven("true", LabelJudge({}, default=JudgementLabel.STATES))
+    supported = sum(item.verdict is VerdictStatus.SUPPORTED for _, item in found)
+    assert supported >= 0.97 * len(found)
+
+
+@pytest.mark.parametrize("judge", [None, LabelJudge({})], ids=["nobody", "honest"])
+async def test_no_lie_is_supported(judge: Judge | None) -> None:
+    found = await proven("false", judge)
+    assert [item.statement.text for _, item in found if item.verdict is VerdictStatus.SUPPORTED] == []
+
+
+async def test_a_colluding_judge_cannot_vouch_for_figures_that_are_nowhere() -> None:
+    found = await proven("false", LabelJudge({}, default=JudgementLabel.STATES))
+    nowhere = [item for _, item in found if any(fact.nowhere for fact in item.facts)]
+    assert len(nowhere) > 100
+    assert all(item.verdict in REFUSED for item in nowhere)
