@@ -20,6 +20,8 @@ from pincite.runtime.postgresql import options_beside
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"
 _POOL: Final = 4
+_IDLE_S: Final = 5.0
+"""What a burst of offers opened is closed after so long: one connection stays beside the one that listens."""
 _POLL_S: Final = 1.0
 _HEARTBEAT_S: Final = 10.0
 _SILENT_S: Final = 30.0
@@ -161,7 +163,7 @@ async def open_procrastinate(url: str, *, listen: bool) -> AsyncIterator[Procras
     # away; what matters of it is said above, once.
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
     await _make_tables(url)
-    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, kwargs=options_beside(url))
+    connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_POOL, max_idle=_IDLE_S, kwargs=options_beside(url))
     app = App(connector=connector)
     try:
         await app.open_async()

@@ -1,16 +1,19 @@
 """Reading in worker processes that can be killed: a hostile page costs one process, never the service.
 
-`ExtractorPool` is an `Extractor`. Each worker has a memory and a CPU limit, a wall deadline per page kept from
-outside, and is replaced after some hundred pages, since native parsers leak.
+`ExtractorPool` is an `Extractor`. Each worker has a memory limit and a deadline of processor time per page, kept from
+outside, and is replaced after some hundred pages, since native parsers leak. Time on the wall does not count, or a busy
+machine would call sound pages unreadable; only one that stands still is ended by it, much later.
 """
 
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import IO
 
@@ -23,6 +26,11 @@ from pincite.runtime.open_files import too_many_open_files
 READER = "pincite.fetch.extractors:extract"
 _MODULE = "pincite.fetch.worker_process"
 _MAX_BODY_BYTES = 64_000_000
+_STANDSTILL = 6.0
+"""So many times its deadline on the wall a page may take: as if six others wanted the same processor."""
+_SHORTEST_LOOK_S = 0.05
+_CPU_FIELDS = slice(11, 13)
+"""Source: proc(5), /proc/[pid]/stat: utime and stime, fields 14 and 15; counted from the state, field 3."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +73,7 @@ class ExtractorPool:
         size: processes at most; started when first needed.
         reader: what the processes run on each body, as `module:function`.
         revision: changes when `reader` reads differently.
-        deadline_s: wall seconds a page may take before its process is killed; also its CPU limit.
+        deadline_s: seconds of processor time that a page may take before its process is killed.
         wait_s: seconds a call waits for a free process.
         memory_bytes: address space of a process.
         pages_per_worker: pages after which a process is replaced.
@@ -128,7 +136,9 @@ class ExtractorPool:
             self._idle.put(None)
             reason = "parser_timeout" if timed_out else "parser_died"
             message = (
-                f"reading the page took more than {self._deadline_s:g} s" if timed_out else "the page ended its reader"
+                f"reading the page took more than {self._deadline_s:g} s of processor time"
+                if timed_out
+                else "the page ended its reader"
             )
             raise ParseError(message, reason=reason, context={"url": url})
         self._give_back(worker)
@@ -179,14 +189,11 @@ class ExtractorPool:
 
     def _ask(self, worker: _Worker, meta: bytes, body: bytes) -> tuple[bytes | None, bool]:
         """The reply, and whether the deadline passed first."""
-        timed_out = threading.Event()
-        timer = threading.Timer(self._deadline_s, _expire, (timed_out, worker.process.kill))
-        timer.daemon = True
-        timer.start()
+        watch = _Watch(worker.process, self._deadline_s)
         try:
-            return worker.ask(meta, body), timed_out.is_set()
+            return worker.ask(meta, body), watch.timed_out
         finally:
-            timer.cancel()
+            watch.stop()
 
     def _give_back(self, worker: _Worker) -> None:
         worker.pages += 1
@@ -197,9 +204,51 @@ class ExtractorPool:
             self._idle.put(worker)
 
 
-def _expire(timed_out: threading.Event, kill: Callable[[], None]) -> None:
-    timed_out.set()
-    kill()
+class _Watch:
+    """Kills a process that uses more processor time than it may from now on, and one that stands still."""
+
+    def __init__(self, process: subprocess.Popen[bytes], deadline_s: float) -> None:
+        self.timed_out = False
+        self._process = process
+        self._deadline_s = deadline_s
+        self._ends_at = time.monotonic() + deadline_s * _STANDSTILL
+        self._used_before_s = _cpu_s(process.pid)
+        self._ended = threading.Event()
+        self._look_in(deadline_s)
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._ended.set()
+        self._timer.cancel()
+
+    def _look_in(self, seconds: float) -> None:
+        self._timer = threading.Timer(max(seconds, _SHORTEST_LOOK_S), self._look)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _look(self) -> None:
+        if self._ended.is_set():
+            return
+        used_s, wall_left_s = _cpu_s(self._process.pid), self._ends_at - time.monotonic()
+        if used_s is None or self._used_before_s is None:  # where nobody can say, the clock on the wall counts
+            left_s = 0.0
+        else:
+            left_s = self._deadline_s - (used_s - self._used_before_s)
+        if left_s > 0 and wall_left_s > 0:
+            self._look_in(min(left_s, wall_left_s))
+            return
+        self.timed_out = True
+        self._process.kill()
+
+
+def _cpu_s(pid: int) -> float | None:
+    """Seconds of processor time that a process has used, or None where that can't be told."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    after_name = stat.rpartition(")")[2].split()  # the name may hold spaces
+    return sum(int(ticks) for ticks in after_name[_CPU_FIELDS]) / os.sysconf("SC_CLK_TCK")
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytes | None:

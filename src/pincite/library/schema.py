@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 from pincite.runtime.open_files import too_many_open_files
+from pincite.runtime.private_files import make_private
 
 LAYOUT = 4
 
@@ -60,7 +61,8 @@ def open_index(file: Path) -> sqlite3.Connection:
         StorageFull: no space left.
     """
     with mapped(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(file)
         connection = sqlite3.connect(file, timeout=_BUSY_S, check_same_thread=False, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -108,6 +110,7 @@ def writer_lock(file: Path, wait_s: float) -> Iterator[None]:
     """
     beside = file.with_suffix(".lock")
     with mapped(beside):
+        make_private(beside)
         holder = sqlite3.connect(beside, timeout=wait_s, isolation_level=None, check_same_thread=False)
     try:
         try:

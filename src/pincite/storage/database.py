@@ -6,7 +6,7 @@ whole in its thread: a cancelled task waits for its end, so that no lock is ever
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -40,6 +40,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
+from sqlalchemy.pool import QueuePool
 
 from pincite.domain.errors import (
     ExtraNotInstalled,
@@ -53,8 +54,11 @@ from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.installing import install_extra
 from pincite.runtime.postgresql import CONNECTION
+from pincite.runtime.private_files import make_private
 from pincite.storage import failures, migrations
+from pincite.storage.crowd import Crowd
 from pincite.storage.patience import WAIT_S, Patience
+from pincite.storage.read_only import can_only_be_read, open_read_only
 from pincite.storage.wal import switch_to_wal
 
 T = TypeVar("T")
@@ -181,8 +185,16 @@ class _Attempt(Generic[T]):
     """A transaction that may be tried more than once: until its commit begins, nothing of it has happened."""
 
     def __init__(
-        self, engine: Engine, scope: str, do: Callable[[Transaction], T], clock: Clock, *, durable: bool
+        self,
+        engine: Engine,
+        scope: str,
+        do: Callable[[Transaction], T],
+        clock: Clock,
+        *,
+        durable: bool,
+        crowd: Crowd | None,
     ) -> None:
+        self._crowd = crowd
         self._engine = engine
         self._scope = scope
         self._do = do
@@ -193,6 +205,7 @@ class _Attempt(Generic[T]):
     def __call__(self) -> T:
         """What `do` returned, committed. Errors: as `Database.write`."""
         with (
+            nullcontext() if self._crowd is None else self._crowd.counted(),
             _our_errors(),
             self._engine.connect().execution_options(durable=self._durable) as connection,
             connection.begin(),
@@ -218,6 +231,7 @@ class Database:
         self._writer = writer
         self._reader = reader
         self._clock = clock
+        self._crowd = Crowd(writer, clock)
         one_writer = writer is not reader
         self._writing = anyio.CapacityLimiter(1 if one_writer else _POOL)
         self._reading = anyio.CapacityLimiter(_READERS) if one_writer else self._writing
@@ -229,7 +243,7 @@ class Database:
 
     async def read(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """What `do` makes of one consistent state. Errors: Locked, StorageUnavailable, SchemaMismatch."""
-        attempt = _Attempt(self._reader, scope, do, self._clock, durable=True)
+        attempt = self._attempt(self._reader, scope, do)
         return await self._patience.run_async(partial(_in_thread, attempt, self._reading), attempt.may_repeat)
 
     async def write(self, scope: str, do: Callable[[Transaction], T], *, durable: bool = True) -> T:
@@ -240,18 +254,24 @@ class Database:
 
         Errors: Locked, StorageFull, StorageUnavailable, SchemaMismatch, and what `do` raises.
         """
-        attempt = _Attempt(self._writer, scope, do, self._clock, durable=durable)
+        attempt = self._attempt(self._writer, scope, do, durable=durable)
         return await self._patience.run_async(partial(_in_thread, attempt, self._writing), attempt.may_repeat)
 
     def read_now(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """As `read`, in the calling thread."""
-        attempt = _Attempt(self._reader, scope, do, self._clock, durable=True)
+        attempt = self._attempt(self._reader, scope, do)
         return self._patience.run(attempt, attempt.may_repeat)
 
     def write_now(self, scope: str, do: Callable[[Transaction], T], durable: bool = True) -> T:
         """As `write`, in the calling thread."""
-        attempt = _Attempt(self._writer, scope, do, self._clock, durable=durable)
+        attempt = self._attempt(self._writer, scope, do, durable=durable)
         return self._patience.run(attempt, attempt.may_repeat)
+
+    def _attempt(
+        self, engine: Engine, scope: str, do: Callable[[Transaction], T], *, durable: bool = True
+    ) -> _Attempt[T]:
+        crowd = self._crowd if self.is_shared else None
+        return _Attempt(engine, scope, do, self._clock, durable=durable, crowd=crowd)
 
     def migrate_now(self) -> None:
         """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""
@@ -323,7 +343,12 @@ def open_database_now(
     if url.get_backend_name() == "postgresql":
         engine = _postgresql_engine(url, busy_timeout_s)
         database = Database(engine, engine, clock, Patience(wait_s))
+    elif can_only_be_read(Path(str(url.database))):
+        engine = _sqlite_engine(url, busy_timeout_s, _READERS, read_only=True)
+        database = Database(engine, engine, clock, Patience(wait_s))
     else:
+        with failures.translated():
+            make_private(Path(str(url.database)))
         writer, reader = (_sqlite_engine(url, busy_timeout_s, connections) for connections in (1, _READERS))
         database = Database(writer, reader, clock, Patience(wait_s))
     try:
@@ -356,11 +381,12 @@ def _url_of(place: str | Path) -> URL:
     )
 
 
-def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int) -> Engine:
+def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int, *, read_only: bool = False) -> Engine:
     writes = connections == 1
-    engine = create_engine(
-        url, pool_size=connections, max_overflow=0, connect_args={"check_same_thread": False, "timeout": busy_timeout_s}
-    )
+    how: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": busy_timeout_s}}
+    if read_only:
+        how = {"creator": lambda: open_read_only(Path(str(url.database)))}
+    engine = create_engine(url, poolclass=QueuePool, pool_size=connections, max_overflow=0, **how)
 
     @event.listens_for(engine, "connect")
     def _prepare(raw: sqlite3.Connection, _record: object) -> None:

@@ -21,6 +21,7 @@ from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.storage.failures import translated
+from pincite.storage.read_only import open_read_only
 
 DATABASE_NAME: Final = "pincite.sqlite"
 """The file of the database in a home folder."""
@@ -164,20 +165,9 @@ class EvidenceReader:
 
     def _open(self) -> sqlite3.Connection:
         with translated():
-            # A home that can't be written has no write-ahead log beside the file, or one that can't be shared:
-            # then the file itself is all there is.
-            for options in ("mode=ro", "mode=ro&immutable=1"):
-                connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?{options}", uri=True, timeout=5)
-                connection.row_factory = sqlite3.Row
-                try:
-                    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-                except sqlite3.OperationalError:
-                    connection.close()
-                    if "immutable" in options:
-                        raise
-                else:
-                    return connection
-        raise StorageUnavailable(f"the database at {self._path} can't be opened", reason="cannot_open")
+            connection = open_read_only(self._path)
+            connection.row_factory = sqlite3.Row
+            return connection
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import sqlite3
 from pathlib import Path
 
+from pincite.runtime.private_files import make_private
 from pincite.storage import failures
 from pincite.storage.wal import switch_to_wal
 
@@ -28,6 +29,7 @@ def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
 
 
 def _open(path: Path, schema: str) -> sqlite3.Connection:
+    make_private(path)
     connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
         switch_to_wal(connection, _WAIT_S)

@@ -14,6 +14,7 @@ from pincite.domain.calls import LoggedCall
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.ports import Clock
 from pincite.storage import failures
+from pincite.storage.read_only import can_only_be_read, open_read_only
 from pincite.storage.side_file import open_side_file
 
 FILE_NAME: Final = "log.sqlite"
@@ -93,9 +94,14 @@ class FileToolLog:
                 where.append(f"{name} = ?")
                 values.append(value)
         query = f"SELECT * FROM tool_log WHERE {' AND '.join(where)} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608
-        with failures.translated(), closing(open_side_file(self._path, _SCHEMA)) as file:
+        with failures.translated(), closing(self._opened()) as file:
             file.row_factory = sqlite3.Row
             return tuple(_call(row) for row in file.execute(query, (*values, limit)))
+
+    def _opened(self) -> sqlite3.Connection:
+        if can_only_be_read(self._path):
+            return open_read_only(self._path)
+        return open_side_file(self._path, _SCHEMA)
 
     def forget(self, run_id: str | None = None) -> int:
         """Remove the calls of a run, or all of the scope; how many went."""

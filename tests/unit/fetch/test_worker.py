@@ -63,6 +63,29 @@ def test_page_over_the_deadline_costs_its_worker_only() -> None:
         assert time.monotonic() - began < 5
 
 
+def test_a_page_is_not_to_blame_for_a_machine_that_gives_it_no_time() -> None:
+    """The reader is stopped for longer than its deadline, as on a machine with much else to do."""
+    with ExtractorPool(1, deadline_s=1.0) as pool:
+        pool.extract(PAGE, URL, "text/html")
+        (worker,) = [item for item in pool._idle.queue if item is not None]
+        os.kill(worker.process.pid, signal.SIGSTOP)
+        threading.Timer(1.5, os.kill, (worker.process.pid, signal.SIGCONT)).start()
+        assert pool.extract(PAGE, URL, "text/html").title == "Zeilen"
+
+
+def test_a_reader_that_stands_still_is_ended_in_the_end() -> None:
+    with ExtractorPool(1, deadline_s=0.1) as pool:
+        with pytest.raises(ParseError):
+            pool.extract(PAGE, URL, "text/html")  # it starts: that takes longer than this
+        worker = pool._started()
+        pool._idle.get()
+        pool._idle.put(worker)
+        os.kill(worker.process.pid, signal.SIGSTOP)
+        with pytest.raises(ParseError) as still:
+            pool.extract(PAGE, URL, "text/html")
+        assert still.value.reason == "parser_timeout"
+
+
 def test_worker_is_recycled_and_pool_closes() -> None:
     pool = ExtractorPool(1, deadline_s=30, pages_per_worker=1)
     pool.extract(b"<p>one", URL, "text/html")

@@ -4,14 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import psycopg
 import pytest
 
+from pincite.dispatch import procrastinate
 from pincite.domain.events import EventType, RunStatus
 from pincite.engine import Engine, Filing
 from pincite.execution import KILLS_WORKERS, MAX_DEATHS
+from pincite.jobs import worker as worker_module
 from pincite.jobs.worker import WorkerLimits, open_worker
 from pincite.research.service import ResearchService
 from pincite.settings import Settings, load_settings
+from pincite.storage import crowd
 from pincite.testing.libraries import html, write_warc
 
 QUEUED = Filing(for_workers=True)
@@ -71,6 +75,41 @@ async def test_a_run_that_kills_its_workers_is_given_up(settings: Settings) -> N
         assert [record.run_id for record in await engine.runs(status=RunStatus.DEAD_LETTER)] == [run_id]
         assert view.events[-1].type is EventType.RUN_FAILED
         assert (await engine.resume(run_id)).status == "complete", "asked for by name it is tried again"
+
+
+@pytest.mark.parametrize("settings", ["postgresql"], indirect=True)
+async def test_a_worker_without_work_keeps_four_connections(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crowd, "CALM_S", 0.4)
+    monkeypatch.setattr(procrastinate, "_IDLE_S", 0.4)
+    monkeypatch.setattr(worker_module, "SWEEP_S", 0.1)
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    ended: dict[str, RunStatus | None] = {}
+    stopping = anyio.Event()
+    most = 0
+    async with engine_of(settings, "alice") as engine:
+        wanted = [await engine.start(f"When was bridge {n} of Ostrow opened?", filing=QUEUED) for n in range(4)]
+    async with (
+        await psycopg.AsyncConnection.connect(str(settings.shared_database), autocommit=True) as looking,
+        open_worker(settings, on_run=ended.__setitem__) as worker,
+        anyio.create_task_group() as tasks,
+    ):
+
+        async def open_now() -> int:
+            [(found,)] = await (await looking.execute(query)).fetchall()
+            return int(found)
+
+        tasks.start_soon(worker.run, stopping)
+        with anyio.fail_after(60):
+            while set(ended) != set(wanted):
+                most = max(most, await open_now())
+                await anyio.sleep(0.02)
+            while (found := await open_now()) > 4:  # noqa: ASYNC110  # nothing tells when a server drops one
+                await anyio.sleep(0.1)
+        stopping.set()
+    assert most > 4, "it had more while it worked"
+    assert 2 <= found <= 4
 
 
 async def test_a_stopping_worker_hands_its_runs_on(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The MCP tools over Streamable HTTP, for the same users as the rest of the server: `/mcp` and `/mcp/chatgpt`.
 
-Every request stands for itself (no session that another key could take over): whose it is, its key says.
+Every request stands for itself (no session that another key could take over): whose it is, its key says. What clients
+get as the id of a session only tells their calls apart, so that each can cancel its own.
 """
 
 import importlib
@@ -16,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.http import problems
+from pincite.surfaces.http.cancelling import Cancellable
 from pincite.surfaces.http.service import Service, owner_of, secret_of, service_of
 from pincite.surfaces.http.starting import purse_of
 from pincite.wiring import DailyPurse
@@ -29,6 +31,7 @@ class Endpoint:
     def __init__(self, profile: str) -> None:
         self._profile = profile
         self._manager: Any = None  # the SDK's; it is an extra
+        self._calls = Cancellable()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of the protocol, or a problem to somebody without a key."""
@@ -38,7 +41,7 @@ class Endpoint:
         except PinciteError as error:
             await problems.answer(request, error)(scope, receive, send)
             return
-        await self._manager.handle_request(scope, receive, send)
+        await self._calls.handle(request, self._manager.handle_request, send)
 
     @asynccontextmanager
     async def open(self, service: Service) -> AsyncIterator[None]:

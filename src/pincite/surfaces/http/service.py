@@ -5,12 +5,13 @@ from typing import Final
 from fastapi import Request
 
 from pincite.domain.access import ApiKey
-from pincite.domain.errors import StateError
+from pincite.domain.errors import StateError, Unauthorized
 from pincite.surfaces.desk import Desk, DeskLimits, Rooms
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.admission import Turns, pace, too_often
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.http.sessions import COOKIE, Sessions
+from pincite.surfaces.http.wrong_keys import WrongKeys
 
 SLACK_S: Final = 1.0
 """The common count is this much behind the own one, so that delays on the way to it refuse nobody."""
@@ -32,6 +33,7 @@ class Service(Desk):
         self.keys = keys
         self.turns = Turns()
         self.sessions = Sessions(keys)
+        self.wrong_keys = WrongKeys()
 
     async def admit(self, request: Request, secret: str | None, *, by_session: bool = False) -> str:
         """The scope that a key, or a browser's session, opens; the request is counted for the key.
@@ -46,7 +48,12 @@ class Service(Desk):
         key = None
         if secret is None and (by_session or request.method in ("GET", "HEAD")):
             key = self.sessions.key_of(request.cookies.get(COOKIE))
-        key = key or self.keys.key_of(secret)
+        try:
+            key = key or self.keys.key_of(secret)
+        except Unauthorized:
+            if secret is not None:
+                await self.wrong_keys.slow_down(address_of(request))
+            raise
         await self._count(key)
         request.state.key = key
         return key.scope
@@ -71,6 +78,11 @@ def service_of(request: Request) -> Service:
     """The service behind a request."""
     found: Service = request.app.state.service
     return found
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client is not None else ""
 
 
 def owner_of(request: Request) -> str:

@@ -52,7 +52,11 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
 def _run(app: Any, listening: socket.socket | None = None, **where: Any) -> None:  # an ASGI application
     import uvicorn
 
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, **where)
+    from pincite.surfaces.http.patience import PatientProtocol
+
+    config = uvicorn.Config(
+        app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol, **where
+    )  # fmt: skip
     uvicorn.Server(config).run(sockets=None if listening is None else [listening])
 
 

@@ -65,11 +65,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def served(app: Any) -> Iterator[str]:
+def served(app: Any, **config: Any) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+    running = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", **config))
     thread = threading.Thread(target=running.run)
     thread.start()
     for _ in range(1000):
@@ -84,7 +84,7 @@ def served(app: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def serving() -> Callable[[Any], AbstractContextManager[str]]:
+def serving() -> Callable[..., AbstractContextManager[str]]:
     """Serves an application; gives its URL."""
     return served
 

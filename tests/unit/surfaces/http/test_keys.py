@@ -18,6 +18,7 @@ from pincite.surfaces.cli.app import run
 from pincite.surfaces.http.admission import Turns
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.serving import vet_binding
+from pincite.surfaces.http.wrong_keys import WrongKeys
 
 
 async def test_scopes_are_kept_apart_by_key(tmp_path: Path, opened: Callable[..., Any], question: str) -> None:
@@ -183,3 +184,63 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path, capsys: pytest.Capture
     assert run(["keys", "create", "a\nb", *home]) == 2
     with pytest.raises(InvalidInput):
         KeyRing(tmp_path).create(" ")
+
+
+async def test_wrong_keys_are_answered_ever_more_slowly_and_right_ones_at_once() -> None:
+    now = [0.0]
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+        await anyio.lowlevel.checkpoint()
+
+    wrong = WrongKeys(lambda: now[0], sleep)
+    waited = []
+    for _ in range(12):
+        before = now[0]
+        await wrong.slow_down("192.0.2.7")
+        waited.append(now[0] - before)
+    assert waited == [0, 0, 0, 0, 0, 0.25, 0.5, 1, 2, 4, 8, 8]
+    before = now[0]
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(wrong.slow_down, "192.0.2.7")
+    assert now[0] - before == 32, "side by side they wait for each other"
+    refused = []
+
+    async def one() -> None:
+        try:
+            await wrong.slow_down("192.0.2.7")
+        except RateLimited as error:
+            refused.append(error.retry_after_s)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(40):
+            tasks.start_soon(one)
+    assert len(refused) == 24
+    before = now[0]
+    await wrong.slow_down("192.0.2.8")
+    assert now[0] == before, "others wait for nothing"
+    now[0] += 61
+    before = now[0]
+    await wrong.slow_down("192.0.2.7")
+    assert now[0] == before, "it is forgotten after a minute"
+
+
+async def test_each_door_slows_wrong_keys_down(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    told: list[str] = []
+
+    class Told(WrongKeys):
+        async def slow_down(self, address: str) -> None:
+            told.append(address)
+
+    secret = KeyRing(tmp_path).create("one")
+    async with opened(tmp_path) as client:
+        client._transport.app.state.service.wrong_keys = Told()
+        assert (await client.get("/v1/research")).status_code == 401
+        assert (await client.get("/v1/research", headers={"X-API-Key": secret})).status_code == 200
+        assert told == [], "none given is none to be guessed"
+        wrong = {"Authorization": "Bearer pc_wrong"}
+        for path in ("/v1/research", "/v1/models", "/mcp"):
+            assert (await client.get(path, headers=wrong)).status_code == 401
+        assert (await client.post("/login", data={"key": "pc_wrong"})).status_code in (401, 403)
+        assert len(told) >= 3

@@ -1,6 +1,8 @@
 """The MCP tools of a server: both revisions of the protocol, keys, foreign origins, progress, cancelling."""
 
 import json
+import shutil
+import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
+from pincite.research.service import ResearchService
 from pincite.surfaces.http.identity import KeyRing
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -101,9 +104,26 @@ async def test_foreign_pages_and_hosts_reach_no_tool(server: str) -> None:
         assert (await http.post("/mcp", json=body, headers={"Host": "evil.example"})).status_code == 422
 
 
-async def test_a_cancelled_call_leaves_no_run_behind(server: str, question: str) -> None:
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Research that goes on until it is stopped."""
+
+    async def run(self: ResearchService, task: object) -> None:
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(ResearchService, "run", run)
+
+
+async def status_of(server: str, run_id: str) -> str:
+    async with httpx2.AsyncClient(base_url=server, timeout=60) as http:
+        return str((await http.get(f"/v1/research/{run_id}", params={"wait": 30})).json()["status"])
+
+
+@pytest.mark.usefixtures("endless")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_cancelled_call_stops_its_run(server: str, question: str, mode: Any) -> None:
     started: list[str] = []
-    async with Client(f"{server}/mcp", mode="2026-07-28") as client:
+    async with Client(f"{server}/mcp", mode=mode) as client:
         with anyio.CancelScope() as scope:
 
             async def heard(progress: float, total: float | None, message: str | None) -> None:
@@ -111,6 +131,72 @@ async def test_a_cancelled_call_leaves_no_run_behind(server: str, question: str)
                 scope.cancel()
 
             await client.call_tool("research", {"question": question}, progress_callback=heard)
-    async with httpx2.AsyncClient(base_url=server, timeout=60) as http:
-        ended = (await http.get(f"/v1/research/{started[0]}", params={"wait": 30})).json()
-        assert ended["status"] in ("cancelled", "completed", "partial")
+        assert await status_of(server, started[0]) == "cancelled"
+        assert len((await client.list_tools()).tools) == 6, "the client goes on"
+
+
+@pytest.mark.usefixtures("endless")
+async def test_a_call_is_cancelled_by_its_own_session_alone(server: str, question: str) -> None:
+    """As the official clients do it: a request of its own, and the answer's stream stays open until then."""
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    asked = {"name": "research", "arguments": {"question": question}, "_meta": {"progressToken": 1}}
+    async with httpx2.AsyncClient(base_url=server, timeout=60, headers=headers) as http:
+        opened = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin})
+        mine = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        call_ = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": asked}
+        async with http.stream("POST", "/mcp", json=call_, headers=mine) as answer:
+            lines = answer.aiter_lines()
+            first = next(line for line in [line async for line in _until(lines, "run_")] if "run_" in line)
+            run_id = "run_" + first.partition("run_")[2].partition(":")[0]
+            for others in ({}, {"Mcp-Session-Id": "somebody-elses"}):
+                assert (await http.post("/mcp", json=cancel, headers=others)).status_code == 202
+            assert (await http.get(f"/v1/research/{run_id}")).json()["status"] == "running"
+            assert (await http.post("/mcp", json=cancel, headers=mine)).status_code == 202
+            assert not [line async for line in lines if "result" in line], "the stream ends, without a result"
+    assert await status_of(server, run_id) == "cancelled"
+
+
+async def _until(lines: AsyncIterator[str], mark: str) -> AsyncIterator[str]:
+    async for line in lines:
+        yield line
+        if mark in line:
+            return
+
+
+JAVASCRIPT = """
+import assert from "node:assert/strict";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const client = new Client({ name: "test", version: "1" });
+await client.connect(new StreamableHTTPClientTransport(new URL(`${process.env.SERVER}/mcp`)));
+const abort = new AbortController();
+let run = "";
+const onprogress = ({ message }) => { run = message.split(":")[0]; abort.abort(); };
+const call = { name: "research", arguments: { question: process.env.QUESTION } };
+await assert.rejects(client.callTool(call, undefined, { signal: abort.signal, onprogress }));
+const ended = await (await fetch(`${process.env.SERVER}/v1/research/${run}?wait=30`)).json();
+assert.equal(ended.status, "cancelled");
+assert.equal((await client.listTools()).tools.length, 6);
+console.log("cancelled");
+process.exit(0);
+"""
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("endless")
+@pytest.mark.skipif(shutil.which("npm") is None, reason="no npm here: the JavaScript SDK was not run")
+def test_the_javascript_sdk_cancels_a_run(server: str, question: str, tmp_path: Path) -> None:
+    package = {"private": True, "type": "module", "dependencies": {"@modelcontextprotocol/sdk": "^1.20.0"}}
+    (tmp_path / "package.json").write_text(json.dumps(package), encoding="utf-8")
+    (tmp_path / "cancels.mjs").write_text(JAVASCRIPT, encoding="utf-8")
+    install = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    ran = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300}
+    fetched = subprocess.run(install, check=False, **ran)  # type: ignore[call-overload]
+    if fetched.returncode:
+        pytest.skip(f"npm can't fetch the SDK here: {fetched.stderr[-300:]}")
+    environ = {"PATH": "/usr/bin:/bin:/usr/local/bin", "SERVER": server, "QUESTION": question}
+    done = subprocess.run(["node", "cancels.mjs"], check=False, env=environ, **ran)  # type: ignore[call-overload]
+    assert done.stdout.strip() == "cancelled", done.stdout + done.stderr

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from pincite.domain.errors import Unauthorized
-from pincite.surfaces.http.service import service_of
+from pincite.surfaces.http.service import address_of, service_of
 from pincite.surfaces.http.sessions import COOKIE, LIFETIME_S
 from pincite.surfaces.http.ui.forms import Form, local_path
 from pincite.surfaces.http.ui.rendering import page, seeing
@@ -24,9 +24,11 @@ async def login_page(request: Request, next: str = "/") -> Response:  # noqa: A0
 async def login(request: Request, form: Form) -> Response:
     """A session for the owner of the key."""
     target = local_path(form.get("next", "/"))
+    service = service_of(request)
     try:
-        cookie = service_of(request).sessions.open(form.get("key", "").strip())
+        cookie = service.sessions.open(form.get("key", "").strip())
     except Unauthorized:
+        await service.wrong_keys.slow_down(address_of(request))
         return page(request, "login.html", status_code=401, next=target, trouble="This key opens nothing here.")
     answer = seeing(target)
     answer.set_cookie(
