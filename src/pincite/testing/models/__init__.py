@@ -9,18 +9,30 @@ from pincite.testing.models.fakes import FaithfulModel, ModelFake, ScriptedModel
 from pincite.testing.models.google_server import GoogleServer
 from pincite.testing.models.lying import DEFECTS, LyingModel, Planted, leaks
 from pincite.testing.models.obedient import ObedientModel
+from pincite.testing.models.paraphrasing import (
+    LABELLED,
+    OPEN_LIES,
+    LabelledStatement,
+    OpenLiar,
+    ParaphrasingModel,
+)
 from pincite.testing.models.seen import Seen, seen_messages
 from pincite.testing.models.server import ModelServer, Trouble
 
 __all__ = [
     "DEFECTS",
+    "LABELLED",
+    "OPEN_LIES",
     "AnthropicServer",
     "FaithfulModel",
     "GoogleServer",
+    "LabelledStatement",
     "LyingModel",
     "ModelFake",
     "ModelServer",
     "ObedientModel",
+    "OpenLiar",
+    "ParaphrasingModel",
     "Planted",
     "ScriptedModel",
     "Seen",
