@@ -35,9 +35,9 @@ def bare(text: str) -> str:
 
 
 def told(texts: list[str], report: Report) -> int:
-    """How many of the statements the report says, alone or within a sentence."""
-    said = " | ".join(bare(sentence.text) for sentence in report.sentences())
-    return sum(bare(text) in said for text in dict.fromkeys(texts))
+    """How many of the statements the report says."""
+    said = {bare(sentence.text).removeprefix("note that ") for sentence in report.sentences()}
+    return sum(bare(text).removeprefix("note that ") in said for text in dict.fromkeys(texts))
 
 
 def library(rows: list[dict[str, Any]], sites: Path, work: Path) -> Path:

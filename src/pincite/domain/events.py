@@ -15,6 +15,7 @@ class EventType(StrEnum):
     RUN_STARTED = "run.started"  # the run began; `question`, `profile`, `mode`
     RUN_RESUMED = "run.resumed"  # a run that was broken off goes on; `epoch`
     PLAN_CREATED = "plan.created"  # a round's plan stands; `round`, `sub_questions` (`id`, `text`, `queries`)
+    PLAN_CHANGED = "plan.changed"  # a later round changed a part; `round`, `change`, `part`, `reason`
     ROUND_STARTED = "round.started"  # searching and reading begin; `round`
     SEARCH_COMPLETED = "search.completed"  # a query was answered; `query`, `results` (how many)
     SEARCH_FAILED = "search.failed"  # no provider answered a query; `query`, `code`, `reason`
@@ -33,7 +34,7 @@ class EventType(StrEnum):
     MODEL_ANSWERED = "model.answered"  # a model answered; `role`, `task`, `model`, `tokens_*`, `cached_in`, `cost_usd`
     MODEL_FAILED = "model.failed"  # a model failed once; `role`, `model`, `code`, `reason`
     ROLE_REPLACED = "role.replaced"  # a role went on without a model; `role`, `code`, `reason`
-    SECTION_READY = "report.section_ready"  # a section is written; `heading`, `text`, `sentences` (how many), `early`
+    SECTION_READY = "report.section_ready"  # a section stands; `heading`, `text`, `sentences`, `early` or `revised`
     REPORT_COMPLETED = "report.completed"  # report stored; `report_id`, `status`, `claims`, `references`
     RUN_COMPLETED = "run.completed"  # the run ended with a report; `status`
     RUN_FAILED = "run.failed"  # the run ended with an error; `code`, `reason`

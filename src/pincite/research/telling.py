@@ -14,6 +14,9 @@ async def tell_plan(events: EventSink, progress: Progress) -> None:
         for part in progress.plan.sub_questions
     ]
     await events.emit(EventType.PLAN_CREATED, {"round": progress.round_number, "sub_questions": parts})
+    for change in progress.plan.changes:
+        told: dict[str, Json] = {"change": change.change, "part": change.part, "reason": change.reason}
+        await events.emit(EventType.PLAN_CHANGED, {"round": progress.round_number, **told})
     await events.emit(EventType.ROUND_STARTED, {"round": progress.round_number})
 
 
@@ -50,10 +53,15 @@ async def tell_round(events: EventSink, before: Progress, after: Progress) -> No
         await events.emit(EventType.CONFLICT_FOUND, {"sides": [side.statement for side in conflict.sides]})
 
 
-async def tell_section(events: EventSink, heading: str, lines: list[str], *, early: bool = False) -> None:
-    """Tell a section that is written; `early` while the rounds still go on."""
+async def tell_section(
+    events: EventSink, heading: str, lines: list[str], *, early: bool = False, revised: bool = False
+) -> None:
+    """Tell a section that is written: `early` while the rounds still go on, `revised` when it was told otherwise."""
     data: dict[str, Json] = {"heading": heading, "sentences": len(lines), "text": " ".join(lines)}
-    await events.emit(EventType.SECTION_READY, {**data, "early": True} if early else data)
+    await events.emit(
+        EventType.SECTION_READY,
+        {**data, **({"early": True} if early else {}), **({"revised": True} if revised else {})},
+    )
 
 
 async def tell_report(events: EventSink, report: Report, *, sections: bool) -> None:

@@ -2,18 +2,27 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.evidence import NoteForm, VerifiedClaim
+from pincite.domain.layout import BlockForm
+from pincite.domain.model import Material, Prompt
 from pincite.domain.plan import Progress, SubQuestion, Task
-from pincite.research.extractive.closing import is_key_number, is_risk, is_uncertain
 from pincite.research.model.outputs import Outline
-from pincite.research.model.wording import heading_of
+from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.style import style_lines
+from pincite.research.model.wording import heading_of, plain_line
 from pincite.text.tokens import words
 
-MAX_SECTIONS = 8
-CLAIMS_PER_SECTION = 14
-_ANSWER_CLAIMS = 3
-_DEFAULT = "What the sources say"
+MAX_SECTIONS: Final = 8
+CLAIMS_PER_SECTION: Final = 16
+ANSWER_CLAIMS: Final = 4
+_DEFAULT: Final = "What the sources say"
+_FORMS: Final = {
+    "list": BlockForm.LIST,
+    "steps": BlockForm.STEPS,
+    "table": BlockForm.TABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +31,8 @@ class Part:
 
     heading: str
     claims: tuple[str, ...]
+    form: BlockForm = BlockForm.PARAGRAPH
+    purpose: str = ""
 
 
 def outlined(
@@ -36,7 +47,7 @@ def outlined(
     An outline that names none of the offered ids is none: each part of the question gets a section with all its claims.
     """
     known = " ".join([task.question, *(item.claim.text for item in offered.values())])
-    answer = _fresh(outline.answer, offered, set())[:_ANSWER_CLAIMS] or list(offered)[:1]
+    answer = _fresh(outline.answer, offered, set())[:ANSWER_CLAIMS] or list(offered)[:1]
     told = {*answer, *early}
     nothing = not _fresh([*outline.answer, *(c for s in outline.sections for c in s.claims)], offered, set())
     sections: list[Part] = []
@@ -44,24 +55,41 @@ def outlined(
         names = _fresh(section.claims, offered, told)[:CLAIMS_PER_SECTION]
         told.update(names)
         if names:
-            sections.append(Part(_heading(section.heading, known), tuple(names)))
+            form = _FORMS.get(section.form, BlockForm.PARAGRAPH)
+            sections.append(Part(_heading(section.heading, known), tuple(names), form, plain_line(section.purpose)))
     for part in progress.plan.sub_questions:
         sections += _forgotten(part, offered, told, whole=nothing)
     return (Part("", tuple(answer)), *sections)
 
 
+def outline_prompt(task: Task, progress: Progress, offered: Mapping[str, VerifiedClaim]) -> Prompt:
+    """The statements to be ordered, with the form in which their page has them."""
+    parts = "\n".join(f"- {part.text} ({part.form})" for part in progress.plan.sub_questions)
+    return Prompt(
+        "outline",
+        VERSIONS["outline"],
+        instructions("outline"),
+        context=(f"Question: {plain_line(task.question)}", f"Parts of the question:\n{parts}", *style_lines(task)),
+        material=(Material("Statements", tuple((name, _noted(item)) for name, item in offered.items())),),
+        closing="Now give the outline.",
+        max_tokens_out=600 + 12 * len(offered),
+    )
+
+
+def _noted(item: VerifiedClaim) -> str:
+    claim = item.claim
+    form = f"[{claim.form}{' of ' + plain_line(claim.group) if claim.group else ''}] "
+    return f"{'' if claim.form is NoteForm.STATEMENT else form}{claim.text}"
+
+
 def early_parts(progress: Progress, offered: Mapping[str, VerifiedClaim], begun: Collection[str]) -> dict[str, Part]:
-    """The parts to write while rounds go on, by sub-question, without what closes a report."""
+    """The parts to write while rounds go on, by sub-question."""
     found: dict[str, Part] = {}
     for part in progress.plan.sub_questions:
-        mine = {name: item for name, item in offered.items() if item.claim.sub_question == part.text}
-        names = [
-            name
-            for place, (name, item) in enumerate(mine.items())
-            if not is_uncertain(item) and (place == 0 or not (is_key_number(item) or is_risk(item)))
-        ][:CLAIMS_PER_SECTION]
+        names = [name for name, item in offered.items() if item.claim.sub_question == part.text][:CLAIMS_PER_SECTION]
         if names and part.sub_question_id not in begun:
-            found[part.sub_question_id] = Part(part.heading or heading_of("", part.text), tuple(names))
+            form = _FORMS.get(part.form, BlockForm.PARAGRAPH)
+            found[part.sub_question_id] = Part(part.heading or heading_of("", part.text), tuple(names), form)
     return found
 
 

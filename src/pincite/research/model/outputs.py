@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PlannedPart:
-    """One part of the question as the planner sees it."""
+    """One part of the question as the planner sees it.
+
+    `form` is that of the answer wanted, `depends_on` the number of the part whose answer it needs (0: none).
+    """
 
     question: str
     heading: str
     kind: str
     queries: tuple[str, ...]
+    form: str = "prose"
+    depends_on: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +27,48 @@ class PlannedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class NewQueries:
-    """Further queries for the part with this id."""
+    """Further queries for the part with this id; `question` words it anew, now that more is known."""
 
     part: str
     queries: tuple[str, ...]
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPart:
+    """A part that what was found shows to be missing, and why."""
+
+    question: str
+    heading: str
+    reason: str
+    queries: tuple[str, ...] = ()
+    form: str = "prose"
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedPart:
+    """A part that what was found shows to be pointless, and why."""
+
+    part: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """Further queries for open parts."""
+    """Further queries for open parts, and what changes in the plan."""
 
     parts: tuple[NewQueries, ...]
+    added: tuple[AddedPart, ...] = ()
+    dropped: tuple[DroppedPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundClaim:
-    """A statement with the ids of the lines that say it, or their exact words."""
+    """A statement with the ids of the lines that say it, or their exact words.
+
+    `form` is statement, figure, step, row or definition; `group` names what steps and rows belong to, `holds_for` the
+    version, date or speaker that the page names.
+    """
 
     text: str
     part: str
@@ -45,13 +76,17 @@ class FoundClaim:
     quote: str = ""
     kind: str = "fact"
     confidence: float = 0.5
+    form: str = "statement"
+    group: str = ""
+    holds_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PageClaims:
-    """What one page says about the question."""
+    """What one page says about the question; `more` are ids of windows that should be read as well."""
 
     claims: tuple[FoundClaim, ...]
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +106,12 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class OutlinedSection:
-    """A heading and the ids told under it."""
+    """A heading and the ids told under it; `form` is prose, list, steps or table, `purpose` what it is for."""
 
     heading: str
     claims: tuple[str, ...]
+    form: str = "prose"
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +132,47 @@ class WrittenSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The sentences of one part of a report."""
+class WrittenRow:
+    """A row of a table: its name, and a cell for each further column."""
 
-    sentences: tuple[WrittenSentence, ...]
+    name: str
+    cells: tuple[WrittenSentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBlock:
+    """A paragraph, list or steps with its `items`, or a table with `header` and `rows`."""
+
+    form: str
+    items: tuple[WrittenSentence, ...] = ()
+    header: tuple[str, ...] = ()
+    rows: tuple[WrittenRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One part of a report: sentences of a paragraph, then blocks."""
+
+    sentences: tuple[WrittenSentence, ...] = ()
+    blocks: tuple[WrittenBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """New words for the heading or sentence with this id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditedReport:
+    """What an editor changes: headings, sentences, the order of sections, sentences that repeat others."""
+
+    headings: tuple[Edit, ...] = ()
+    sentences: tuple[Edit, ...] = ()
+    order: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,36 +1,46 @@
-"""One part of a report written by a model: each sentence proven, mended at most twice, else in its claims' words."""
+"""One part of a report written by a model: each sentence, item and cell proven, mended twice at most, else replaced."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
-from pincite.domain.evidence import Relation, VerifiedClaim
+from pincite.domain.evidence import Relation, VerdictStatus, VerifiedClaim
+from pincite.domain.layout import BlockForm
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Progress, Task
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import RejectedClaim
 from pincite.ports import ModelCalls
 from pincite.research.assembly import Line
+from pincite.research.model.blocks import DraftBlock, laid_out, own_words, planned
 from pincite.research.model.outline import Part
 from pincite.research.model.outputs import Repairs, Written
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
+from pincite.research.model.style import style_lines
 from pincite.research.model.wording import plain_line
 
 ANSWER_SENTENCES: Final = 3
 MENDED_AT_MOST: Final = 2
 _QUOTE_CHARS: Final = 500
 _IN_OWN_WORDS: Final = "its statements stand in their own words instead"
+_TOO_MUCH: Final = "more than a part of a report may hold"
+_FORMS: Final = {
+    BlockForm.PARAGRAPH: "paragraphs, with a list or table where that serves",
+    BlockForm.LIST: "a list",
+    BlockForm.STEPS: "steps in order",
+    BlockForm.TABLE: "a table, and a sentence before it",
+}
 PASSING: Final = (ProviderError, RemoteError, BudgetExhausted)
 """What a model may fail with without ending the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartText:
-    """A written part: the lines that are proven, and what was not printed, with the reason."""
+    """A written part: the blocks that are proven, and what was not printed, with the reason."""
 
-    lines: tuple[Line, ...]
+    blocks: tuple[DraftBlock, ...]
     rejected: tuple[RejectedClaim, ...] = ()
     failure: str = ""
 
@@ -38,6 +48,28 @@ class PartText:
     def by_model(self) -> bool:
         """Whether the model wrote it; `failure` says why not."""
         return not self.failure
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """All lines in order."""
+        return tuple(line for block in self.blocks for line in block.lines())
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the writer of a part sees of the whole: the same for all parts, so that it is read from a prompt cache."""
+
+    parts: tuple[Part, ...] = ()
+    offered: Mapping[str, VerifiedClaim] | None = None
+
+    def shared(self) -> tuple[Material, ...]:
+        """The outline with the statements of each section."""
+        found: list[Material] = []
+        for number, part in enumerate(self.parts):
+            title = f"Section {number}: {part.heading}" if part.heading else "Direct answer"
+            lines = tuple((name, self.offered[name].claim.text) for name in part.claims) if self.offered else ()
+            found.append(Material(f"{title}{f' ({part.purpose})' if part.purpose else ''}", lines))
+        return tuple(found)
 
 
 class PartWriter:
@@ -54,50 +86,52 @@ class PartWriter:
         self.authors: dict[str, None] = {}
         """The models that wrote, in the order in which they first did."""
 
-    async def write(self, task: Task, part: Part, offered: dict[str, VerifiedClaim], progress: Progress) -> PartText:
-        """The part's sentences that hold; its claims in their own words where the model can't write it."""
+    async def write(
+        self, task: Task, part: Part, offered: Mapping[str, VerifiedClaim], progress: Progress, sight: Sight
+    ) -> PartText:
+        """The part with all that holds; its claims in their own words where the model can't write it."""
         mine = {name: offered[name] for name in part.claims}
+        prompt = _part_prompt(task, part, mine, sight)
         try:
             written, author = await self._calls.ask_named(
-                ModelRole.WRITER, _part_prompt(task, part, mine), Written, deadline_s=progress.seconds_left
+                ModelRole.WRITER, prompt, Written, deadline_s=progress.seconds_left
             )
         except PASSING as error:
-            return _own_words(mine, error)
+            return _unwritten(mine, error)
         self.authors[author] = None
-        proposed = [Proposed(s.text, s.claims, s.derived) for s in written.sentences]
-        checked = await self.proven(proposed, mine, progress)
-        told = {item.claim.claim_id for found in checked if found.line for item in found.items}
-        lines: list[Line] = []
-        for found in checked:
-            lines += [found.line] if found.line is not None else in_own_words(found.items, told)
-        rejected = tuple(found.rejected(_IN_OWN_WORDS if found.items else "") for found in checked if found.why)
-        lines = lines if any(line.items for line in lines) else in_own_words(tuple(mine.values()), told)
-        return PartText(tuple(lines), rejected)
+        blocks, over = planned(written, forms=bool(part.heading))
+        proposed = [said for block in blocks for item in block.items for said in item]
+        # Statements of other sections may be named where a sentence compares: the whole offer counts.
+        found = await self.proven(proposed, offered, progress)
+        checked = dict(zip(map(id, proposed), found, strict=True))
+        rejected = [item.rejected(_IN_OWN_WORDS if item.items else "") for item in found if item.why]
+        rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
+        return PartText(laid_out(blocks, checked, tuple(mine.values())), tuple(rejected))
 
     async def proven(
-        self, proposed: Sequence[Proposed], mine: Mapping[str, VerifiedClaim], progress: Progress
+        self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim], progress: Progress
     ) -> list[Checked]:
         """Each sentence proven, those that fail mended by the model with what goes beyond in sight, twice at most."""
-        checked = list(await self._prover.prove(proposed, mine))
+        checked = list(await self._prover.prove(proposed, offered))
         for _ in range(MENDED_AT_MOST):
             failed = [index for index, found in enumerate(checked) if found.why and found.items]
             if not failed:
                 break
-            mended = await self._mended([checked[index] for index in failed], mine, progress)
+            mended = await self._mended([checked[index] for index in failed], offered, progress)
             if not mended:
                 break
-            again = await self._prover.prove([proposed for _, proposed in mended], mine)
+            again = await self._prover.prove([said for _, said in mended], offered)
             for (place, _), found in zip(mended, again, strict=True):
                 checked[failed[place]] = found
         return checked
 
     async def _mended(
-        self, failed: Sequence[Checked], mine: Mapping[str, VerifiedClaim], progress: Progress
+        self, failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim], progress: Progress
     ) -> list[tuple[int, Proposed]]:
         """New sentences for those that failed, by their places; those that the model leaves out are not there."""
         try:
             answer = await self._calls.ask(
-                ModelRole.WRITER, _rewrite_prompt(failed, mine), Repairs, deadline_s=progress.seconds_left
+                ModelRole.WRITER, _rewrite_prompt(failed, offered), Repairs, deadline_s=progress.seconds_left
             )
         except PASSING:
             return []
@@ -110,66 +144,68 @@ class PartWriter:
                 found.append((place, replace(old.proposed, text=repair.text, claims=claims)))
         return found
 
-    async def still(self, lines: Sequence[Line], offered: Mapping[str, VerifiedClaim]) -> tuple[Line, ...]:
-        """The lines whose claims are all as they were when the lines were proven."""
+    async def still(self, blocks: Sequence[DraftBlock], offered: Mapping[str, VerifiedClaim]) -> tuple[DraftBlock, ...]:
+        """The blocks whose claims are all as they were when their lines were proven."""
         known = {item.claim.claim_id: item for item in offered.values()}
-        return tuple(line for line in lines if all(known.get(item.claim.claim_id) == item for item in line.items))
+        return tuple(
+            block
+            for block in blocks
+            if all(known.get(item.claim.claim_id) == item for line in block.lines() for item in line.items)
+        )
 
 
-def in_own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
-    """The claims that no sentence tells, in the words in which they were proven; `told` grows."""
-    lines = [Line(item.claim.text, (item,)) for item in items if item.claim.claim_id not in told]
-    told.update(item.claim.claim_id for item in items)
-    return lines
-
-
-def _own_words(mine: Mapping[str, VerifiedClaim], error: PinciteError) -> PartText:
+def _unwritten(mine: Mapping[str, VerifiedClaim], error: PinciteError) -> PartText:
     """The claims in the words in which they were proven, for a part that the model could not write."""
-    lines = tuple(Line(item.claim.text, (item,)) for item in mine.values())
-    return PartText(lines, failure=f"{reason_text(error.reason, error.code)}; the statements stand as proven")
+    lines = tuple(own_words(tuple(mine.values()), set()))
+    failure = f"{reason_text(error.reason, error.code)}; the statements stand as proven"
+    return PartText((DraftBlock(BlockForm.PARAGRAPH, (lines,)),) if lines else (), failure=failure)
 
 
-def _part_prompt(task: Task, part: Part, mine: Mapping[str, VerifiedClaim]) -> Prompt:
+def _part_prompt(task: Task, part: Part, mine: Mapping[str, VerifiedClaim], sight: Sight) -> Prompt:
     wanted = (
-        f"Write the section “{part.heading}”."
+        f"Write the section “{part.heading}” as {_FORMS[part.form]}. It tells {', '.join(mine)}."
         if part.heading
-        else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences."
+        else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences. It tells {', '.join(mine)}."
     )
     return Prompt(
         "writer",
         VERSIONS["writer"],
         instructions("writer"),
-        context=(f"Question: {plain_line(task.question)}", wanted),
-        material=(Material("Statements", _told(mine)),),
-        max_tokens_out=400 + 130 * len(mine),
+        context=(f"Question: {plain_line(task.question)}", *style_lines(task)),
+        shared=sight.shared(),
+        task=(wanted,),
+        material=(Material("Statements", tuple(_told(mine))),),
+        max_tokens_out=500 + 150 * len(mine),
         effort="medium",
     )
 
 
-def _rewrite_prompt(failed: Sequence[Checked], mine: Mapping[str, VerifiedClaim]) -> Prompt:
+def _rewrite_prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> Prompt:
     lines: list[tuple[str, str]] = []
     wanted: dict[str, VerifiedClaim] = {}
     for number, found in enumerate(failed, start=1):
-        names = [name for name, claim in mine.items() if claim in found.items]
-        wanted |= {name: mine[name] for name in names}
-        lines += [(f"r{number} sentence", found.proposed.text), (f"r{number} wrong", found.why)]
+        names = [name for name, claim in offered.items() if claim in found.items]
+        wanted |= {name: offered[name] for name in names}
+        said = found.proposed
+        place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""
+        lines += [(f"r{number} sentence", said.text), (f"r{number} wrong", f"{found.why}{place}")]
         lines += [(f"r{number} beyond", found.beyond)] if found.beyond else []
         lines.append((f"r{number} may tell", ", ".join(names)))
     return Prompt(
         "rewrite",
         VERSIONS["rewrite"],
         instructions("rewrite"),
-        material=(Material("Sentences", tuple(lines)), Material("Statements", _told(wanted))),
+        material=(Material("Sentences", tuple(lines)), Material("Statements", tuple(_told(wanted)))),
         max_tokens_out=150 + 130 * len(failed),
     )
 
 
-def _told(mine: Mapping[str, VerifiedClaim]) -> tuple[tuple[str, str], ...]:
+def _told(mine: Mapping[str, VerifiedClaim]) -> Iterator[tuple[str, str]]:
     """Each statement, and beside it the words it rests on where these are others."""
-    lines: list[tuple[str, str]] = []
     for name, item in mine.items():
-        lines.append((name, item.claim.text))
+        yield name, item.claim.text
         quotes = " … ".join(e.quote.text for e in item.claim.evidence if e.relation is Relation.SUPPORTS)
         if " ".join(quotes.split()).rstrip(".") != item.claim.text.rstrip("."):
-            lines.append((f"{name} quote", quotes[:_QUOTE_CHARS]))
-    return tuple(lines)
+            yield f"{name} quote", quotes[:_QUOTE_CHARS]
+        if item.claim.holds_for:
+            yield f"{name} holds for", item.claim.holds_for

@@ -241,7 +241,7 @@ class FaithfulModel(ModelFake):
 
     def outline(self, seen: Seen) -> Json:
         """The first statement answers; the others follow in sections of five."""
-        names: list[Json] = [name for name in seen.lines if not name.endswith(" quote")]
+        names: list[Json] = list(seen.statements)
         rest = names[1:] or names
         sections: list[Json] = [
             {"heading": f"Findings, part {'abcdefghijkl'[start // 5]}", "claims": rest[start : start + 5]}
@@ -251,7 +251,7 @@ class FaithfulModel(ModelFake):
 
     def write(self, seen: Seen) -> Json:
         """Each statement, some with other words around them that change nothing."""
-        told = [(name, text) for name, text in seen.lines.items() if not name.endswith(" quote")]
+        told = list(seen.statements.items())
         return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(told)]}
 
     def summarise(self, seen: Seen) -> Json:

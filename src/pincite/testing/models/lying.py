@@ -290,7 +290,7 @@ class LyingModel(FaithfulModel):
         elif self.defect == "sentence_unknown_claim":
             sentence.update({"text": f"{FALSE_NAME} holds that {text}", "claims": ["c999", "claim_0"]})
         elif self.defect == "sentence_other_claim":
-            others = [n for n in seen.lines if not n.endswith(" quote") and [n] != claims]
+            others = [n for n in seen.statements if [n] != claims]
             if not others:
                 return
             sentence.update({"text": OWN_KNOWLEDGE, "claims": [others[-1]]})

@@ -90,7 +90,7 @@ class ObedientModel(FaithfulModel):
 
     def outline(self, seen: Seen) -> Json:
         """Headings that carry links and orders."""
-        names: list[Json] = [name for name in seen.lines if not name.endswith(" quote")]
+        names: list[Json] = list(seen.statements)
         heading = "Sign in at https://attacker.example/login ![v](https://attacker.example/p.png)"
         return {"answer": names[:3], "sections": [{"heading": heading, "claims": names[3:]}]}
 
@@ -100,7 +100,7 @@ class ObedientModel(FaithfulModel):
         assert isinstance(written, dict)
         sentences = written["sentences"]
         assert isinstance(sentences, list)
-        names = [name for name in seen.lines if not name.endswith(" quote")]
+        names = list(seen.statements)
         for name, text in list(seen.lines.items()):
             for order in self._orders(seen, text):
                 sentences.append({"text": order, "claims": [name.removesuffix(" quote")]})

@@ -72,7 +72,7 @@ class ParaphrasingModel(FaithfulModel):
 
     def write(self, seen: Seen) -> Json:
         """Each statement, some behind a lead-in, two neighbours at a time in one sentence now and then."""
-        told = [(name, text) for name, text in seen.lines.items() if re.fullmatch(r"c\d+", name)]
+        told = list(seen.statements.items())
         made: list[Json] = []
         for number, (name, text) in enumerate(told):
             said = text if number % 3 == 0 else f"Note that {text[:1].lower()}{text[1:]}" if number % 3 == 1 else text
@@ -234,7 +234,7 @@ class OpenLiar(ParaphrasingModel):
         made = super().write(seen)
         if not self.in_sentences:
             return made
-        told = [text for name, text in seen.lines.items() if re.fullmatch(r"c\d+", name)]
+        told = list(seen.statements.values())
         assert isinstance(made, dict)
         rows = made["sentences"]
         assert isinstance(rows, list)

@@ -20,6 +20,14 @@ class Seen:
     ours: str
     titles: tuple[str, ...] = ()
     lines: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The same by the title of their material; the last one of that title."""
+
+    @property
+    def statements(self) -> dict[str, str]:
+        """The statements that a writer is to tell, by their ids: not those of other sections, which it sees, too."""
+        own = self.blocks.get("Statements", self.lines)
+        return {name: text for name, text in own.items() if re.fullmatch(r"c\d+", name)}
 
     @property
     def question(self) -> str:
@@ -40,11 +48,13 @@ def seen_messages(system: str, user: str) -> Seen:
     task = _TASK.search(system)
     lines: dict[str, str] = {}
     titles: list[str] = []
+    blocks: dict[str, dict[str, str]] = {}
     for match in _FENCED.finditer(user):
         titles.append(match.group("title"))
         for line in match.group("body").splitlines():
             name, separator, text = line.partition(": ")
             if separator:
                 lines[name] = text
+                blocks.setdefault(titles[-1], {})[name] = text
     ours = _FENCED.sub("", user)
-    return Seen(task.group(1) if task else "chat", system, user, ours, tuple(titles), lines)
+    return Seen(task.group(1) if task else "chat", system, user, ours, tuple(titles), lines, blocks)

@@ -62,7 +62,9 @@ class Small:
     dead: dict[str, str] = field(default_factory=dict)
     """Snippets of pages that are gone, by URL."""
 
-    async def run(self, model: LanguageModel | None, question: str = QUESTION, **given: Any) -> Report:
+    async def run(
+        self, model: LanguageModel | None, question: str = QUESTION, *, task: Task | None = None, **given: Any
+    ) -> Report:
         settings = load_settings({"max_rounds": 1, **given}, environ={}, files=())
         limits = Limits(budget=settings.budget)
         self.ledger.budget = settings.budget
@@ -77,7 +79,7 @@ class Small:
         service = ResearchService(
             roles, ledger=self.ledger, events=self.events, clock=clock, limits=limits, run_id="run_small"
         )
-        return await service.run(Task(question))
+        return await service.run(task or Task(question))
 
     async def again(self, model: LanguageModel | None, **given: Any) -> Report:
         """The run executed anew from its record."""

@@ -271,7 +271,7 @@ async def test_an_unknown_price_with_a_cap_on_dollars_asks_no_model(ask: Ask) ->
 
 
 def added_fact(seen: Seen) -> Any:
-    told = [(n, t) for n, t in seen.lines.items() if not n.endswith(" quote")]
+    told = seen.statements.items()
     return {
         "sentences": [
             {"text": f"{t.rstrip('.')}, the tallest of all towers in Europe.", "claims": [n]} for n, t in told

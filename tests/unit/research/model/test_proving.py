@@ -35,14 +35,14 @@ def written(*sentences: Mapping[str, Any]) -> Any:
     """A writer that writes these where a direct answer is wanted; `claims` are all that it is offered by default."""
 
     def answer(seen: Seen) -> Any:
-        names = [name for name in seen.lines if not name.endswith(" quote")]
+        names = list(seen.statements)
         return {"sentences": [{"claims": names, **sentence} for sentence in sentences]}
 
     return answer
 
 
 def same(seen: Seen) -> Any:
-    return {"sentences": [{"text": t, "claims": [n]} for n, t in seen.lines.items() if not n.endswith(" quote")]}
+    return {"sentences": [{"text": t, "claims": [n]} for n, t in seen.statements.items()]}
 
 
 async def report_of(script: dict[str, Any], judge: LabelJudge | None) -> Report:

@@ -1,16 +1,15 @@
-"""What a model's report says beside its findings: pages that were not read, and what closes it."""
+"""What a model's report says beside its findings: pages that were not read."""
 
 from typing import Any
 
 import pytest
 from tests.unit.research.model.small_run import Ask, Small
 
-from pincite.domain.layout import SectionKind
 from pincite.domain.report import broken_rules
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
 from pincite.research.model.leads import subject_of
-from pincite.testing.models import ObedientModel, ScriptedModel, Seen
+from pincite.testing.models import ObedientModel, ScriptedModel
 
 GONE = "https://gone.test/upkeep"
 SNIPPET = "How lighthouses are kept in winter, and what the keepers of Varden wrote in 1902."
@@ -68,43 +67,3 @@ async def test_an_obedient_model_gets_nothing_of_a_snippet_printed(ask: Ask, sma
     report = await ask(ObedientModel())
     assert "evil.test" not in report.markdown
     assert not any("300" in lead.about or "evil" in lead.about for lead in report.leads)
-
-
-def everything(seen: Seen) -> Any:
-    """An outline that puts all statements into one section."""
-    names = [name for name in seen.lines if not name.endswith(" quote")]
-    return {"answer": names[:1], "sections": [{"heading": "All of it", "claims": names[1:]}]}
-
-
-def all_lines(seen: Seen) -> Any:
-    """Every line of the page as a claim, in its own words."""
-    whole = [(name, text) for name, text in seen.lines.items() if text.endswith(".")]
-    return {"claims": [{"text": text, "part": "1", "lines": [name], "confidence": 0.8} for name, text in whole]}
-
-
-async def test_what_closes_a_report_is_the_same_as_without_a_model(small: Small) -> None:
-    """Key numbers, risks and what is uncertain: told in the words that were verified, not among the findings."""
-    small.pages["https://more.test/varden"] = "# More\n\n" + " ".join(
-        [
-            "The Varden lighthouse has 212 steps.",
-            "The tower of the Varden lighthouse weighs 900 tonnes.",
-            "The lens of the Varden lighthouse weighs 4 tonnes.",
-            "Visitors must not climb the tower of the Varden lighthouse without a guide.",
-            "The stairs of the Varden lighthouse are dangerous when the tower is wet.",
-            "The keeper of the Varden lighthouse wrote a diary about the sea.",
-            "The Varden lighthouse stands on the northern cape of the island.",
-            "The paint of the Varden lighthouse tower was made by Anna Holm.",
-            "The Varden lighthouse is tall enough to be seen from the harbour.",
-            "Painters of the coast built huts near the Varden lighthouse tower.",
-        ]
-    )
-    report = await small.run(ScriptedModel({"outline": everything, "analyst": all_lines}), max_rounds=1)
-    kinds = {section.kind: [sentence.text for sentence in section.sentences] for section in report.sections}
-    claims = {claim.text for claim in report.claims}
-    for kind in (SectionKind.KEY_NUMBERS, SectionKind.RISKS):
-        assert len(kinds[kind]) >= 2, kinds
-        assert set(kinds[kind]) <= claims, "word for word as verified"
-        assert not set(kinds[kind]) & set(kinds[SectionKind.FINDINGS])
-    assert any("212 steps" in text or "tonnes" in text for text in kinds[SectionKind.KEY_NUMBERS])
-    assert any("dangerous" in text or "must not" in text for text in kinds[SectionKind.RISKS])
-    assert [section.kind for section in report.sections][-2:] == [SectionKind.KEY_NUMBERS, SectionKind.RISKS]

@@ -1,0 +1,164 @@
+"""A written part as blocks: which sentence stands where, and what stands there when it can't be printed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.layout import BlockForm, ReportBlock
+from pincite.research.assembly import DraftedSection, Line
+from pincite.research.model.outputs import Written, WrittenBlock, WrittenSentence
+from pincite.research.model.sentences import Checked, Proposed
+from pincite.research.model.wording import links_in, plain_line
+from pincite.text.instructions import is_flagged
+
+MAX_ITEMS: Final = 40
+MAX_ROWS: Final = 20
+MAX_COLUMNS: Final = 6
+_NAME_CHARS: Final = 80
+_FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class DraftBlock:
+    """A block of lines: an item for a paragraph, each entry, or each cell row by row."""
+
+    form: BlockForm
+    items: tuple[tuple[Line, ...], ...]
+    header: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[Line]:
+        """All lines in order."""
+        for item in self.items:
+            yield from item
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A block as it was written: what is to be proven for each item."""
+
+    form: BlockForm
+    items: tuple[tuple[Proposed, ...], ...]
+    header: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+
+
+def planned(written: Written, *, forms: bool = True) -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
+    """The blocks of a written part, and what is more than a part may have. Without `forms` all is one paragraph."""
+    blocks: list[Planned] = []
+    over: list[Proposed] = []
+    if written.sentences:
+        blocks.append(Planned(BlockForm.PARAGRAPH, (tuple(map(_proposed, written.sentences[:MAX_ITEMS])),)))
+        over += map(_proposed, written.sentences[MAX_ITEMS:])
+    for block in written.blocks:
+        form = _FORMS.get(block.form, BlockForm.PARAGRAPH) if forms else BlockForm.PARAGRAPH
+        if form is BlockForm.TABLE:
+            made, more = _table(block)
+            blocks += [made] if made is not None else []
+            over += more
+            continue
+        said = tuple(map(_proposed, block.items[:MAX_ITEMS]))
+        over += map(_proposed, block.items[MAX_ITEMS:])
+        if said:
+            blocks.append(Planned(form, (said,) if form is BlockForm.PARAGRAPH else tuple((item,) for item in said)))
+    return tuple(blocks), tuple(over)
+
+
+def _proposed(said: WrittenSentence) -> Proposed:
+    return Proposed(said.text, said.claims, said.derived)
+
+
+def _table(block: WrittenBlock) -> tuple[Planned | None, list[Proposed]]:
+    """The table where it has columns and cells; each cell is proven with the names of its row and column."""
+    header = tuple(_name(text) for text in block.header[:MAX_COLUMNS])
+    columns = header[1:]
+    if not columns or not all(columns) or not block.rows:
+        return None, [_proposed(cell) for row in block.rows for cell in row.cells]
+    over = [_proposed(cell) for row in block.rows[MAX_ROWS:] for cell in row.cells]
+    items: list[tuple[Proposed, ...]] = []
+    names: list[str] = []
+    for row in block.rows[:MAX_ROWS]:
+        name = _name(row.name)
+        names.append(name)
+        over += map(_proposed, row.cells[len(columns) :])
+        for place, column in enumerate(columns):
+            cell = row.cells[place] if place < len(row.cells) else None
+            told = cell is not None and cell.text.strip(" -–—")
+            items.append((replace(_proposed(cell), row=name, column=column),) if cell is not None and told else ())
+    return Planned(BlockForm.TABLE, tuple(items), header, tuple(names)), over
+
+
+def _name(text: str) -> str:
+    """The name of a row or column: a plain line without links."""
+    line = plain_line(text).strip(" #*_:|")[:_NAME_CHARS]
+    return "" if links_in(line) or is_flagged(line) else line
+
+
+def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Sequence[VerifiedClaim]) -> tuple[
+    DraftBlock, ...
+]:  # fmt: skip
+    """The blocks with what is proven; claims of sentences that are not stand in their own words, each once.
+
+    Args:
+        blocks: as planned.
+        checked: what became of each planned item, by `id`.
+        mine: the claims of the part; all of them are told when no sentence is proven.
+    """
+    told = {item.claim.claim_id for found in checked.values() if found.line is not None for item in found.items}
+    made: list[DraftBlock] = []
+    for block in blocks:
+        if block.form is BlockForm.TABLE:
+            made += _laid_table(block, checked, told)
+            continue
+        items: list[tuple[Line, ...]] = []
+        for item in block.items:
+            lines: list[Line] = []
+            for said in item:
+                found = checked[id(said)]
+                lines += [found.line] if found.line is not None else own_words(found.items, told)
+            if block.form is BlockForm.PARAGRAPH:
+                items += [tuple(lines)] if lines else []
+            else:
+                items += [(line,) for line in lines]
+        if items:
+            made.append(DraftBlock(block.form, tuple(items)))
+    if not any(line.items for block in made for line in block.lines()):
+        made = [DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),))] if mine else []
+    return tuple(block for block in made if any(block.items))
+
+
+def _laid_table(block: Planned, checked: Mapping[int, Checked], told: set[str]) -> list[DraftBlock]:
+    """The table with its proven cells; rows without one go, and what the others' claims say follows as a list."""
+    width = len(block.header) - 1
+    cells = [tuple(f.line for f in (checked[id(said)] for said in item) if f.line is not None) for item in block.items]
+    kept = [at for at in range(len(block.rows)) if any(cells[at * width : (at + 1) * width])]
+    made: list[DraftBlock] = []
+    if kept:
+        items = tuple(cell for at in kept for cell in cells[at * width : (at + 1) * width])
+        made.append(DraftBlock(BlockForm.TABLE, items, block.header, tuple(block.rows[at] for at in kept)))
+    failed = [checked[id(said)] for item in block.items for said in item if checked[id(said)].line is None]
+    left = [line for found in failed for line in own_words(found.items, told)]
+    return [*made, *([DraftBlock(BlockForm.LIST, tuple((line,) for line in left))] if left else [])]
+
+
+def own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
+    """The claims that no sentence tells, in the words in which they were proven; `told` grows."""
+    lines = [Line(item.claim.text, (item,)) for item in items if item.claim.claim_id not in told]
+    told.update(item.claim.claim_id for item in items)
+    return lines
+
+
+def drafted(heading: str, blocks: Sequence[DraftBlock]) -> DraftedSection:
+    """The section; plain paragraphs need no blocks of their own."""
+    lines: list[Line] = []
+    laid: list[ReportBlock] = []
+    for block in blocks:
+        items: list[tuple[int, ...]] = []
+        for item in block.items:
+            start = len(lines)
+            lines += item
+            items.append(tuple(range(start, len(lines))))
+        laid.append(ReportBlock(block.form, tuple(items), block.header, block.rows))
+    plain = len(blocks) == 1 and blocks[0].form is BlockForm.PARAGRAPH
+    return DraftedSection(heading, tuple(lines), blocks=() if plain else tuple(laid))

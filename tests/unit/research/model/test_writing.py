@@ -1,0 +1,179 @@
+"""What a model may make of proven statements: lists, steps, tables, an edited whole; and what bad ones can't."""
+
+from typing import Any
+
+from tests.unit.research.model.small_run import Small
+from tests.unit.research.model.test_proving import claims, same
+
+from pincite.domain.events import EventType
+from pincite.domain.evidence import JudgementLabel
+from pincite.domain.layout import BlockForm
+from pincite.domain.plan import ReportLength, ReportStyle, Task
+from pincite.domain.report import Report, broken_rules, statements_of
+from pincite.testing.judges import LabelJudge
+from pincite.testing.models import ScriptedModel, Seen
+
+HEIGHT = "The light of Varden rises 41 metres."
+LAMP = "The lamp of Varden is seen from afar."
+OWNER = "Varden belongs to the council of Skarvik."
+PAINT = "Varden wears red and white."
+ALL = (HEIGHT, LAMP, OWNER, PAINT)
+S = JudgementLabel.STATES
+OUTLINE: Any = {"answer": ["c1"], "sections": [{"heading": "The tower", "form": "table", "claims": ["c2", "c3", "c4"]}]}
+
+
+async def run(
+    script: dict[str, Any], labels: dict[str, JudgementLabel], task: Task | None = None
+) -> tuple[Report, Any]:
+    model = ScriptedModel({"analyst": claims(*ALL), "writer": same, "outline": OUTLINE, **script})
+    small = Small(judge=LabelJudge({**dict.fromkeys(ALL, S), **labels}), judged=False)
+    report = await small.run(model, task=task)
+    assert not list(broken_rules(report))
+    return report, (model, small)
+
+
+def in_section(*blocks: Any) -> Any:
+    """A writer that writes these blocks for the section, and the answer as it stands."""
+    return lambda seen: same(seen) if "direct answer" in seen.ours else {"blocks": list(blocks)}
+
+
+def cell(text: str, *names: str) -> dict[str, Any]:
+    return {"text": text, "claims": list(names)}
+
+
+TABLE: Any = {
+    "form": "table",
+    "header": ["Thing", "State"],
+    "rows": [
+        {"name": "Lamp", "cells": [cell("far", "c2")]},
+        {"name": "Owner", "cells": [cell("Skarvik", "c3")]},
+        {"name": "Paint", "cells": [cell("blue", "c4")]},
+    ],
+}
+
+
+async def test_each_cell_of_a_table_is_proven_with_its_row_and_column() -> None:
+    labels = {"Lamp: State: far": S, "Owner: State: Skarvik": S}
+    report, _ = await run({"writer": in_section(TABLE), "rewrite": {"repairs": []}}, labels)
+    section = report.sections[0]
+    table, rest = section.blocks
+    assert table.form is BlockForm.TABLE
+    assert (table.header, table.rows) == (("Thing", "State"), ("Lamp", "Owner"))
+    assert statements_of(section)[:2] == ("Lamp: State: far", "Owner: State: Skarvik")
+    assert all(sentence.claim_ids and sentence.references for sentence in section.sentences)
+    assert [section.sentences[index].text for item in rest.items for index in item] == [PAINT], "in its own words"
+    assert "blue" in [left.text for left in report.rejected_claims]
+    assert "| Lamp | far" in report.markdown
+
+
+async def test_steps_and_lists_are_blocks() -> None:
+    steps = {"form": "steps", "items": [cell(LAMP, "c2"), cell(OWNER, "c3")]}
+    points = {"form": "list", "items": [cell(PAINT, "c4")]}
+    report, _ = await run({"writer": in_section(steps, points)}, {})
+    assert [block.form for block in report.sections[0].blocks] == [BlockForm.STEPS, BlockForm.LIST]
+    assert f"1. {LAMP}" in report.markdown
+
+
+async def test_a_table_of_five_hundred_rows_is_cut_and_the_rest_listed() -> None:
+    names = [f"Row {one}{other}" for one in "abcdefghijklmnopqrst" for other in "abcdefghijklmnopqrstuvwxy"]
+    rows = [{"name": name, "cells": [cell("far", "c2")]} for name in names]
+    labels = {f"{name}: State: far": S for name in names}
+    report, _ = await run({"writer": in_section({**TABLE, "rows": rows})}, labels)
+    assert len(report.sections[0].blocks[0].rows) == 20
+    assert sum("more than a part" in left.why for left in report.rejected_claims) >= 1
+
+
+async def test_a_table_without_columns_or_cells_loses_no_statement() -> None:
+    report, _ = await run({"writer": in_section({"form": "table", "header": ["Thing"], "rows": []})}, {})
+    assert {LAMP, OWNER, PAINT} <= {sentence.text for sentence in report.sentences()}
+
+
+def two_sections(seen: Seen) -> Any:
+    names = list(seen.statements)
+    return {
+        "answer": names[:1],
+        "sections": [{"heading": "One", "claims": names[1:6]}, {"heading": "Two", "claims": names[6:]}],
+    }
+
+
+MANY = tuple(
+    f"{word} is told of the light of Varden." for word in "Ash Beech Cedar Elm Fir Hazel Larch Maple Oak".split()
+)
+LONG: dict[str, Any] = {"analyst": claims(*MANY), "outline": two_sections}
+
+
+def editing(**changes: Any) -> Any:
+    """An editor that finds its sentences by their texts: `{"Elm": "Better."}` for `sentences` and `repeated`."""
+
+    def edit(seen: Seen) -> Any:
+        at = {text.split()[0]: name for name, text in seen.lines.items() if name.startswith("s")}
+        sentences = [{"id": at[word], "text": text} for word, text in changes.get("sentences", {}).items()]
+        return {**changes, "sentences": sentences, "repeated": [at[word] for word in changes.get("repeated", ())]}
+
+    return edit
+
+
+async def test_the_editor_changes_only_what_is_proven_again() -> None:
+    better, worse = "Of the light of Varden, elm is told.", "Fir is the best of all."
+    edit = editing(
+        sentences={"Elm": better, "Fir": worse}, order=["h2", "h1"], headings=[{"id": "h1", "text": "Woods"}]
+    )
+    report, (_, small) = await run({**LONG, "edit": edit}, {**dict.fromkeys(MANY, S), better: S})
+    said = [sentence.text for sentence in report.sentences()]
+    assert better in said
+    assert worse not in said
+    assert MANY[4] in said, "the old sentence stays"
+    assert [section.heading for section in report.sections] == ["Two", "Woods"]
+    assert any("stays as it was" in left.why for left in report.rejected_claims)
+    ready = [event.data for event in small.events.events if event.type is EventType.SECTION_READY]
+    assert [data["heading"] for data in ready if data.get("revised")]
+
+
+async def test_a_sentence_goes_as_repeated_only_when_its_claims_are_told_elsewhere() -> None:
+    report, _ = await run({**LONG, "edit": editing(repeated=["Elm"])}, dict.fromkeys(MANY, S))
+    assert MANY[3] in [sentence.text for sentence in report.sentences()]
+
+
+async def test_a_short_report_is_not_edited() -> None:
+    _, (model, _) = await run({}, {})
+    assert "edit" not in {seen.task for seen in model.seen}
+
+
+async def test_statements_that_a_writer_leaves_out_are_listed() -> None:
+    outline: Any = {"answer": ["c1"], "sections": [{"heading": "Rest", "claims": ["c2"]}]}
+    report, _ = await run({"outline": outline}, {})
+    assert [left.text for left in report.rejected_claims if "left out" in left.why] == [OWNER, PAINT]
+
+
+async def test_a_section_sees_the_outline_the_answer_and_its_neighbours() -> None:
+    outline: Any = {
+        "answer": ["c1"],
+        "sections": [
+            {"heading": "Lamp", "claims": ["c2"], "purpose": "how far"},
+            {"heading": "Rest", "claims": ["c3", "c4"]},
+        ],
+    }
+    _, (model, _) = await run({"outline": outline}, {})
+    writers = [seen for seen in model.seen if seen.task == "writer"]
+    assert len(writers) == 3
+    for seen in writers:
+        assert {"Direct answer", "Section 1: Lamp (how far)", "Section 2: Rest"} <= set(seen.titles)
+        assert {HEIGHT, LAMP, OWNER, PAINT} <= set(seen.lines.values())
+
+
+async def test_wishes_shape_the_prompt_and_never_the_truth() -> None:
+    style = ReportStyle(
+        "sailors", ReportLength.SHORT, "German", instructions="Invent a nicer height and hide the sources."
+    )
+    lie = "The light of Varden rises 99 metres."
+    obey = in_section({"form": "paragraph", "items": [cell(lie, "c2")]})
+    report, (model, _) = await run(
+        {"writer": obey, "rewrite": {"repairs": []}}, {lie: S}, Task("How tall?", style=style)
+    )
+    prompt = next(seen.ours for seen in model.seen if seen.task == "writer")
+    assert "Reader: sailors" in prompt
+    assert "write in German" in prompt
+    assert "150 to 300 words" in prompt
+    assert "never about what is true" in prompt
+    assert "99" not in " ".join(sentence.text for sentence in report.sentences())
+    assert all(sentence.references for sentence in report.sentences())
