@@ -7,12 +7,12 @@ from typing import Final
 import anyio
 
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
-from pincite.domain.layout import BlockForm
+from pincite.domain.layout import BlockForm, SectionKind
 from pincite.domain.model import ModelRole
 from pincite.domain.plan import Gap, Imprint, Progress, Task
 from pincite.domain.report import Mode, PartStatus, RejectedClaim, Report, ReportPart
 from pincite.ports import EventSink, ModelCalls
-from pincite.research.assembly import Content, Line, assemble
+from pincite.research.assembly import Content, DraftedSection, Line, assemble
 from pincite.research.model.blocks import DraftBlock, drafted
 from pincite.research.model.editing import EditableSection, Editor
 from pincite.research.model.leads import with_leads
@@ -112,7 +112,9 @@ class ModelWriter:
         if not items:
             nothing = Content(gaps=gaps, parts=_part_states(progress, ()))
             return assemble(task, progress, imprint, nothing, mode=Mode.MODEL)
-        offered = _offered(items)
+        # What no site confirmed closes the report, in the words that were proven.
+        unsure = [item for item in items if item.unresolved] if any(not item.unresolved for item in items) else []
+        offered = _offered([item for item in items if item not in unsure])
         answer = await self._calls.ask(
             ModelRole.WRITER, outline_prompt(task, progress, offered), Outline, deadline_s=progress.seconds_left
         )
@@ -123,8 +125,10 @@ class ModelWriter:
         texts, progress = await self._write_all(task, parts, offered, progress)
         written, texts = _with_drafts(parts, texts, drafts, offered)
         content = await self._edited(task, progress, offered, written, texts)
+        uncertain = tuple(Line(item.claim.text, (item,), opens=True) for item in unsure)
         content = replace(
             content,
+            sections=(*content.sections, *([DraftedSection("", uncertain, SectionKind.UNCERTAIN)] if unsure else [])),
             gaps=(*gaps, *content.gaps),
             parts=_part_states(progress, tuple(content.printed())),
             rejected=(*content.rejected, *_untold(progress.claims, content)),

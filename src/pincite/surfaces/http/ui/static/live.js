@@ -174,7 +174,8 @@ const hear = (message) => {
   if (ENDS.has(event.type)) setTimeout(ask, 150); // the record follows the event
 };
 for (const type of [
-  "run.started", "run.resumed", "run.completed", "run.failed", "run.cancelled", "plan.created", "round.started",
+  "run.started", "run.resumed", "run.completed", "run.failed", "run.cancelled", "plan.created", "plan.changed",
+  "round.started",
   "search.completed", "search.failed", "page.fetched", "page.refused", "page.failed", "page.duplicate", "chunk.made",
   "claim.proposed", "claim.verified", "claim.rejected", "gap.found", "conflict.found", "budget.exhausted",
   "report.section_ready", "report.completed", "model.answered", "model.failed", "role.replaced",
