@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -435,7 +435,7 @@ def load_settings(
     """
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     from_environment = _read_environment(os.environ if environ is None else environ)
-    from_files = _read_files(default_files() if files is None else files)
+    from_files = _resolved(_read_files(default_files() if files is None else files))
     merged: dict[str, object] = {**from_files, **from_environment, **given}
     profile = str(merged.get("profile", "standard"))
     merged = {**_read_profile(profile), **merged, "profile": profile}
@@ -501,6 +501,35 @@ def _read_files(paths: Iterable[Path]) -> dict[str, object]:
         except OSError as error:
             raise InvalidSetting(f"{path} can't be read: {error.strerror}", hint="Check its permissions.") from error
     return merged
+
+
+def _resolved(given: Mapping[str, object]) -> dict[str, object]:
+    """The settings of a file with what they refer to in place; a variable that is not set leaves its setting out."""
+    found = {name: referred(value) for name, value in given.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def referred(value: object) -> object:
+    """What `env:VARIABLE` or `keyring:SERVICE/NAME` stands for, so that files need hold no key; else the value.
+
+    Errors:
+        InvalidSetting: there is no keyring, or it has no such entry.
+    """
+    if not isinstance(value, str):
+        return value
+    if value.startswith("env:"):
+        return os.environ.get(value.removeprefix("env:"))
+    if not value.startswith("keyring:"):
+        return value
+    service, _, name = value.removeprefix("keyring:").partition("/")
+    try:
+        keyring: Any = import_module("keyring")
+    except ImportError as error:
+        raise InvalidSetting(f"{value} needs a keyring", hint="Run: pip install keyring") from error
+    found: str | None = keyring.get_password(service, name)
+    if found is None:
+        raise InvalidSetting(f"the keyring has no {name} of {service}", hint="Run: pincite setup")
+    return found
 
 
 @cache

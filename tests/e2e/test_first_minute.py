@@ -31,7 +31,7 @@ COMPLETIONS = {
 def test_alone_it_greets_and_says_what_to_type(pincite: Pincite) -> None:
     ended = pincite()
     assert ended.code == 0
-    for first in ("pincite demo", "pincite ui", "pincite doctor", "pincite --help"):
+    for first in ("pincite demo", "pincite ui", "pincite setup", "pincite --help"):
         assert first in ended.out
     assert len(ended.out.splitlines()) <= 8
 
@@ -44,7 +44,7 @@ def test_the_demo_prints_a_report_writes_it_and_says_what_is_next(tmp_path: Path
     assert "a.sentence" in (tmp_path / "report.html").read_text(encoding="utf-8")
     lines = ended.err.splitlines()
     assert len(lines) <= 12, ended.err
-    assert [line.split()[1] for line in lines if line.startswith("  pincite ")] == ["ui", "research", "doctor"]
+    assert [line.split()[1] for line in lines if line.startswith("  pincite ")] == ["ui", "research", "setup"]
 
 
 def test_the_demo_works_where_no_home_can_be_kept(tmp_path: Path) -> None:

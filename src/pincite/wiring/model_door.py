@@ -71,6 +71,14 @@ def parse_setting(settings: Settings, text: str) -> "ModelSpec":
     return parse_model(text, endpoints, own, settings.llm_prices, servers)
 
 
+def key_setting(model: str) -> str:
+    """The setting of the key that a model's provider asks for; empty where it asks for none."""
+    from pincite.llm.catalogue import PROVIDERS
+
+    provider = PROVIDERS.get(model.partition(":")[0])
+    return provider.key_setting if provider is not None else ""
+
+
 async def open_models(settings: Settings, clock: Clock, kept: KeptOpen) -> LanguageModel:
     """The models of the settings; their connections are closed with the engine.
 

@@ -27,6 +27,7 @@ from pincite.surfaces.cli import (
     runs,
     scope,
     search,
+    setup,
 )
 from pincite.surfaces.cli.batch import batch
 from pincite.surfaces.cli.eval import evaluate
@@ -51,6 +52,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("ui")(ui)
+app.command("setup")(setup.setup)
 app.command("research")(research.research)
 app.command("search")(search.search)
 app.command("fetch")(fetch.fetch)

@@ -16,7 +16,7 @@ Open {file}: choose a sentence, and its passage opens in the stored page.
 Next:
   pincite ui                                      # ask in your browser
   pincite research "..." --source local:FOLDER    # your own files
-  pincite doctor                                  # what is set up, and what is missing"""
+  pincite setup                                   # a model, search engines, folders"""
 
 
 def demo(

@@ -4,12 +4,15 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from pincite.domain.errors import PinciteError
 from pincite.runtime.installing import install_extra
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, print_json, print_text
+from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async
+from pincite.surfaces.outcomes import EXIT_CODES
 
 if TYPE_CHECKING:
     from pincite.settings import Settings
@@ -35,14 +38,40 @@ EXTRAS = {
 }
 
 
-def doctor(home: options.Home = None, as_json: options.Json = False) -> None:
+def doctor(
+    online: Annotated[bool, typer.Option("--online", help="Also try the model and each engine with one call.")] = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
     """Show the settings in force, what is installed, and what is writable."""
     found = guarded(lambda: _look(home), as_json=as_json)
+    answers, failed = _called(home, as_json=as_json) if online else ({}, False)
+    found |= {"Online": answers} if online else {}
     if as_json:
         print_json(found)
         return
     for title, rows in found.items():
         print_text(f"{title}\n" + "".join(f"  {name:<24} {value}\n" for name, value in rows.items()))
+    if failed:
+        raise typer.Exit(EXIT_CODES["MODEL_UNAVAILABLE"])
+
+
+def _called(home: object, *, as_json: bool) -> tuple[dict[str, str], bool]:
+    """What `auto` comes to here, how each call went, and whether one failed."""
+
+    async def job() -> "tuple[dict[str, str], bool]":
+        from pincite.settings import load_settings
+        from pincite.surfaces.cli.trying import try_all
+        from pincite.wiring.sources import resolve_sources
+
+        settings = load_settings({"home": home})
+        sources = resolve_sources(settings)
+        places = [*map(str, sources.libraries), *sources.providers]
+        tried = await try_all(settings)
+        answers = {"research looks in": ", ".join(places)} | {one.name: one.said for one in tried}
+        return answers, any(one.failure is not None for one in tried)
+
+    return run_async(job, as_json=as_json)
 
 
 def _look(home: object) -> dict[str, dict[str, str]]:

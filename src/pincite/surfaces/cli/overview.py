@@ -9,12 +9,12 @@ Pincite: research you can check. Every sentence leads to its passage.
 
   pincite demo      a report over bundled pages: no key, no network
   pincite ui        ask in your browser
-  pincite doctor    what is set up, and what is missing
+  pincite setup     your model, search engines and folders
   pincite --help    everything else
 """
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Start here": ("demo", "ui", "doctor"),
+    "Start here": ("demo", "ui", "setup", "doctor"),
     "Ask": ("research", "batch", "search", "fetch", "index"),
     "Check": ("check", "audit", "recheck", "bundle", "eval"),
     "Serve": ("serve", "mcp", "worker", "keys"),

@@ -1,0 +1,180 @@
+"""`pincite setup`: what one has (a model, search engines, folders) is asked or named, tried, and written down."""
+
+import getpass
+import os
+import re
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pincite.domain.errors import InvalidInput, ModelUnavailable
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
+
+if TYPE_CHECKING:
+    from pincite.surfaces.cli.trying import Tried
+
+SERVICE = "pincite"
+"""The name under which keys are in the keyring."""
+
+
+def setup(
+    model: Annotated[str, typer.Option(metavar="PROVIDER:NAME", help="Language model, or none.")] = "",
+    key_env: Annotated[str, typer.Option(metavar="VARIABLE", help="Where the model's key is in the environment.")] = "",
+    search: Annotated[str, typer.Option(help="Search engines, several by comma; auto takes those at hand.")] = "",
+    library: Annotated[list[Path] | None, typer.Option(help="A folder of your own pages (repeatable).")] = None,
+    file: Annotated[Path | None, typer.Option(help="Where to write; by default your configuration folder.")] = None,
+    test: Annotated[bool, typer.Option("--test/--no-test", help="Try each with one call.")] = True,
+    as_json: options.Json = False,
+) -> None:
+    """Set up a model, search engines and folders; each is tried with one call, then written to pincite.toml."""
+
+    def job() -> dict[str, object]:
+        asked = not (model or search or library)
+        if asked and not sys.stdin.isatty():
+            raise InvalidInput(
+                "nothing was named to set up", hint="Name --model, --search or --library, or use a terminal."
+            )
+        return interview() if asked else named(model, key_env, search, tuple(library or ()))
+
+    wanted = guarded(job, as_json=as_json)
+    place = file or _usual_place()
+
+    async def attempt() -> "list[Tried]":
+        from pincite.settings import load_settings
+        from pincite.surfaces.cli.trying import try_all
+
+        settings = load_settings(resolved(wanted))
+        return await try_all(settings, searches="source" in wanted) if test else []
+
+    tried = run_async(attempt, as_json=as_json)
+    for one in tried:
+        note(f"{one.name}: {one.said}")
+    failed = [one for one in tried if one.failure is not None]
+    if failed:
+        raise_failed(failed, as_json=as_json)
+    guarded(lambda: write(place, wanted), as_json=as_json)
+    if as_json:
+        print_json({"file": str(place), "settings": wanted, "tried": {one.name: one.said for one in tried}})
+        return
+    note(f"Written: {place} (only you can read it; it holds no key)")
+    print_text('Next: pincite research "..." -o report.html')
+
+
+def named(model: str, key_env: str, search: str, folders: tuple[Path, ...]) -> dict[str, object]:
+    """The settings that the options ask for. Errors: InvalidInput."""
+    from pincite.wiring.model_door import key_setting
+
+    found: dict[str, object] = {}
+    if model:
+        found["llm"] = model
+    if key_env:
+        name = key_setting(model)
+        if not name:
+            raise InvalidInput(f"{model or 'no model'} takes no key of its own", hint="Leave --key-env out.")
+        found[name] = f"env:{key_env}"
+    for folder in folders:
+        if not folder.exists():
+            raise InvalidInput(f"there is no folder {folder}", hint="Name a folder, a WARC or a WACZ.")
+    if search or folders:
+        engines = [name.strip() for name in search.split(",") if name.strip()] or ["auto"]
+        found["source"] = [*(f"local:{folder.resolve()}" for folder in folders), *engines]
+    return found
+
+
+def interview() -> dict[str, object]:
+    """The settings that somebody at a terminal wants."""
+    from pincite.wiring.model_door import key_setting
+
+    note("Enter leaves a question out. Keys are never written into the file.")
+    model = _ask("Language model, as in openai:gpt-5-mini or ollama:qwen3 (none needs no key):")
+    found = named(model, "", "", ())
+    setting = key_setting(model)
+    if setting and not _in_environment(setting):
+        found |= _keep_key(setting)
+    engines = _ask("Search engines, as in tavily,exa (Enter: those whose keys are set, else DuckDuckGo):")
+    folder = _ask("A folder of your own pages:")
+    return found | named("", "", engines, (Path(folder).expanduser(),) if folder else ())
+
+
+def resolved(wanted: Mapping[str, object]) -> dict[str, object]:
+    """The settings with what they refer to in place, as they will be read from the file."""
+    from pincite.settings import referred
+
+    return {name: value for name, given in wanted.items() if (value := referred(given)) is not None}
+
+
+def write(place: Path, wanted: Mapping[str, object]) -> None:
+    """Put the settings into a file that only its owner can read; what else stands in it stays.
+
+    Errors: InvalidInput (it can't be written).
+    """
+    import json
+
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        old = place.read_text(encoding="utf-8") if place.is_file() else ""
+        kept = "\n".join(line for line in old.splitlines() if not _sets(line, wanted)).strip()
+        lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in wanted.items()]
+        text = "\n".join([*lines, *([kept] if kept else [])]) + "\n"
+        partial = place.with_name(place.name + ".partial")
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            out.write(text)
+        partial.replace(place)
+    except OSError as error:
+        raise InvalidInput(f"{place} can't be written: {error.strerror}", hint="Name another file: --file.") from None
+
+
+def raise_failed(failed: "list[Tried]", *, as_json: bool) -> None:
+    """Leave, nothing written. Errors: ModelUnavailable, printed."""
+
+    def fail() -> None:
+        names = ", ".join(one.name for one in failed)
+        raise ModelUnavailable(f"no answer from {names}; nothing was written", hint="Mend it, or write with --no-test.")
+
+    guarded(fail, as_json=as_json)
+
+
+def _sets(line: str, wanted: Mapping[str, object]) -> bool:
+    found = re.match(r"\s*([A-Za-z0-9_]+)\s*=", line)
+    return found is not None and found[1] in wanted
+
+
+def _keep_key(setting: str) -> dict[str, object]:
+    """A key that was typed goes into the keyring; without one it is used for the test and the variable is named."""
+    from pincite.settings import environment_names
+
+    secret = getpass.getpass(f"Key ({setting.removesuffix('_api_key')}; it is not shown): ", stream=sys.stderr).strip()
+    variable = environment_names(setting)[-1]
+    if not secret:
+        return {}
+    if find_spec("keyring") is None:
+        os.environ[variable] = secret
+        note(f"There is no keyring here. Put this into your shell's profile: export {variable}=...")
+        return {}
+    keyring: Any = import_module("keyring")
+    keyring.set_password(SERVICE, setting, secret)
+    return {setting: f"keyring:{SERVICE}/{setting}"}
+
+
+def _in_environment(setting: str) -> bool:
+    from pincite.settings import environment_names
+
+    return any(os.environ.get(name) for name in environment_names(setting))
+
+
+def _ask(question: str) -> str:
+    sys.stderr.write(question + " ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def _usual_place() -> Path:
+    from pincite.settings import default_files
+
+    return default_files()[0]
