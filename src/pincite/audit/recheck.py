@@ -1,16 +1,21 @@
 """The references of a stored report, fetched again: gone, moved, changed or as they were, and does each quote stand?
 
-What was stored stays; the new captures are stored beside it by the fetch front door. A page that can't be had today is
-`could_not_check`: neither changed nor gone.
+A quote that is still there may stand under another heading today, or behind "A hoax said". Where what stands around it
+changed, a judge says whether the page still states it; without one it is `unchecked`. What was stored stays; the new
+captures are stored beside it by the fetch front door. A page that can't be had today is `could_not_check`: neither
+changed nor gone.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 import anyio
+from anyio import to_thread
 
+from pincite.audit.surroundings import around, changes
 from pincite.domain.codec import from_json
 from pincite.domain.deadlines import DEADLINES_S
 from pincite.domain.errors import (
@@ -26,17 +31,22 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.events import Json
-from pincite.domain.evidence import VerdictStatus
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.evidence import Relation, VerdictStatus
+from pincite.domain.page import Document, FetchRequest, FetchResult
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
-from pincite.ports import ClaimChecker, Fetch
-from pincite.text.normalise import fold
+from pincite.ports import Fetch, Judge
+from pincite.text.normalise import Folded, fold
 from pincite.urls.keys import page_key
+from pincite.verification.evidence import LIMIT, PageSearch
+from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded, locate_near
 
 _AT_ONCE = 6
 _DEADLINE_S = DEADLINES_S["audit_page"]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_CARRIED = (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
+Stored = Callable[[ReportEvidence], Awaitable[Document | None]]
+"""The stored document of an item of evidence, where it is at hand whole."""
 
 
 class PageState(StrEnum):
@@ -50,12 +60,24 @@ class PageState(StrEnum):
 
 
 class QuoteState(StrEnum):
-    """What became of a quote. `altered`: something very like it stands there now."""
+    """What became of a quote.
+
+    `reworded`: in other words now, and a judge says that the page still states the claim. `altered`: something very
+    like it stands there now. `contradicted`: the page says otherwise now. `unchecked`: it is there, what stands around
+    it changed, and nobody judged what that means.
+    """
 
     STANDS = "stands"
+    REWORDED = "reworded"
     ALTERED = "altered"
     MISSING = "missing"
+    CONTRADICTED = "contradicted"
+    UNCHECKED = "unchecked"
     COULD_NOT_CHECK = "could_not_check"
+
+
+_HOLDS = (QuoteState.STANDS, QuoteState.REWORDED)
+_OPEN = (QuoteState.UNCHECKED, QuoteState.COULD_NOT_CHECK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +95,7 @@ class RecheckedPage:
 
 @dataclass(frozen=True, slots=True)
 class RecheckedQuote:
-    """A quote of a claim as it is today. `now` is the text in its place, `detail` what changed in its numbers."""
+    """A quote of a claim as it is today. `now` is the text in its place, `detail` what changed, `judge` who judged."""
 
     claim_id: str
     claim: str
@@ -83,6 +105,7 @@ class RecheckedQuote:
     now: str = ""
     detail: str = ""
     verdict: VerdictStatus = VerdictStatus.UNCHECKED
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +118,16 @@ class Recheck:
 
     @property
     def stands(self) -> bool:
-        """Whether every page was there and every quote stands."""
-        return all(q.state is QuoteState.STANDS for q in self.quotes) and all(
+        """Whether every page was there and every quote stands, or a judge says that the page still states it."""
+        return all(q.state in _HOLDS for q in self.quotes) and all(
             p.state in (PageState.UNCHANGED, PageState.CHANGED, PageState.MOVED) for p in self.pages
         )
+
+    @property
+    def fell(self) -> bool:
+        """Whether some page is gone, or some quote is not on it any more as it was."""
+        lost = any(quote.state not in (*_HOLDS, *_OPEN) for quote in self.quotes)
+        return lost or any(page.state is PageState.GONE for page in self.pages)
 
 
 def read_stored_report(raw: Json) -> Report:
@@ -114,8 +143,18 @@ def read_stored_report(raw: Json) -> Report:
         raise InvalidInput(error.message, reason="not_report") from None
 
 
-async def recheck(report: Report, fetch: Fetch, checker: ClaimChecker) -> Recheck:
-    """The report's pages and quotes as they are today; each page is fetched anew, six at a time."""
+async def recheck(
+    report: Report, fetch: Fetch, judge: Judge | None = None, *, at: datetime, stored: Stored | None = None
+) -> Recheck:
+    """The report's pages and quotes as they are today; each page is fetched anew, six at a time.
+
+    Args:
+        report: as it was made.
+        fetch: the fetch front door.
+        judge: says whether a changed page still states a claim; None: nobody does.
+        at: the time of the judgements.
+        stored: what the report's pages said, so that what is new on a page can be told.
+    """
     pages: dict[int, RecheckedPage] = {}
     found: dict[str, FetchResult] = {}
     hashes = {e.snapshot_id: e.body_sha256 for claim in report.claims for e in claim.evidence}
@@ -130,7 +169,13 @@ async def recheck(report: Report, fetch: Fetch, checker: ClaimChecker) -> Rechec
     async with anyio.create_task_group() as tasks:
         for reference in report.references:
             tasks.start_soon(read, reference)
-    quotes = await anyio.to_thread.run_sync(_quotes, report, found, checker)
+    before: dict[str, Document] = {}
+    for item in (e for claim in report.claims for e in claim.evidence):
+        if stored is not None and item.document_id not in before and (document := await stored(item)) is not None:
+            before[item.document_id] = document
+    looked = await to_thread.run_sync(_quotes, report, found, before)
+    proven = iter(await prove([item.statement for item in looked if isinstance(item, _Open)], judge, at=at))
+    quotes = tuple(item if isinstance(item, RecheckedQuote) else item.decided(next(proven)) for item in looked)
     return Recheck(report.run_id, tuple(pages[reference.n] for reference in report.references), quotes)
 
 
@@ -159,35 +204,78 @@ async def _page(
     return page, result
 
 
-def _quotes(report: Report, found: Mapping[str, FetchResult], checker: ClaimChecker) -> tuple[RecheckedQuote, ...]:
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A quote of which only a judge can say whether it still stands. `there`: word for word, in other surroundings."""
+
+    claim: ReportClaim
+    evidence: ReportEvidence
+    statement: Statement
+    there: bool
+    now: str
+    changed: str
+
+    def decided(self, proven: Proven) -> RecheckedQuote:
+        """What is to be said of it."""
+        state = QuoteState.UNCHECKED if self.there else QuoteState.ALTERED if self.now else QuoteState.MISSING
+        if proven.verdict in _CARRIED:
+            state = QuoteState.STANDS if self.there else QuoteState.REWORDED
+        elif proven.verdict is VerdictStatus.CONTRADICTED or (
+            self.there and proven.verdict is VerdictStatus.UNSUPPORTED
+        ):
+            state = QuoteState.CONTRADICTED
+        reason = proven.reason if proven.verdict is not VerdictStatus.SUPPORTED else ""
+        detail = "; ".join(filter(None, (self.changed, reason)))
+        now = self.now or (proven.evidence[0].text if state is QuoteState.REWORDED and proven.evidence else "")
+        judge = proven.judgement.judge if proven.judgement is not None else ""
+        return _quote(self.claim, self.evidence, state, now=now, detail=detail, verdict=proven.verdict, judge=judge)
+
+
+def _quotes(
+    report: Report, found: Mapping[str, FetchResult], before: Mapping[str, Document]
+) -> list[RecheckedQuote | _Open]:
     folded = {key: fold(result.document.text) for key, result in found.items()}
-    quotes: list[RecheckedQuote] = []
+    searches = {key: PageSearch(result.document) for key, result in found.items()}
+    quotes: list[RecheckedQuote | _Open] = []
     for claim in report.claims:
         for evidence in claim.evidence:
-            result = found.get(evidence.snapshot_id)
-            if result is None:
+            key = evidence.snapshot_id
+            if key not in found:
                 quotes.append(_quote(claim, evidence, QuoteState.COULD_NOT_CHECK))
-            elif locate_folded(evidence.quote, folded[evidence.snapshot_id]) is not None:
-                quotes.append(_quote(claim, evidence, QuoteState.STANDS, now=evidence.quote, verdict=claim.verdict))
+            elif found[key].snapshot.body_sha256 == evidence.body_sha256:
+                quotes.append(_stands(claim, evidence))
             else:
-                quotes.append(_lost(claim, evidence, result.document.text, checker))
-    return tuple(quotes)
+                old = before.get(evidence.document_id)
+                quotes.append(_looked_at(claim, evidence, searches[key], folded[key], old))
+    return quotes
 
 
-def _lost(claim: ReportClaim, evidence: ReportEvidence, text: str, checker: ClaimChecker) -> RecheckedQuote:
-    """A quote that no longer stands: what stands in its place, and what the page says of the claim today."""
-    near = locate_near(evidence.quote, text)
-    verdict = checker.check(claim.text, [text])
-    if near is None:
-        return _quote(claim, evidence, QuoteState.MISSING, verdict=verdict.status, detail="; ".join(verdict.reasons))
-    return _quote(
-        claim,
-        evidence,
-        QuoteState.ALTERED,
-        now=near.text,
-        verdict=verdict.status,
-        detail=changed_figures(evidence.quote, near.text),
-    )
+def _looked_at(
+    claim: ReportClaim, evidence: ReportEvidence, search: PageSearch, folded: Folded, old: Document | None
+) -> RecheckedQuote | _Open:
+    """A quote on a page that is not what it was."""
+    page = search.document
+    # What speaks against a claim is no claim itself: then the question is whether the quote is still said.
+    text = claim.text if evidence.relation is Relation.SUPPORTS else evidence.quote
+    span = locate_folded(evidence.quote, folded)
+    if span is None:
+        near = locate_near(evidence.quote, page.text)
+        passages = search.best(text, LIMIT) or search.opening(LIMIT)
+        if near is not None:
+            passages = (*around(page, near.span.start, near.span.end, old), *passages)
+        now = near.text if near is not None else ""
+        changed = changed_figures(evidence.quote, now) if now else ""
+        return _Open(claim, evidence, Statement(text, passages, (page.text,)), False, now, changed)
+    changed = changes(evidence, old, page, span.start, span.end)
+    if not changed:
+        return _stands(claim, evidence)
+    passages = around(page, span.start, span.end, old)
+    statement = Statement(text, passages, (page.text,), by_meaning=True)
+    return _Open(claim, evidence, statement, True, evidence.quote, changed)
+
+
+def _stands(claim: ReportClaim, evidence: ReportEvidence) -> RecheckedQuote:
+    return _quote(claim, evidence, QuoteState.STANDS, now=evidence.quote, verdict=claim.verdict)
 
 
 def changed_figures(before: str, now: str) -> str:
@@ -208,8 +296,9 @@ def _quote(
     now: str = "",
     detail: str = "",
     verdict: VerdictStatus = VerdictStatus.UNCHECKED,
+    judge: str = "",
 ) -> RecheckedQuote:
-    return RecheckedQuote(claim.id, claim.text, evidence.url, evidence.quote, state, now, detail, verdict)
+    return RecheckedQuote(claim.id, claim.text, evidence.url, evidence.quote, state, now, detail, verdict, judge)
 
 
 def _key(url: str) -> str:
@@ -217,6 +306,12 @@ def _key(url: str) -> str:
         return page_key(url)
     except (InputError, PolicyRefusal):
         return url
+
+
+_WORDS = {
+    **{state: state.value.replace("_", " ") for state in QuoteState},
+    QuoteState.REWORDED: "reworded, still stated",
+}
 
 
 def recheck_text(result: Recheck) -> str:
@@ -231,11 +326,12 @@ def recheck_text(result: Recheck) -> str:
     for quote in result.quotes:
         if quote.state is QuoteState.STANDS:
             continue
-        lines.append(f"  {quote.state.value.replace('_', ' ')}: {quote.claim}")
+        lines.append(f"  {_WORDS[quote.state]}: {quote.claim}")
         if quote.detail:
             lines.append(f"     {quote.detail}")
-        if quote.state is QuoteState.ALTERED:
+        if quote.state in (QuoteState.ALTERED, QuoteState.REWORDED):
             lines += [f'     was "{" ".join(quote.quote.split())}"', f'     now "{" ".join(quote.now.split())}"']
         if quote.state is not QuoteState.COULD_NOT_CHECK:
-            lines.append(f"     the claim against the page of today: {quote.verdict.value}")
+            by = f" (judged by {quote.judge})" if quote.judge else ""
+            lines.append(f"     the claim against the page of today: {quote.verdict.value}{by}")
     return "\n".join(lines)

@@ -50,6 +50,7 @@ class Statement:
         premises: the proven statements that it follows from, when it goes beyond each of them (two or more).
         question: when given, the judge also says whether the statement stands alone and answers this.
         after: the sentence that stands before it in its text, where it leans on that ("Its keys ...").
+        by_meaning: only a judge may find it stated; its words stand there, and what stands around them changed.
         repin: narrow the evidence to the passages that the judge names (of a claim; a printed sentence keeps all).
     """
 
@@ -60,6 +61,7 @@ class Statement:
     question: str = ""
     repin: bool = False
     after: str = ""
+    by_meaning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,9 @@ class _Case:
         self.case_id = case_id
         self.statement = statement
         self.lines: tuple[EvidenceLine, ...] = numbered(statement.evidence, statement.premises)
-        self.quoted = not statement.premises and is_quoted(statement.text, statement.evidence)
+        self.quoted = (
+            not statement.premises and not statement.by_meaning and is_quoted(statement.text, statement.evidence)
+        )
         self.facts: tuple[FactFinding, ...] = ()
         if not self.quoted and self.lines and not self._too_long:
             self.facts = check_facts(statement.text, [line.text for line in self.lines], statement.pages)

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from pincite.domain.errors import StorageUnavailable
 from pincite.domain.library import ListedPage
-from pincite.ports import Clock, Fetch, WebArchive
+from pincite.domain.page import Document
+from pincite.domain.report import ReportEvidence
+from pincite.ports import Clock, DocumentStore, Fetch, WebArchive
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
 from pincite.urls.policy import is_internal_name
@@ -13,6 +16,7 @@ from pincite.wiring.fetch_door import OFFLINE
 
 if TYPE_CHECKING:
     from pincite.audit.pages import PageReading
+    from pincite.audit.recheck import Stored
 
 
 async def web_archive(settings: Settings, clock: Clock, kept: KeptOpen) -> WebArchive | None:
@@ -39,3 +43,17 @@ def page_reading(
         private=settings.wayback_base_url is not None,
         listed=listed,
     )
+
+
+def stored_documents(documents: DocumentStore) -> "Stored":
+    """Finds what the pages of a report said; None where that is not kept whole, or damaged."""
+
+    async def stored(item: ReportEvidence) -> Document | None:
+        try:
+            return await documents.get(item.document_id)
+        except StorageUnavailable as error:
+            if error.reason != "corrupt":
+                raise
+            return None
+
+    return stored

@@ -32,7 +32,7 @@ from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
-from pincite.wiring.auditing import page_reading, web_archive
+from pincite.wiring.auditing import page_reading, stored_documents, web_archive
 from pincite.wiring.call_log import CallLog
 from pincite.wiring.fetch_door import OFFLINE, Stores, build_fetch, scrape_usd, url_policy
 from pincite.wiring.front_desk import FrontDesk
@@ -160,9 +160,9 @@ class Parts(OpenStores):
     async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
         """The report's pages fetched anew, through a fetch front door, and its quotes looked for."""
         from pincite.audit.recheck import recheck
-        from pincite.verification.checker import MechanicalChecker
 
-        return await recheck(report, fetch, MechanicalChecker())
+        stored = stored_documents((await self._storage()).documents)
+        return await recheck(report, fetch, await self.judge(), at=self.clock.now(), stored=stored)
 
     async def research(
         self,

@@ -8,7 +8,7 @@ import typer
 
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import print_json, print_text, run_async
-from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
+from pincite.surfaces.outcomes import EXIT_CHECK_FAILED, EXIT_CODES
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
@@ -19,6 +19,8 @@ def recheck(
     report: Annotated[Path, typer.Argument(help="A report as JSON.")],
     source: options.Source = None,
     profile: options.Profile = None,
+    llm: options.Llm = None,
+    judge: options.Judge = None,
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
     home: options.Home = None,
@@ -32,6 +34,8 @@ def recheck(
         overrides = {
             "source": options.joined(source),
             "profile": profile,
+            "llm": llm,
+            "judge": judge,
             "resolve": options.joined(resolve),
             "allow_networks": options.joined(allow_network),
             "home": home,
@@ -49,7 +53,7 @@ def recheck(
 
         print_text(recheck_text(result))
     if not result.stands:
-        raise typer.Exit(EXIT_CHECK_FAILED)
+        raise typer.Exit(EXIT_CHECK_FAILED if result.fell else EXIT_CODES["INSUFFICIENT_EVIDENCE"])
 
 
 async def _data(report: Path) -> "Json":
