@@ -67,7 +67,7 @@ def pages() -> Iterator[Pages]:
     server.server_close()
 
 
-@pytest.mark.parametrize("cap", [3, 7])
+@pytest.mark.parametrize("cap", [5, 7])
 def test_the_cap_holds_for_all_that_goes_out(cap: int, pages: Pages, tmp_path: Path) -> None:
     port = pages.server_address[1]
     found = [
@@ -90,5 +90,7 @@ def test_the_cap_holds_for_all_that_goes_out(cap: int, pages: Pages, tmp_path: P
     sent = len(pages.seen) + len(engines.calls)
     assert sent <= cap, (pages.seen, len(engines.calls))
     assert sent == cap
+    assert len(engines.calls) <= cap // 2, "at least half is for pages"
+    assert [path for path in pages.seen if path.startswith("/page/")], "and not for robots.txt alone"
     report = json.loads(done.stdout)
     assert report["status"] in {"partial", "insufficient_evidence"}, done.stderr

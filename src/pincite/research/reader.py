@@ -33,6 +33,8 @@ from pincite.urls import mask_url, registrable_domain
 
 _QUOTE_CHARS = 60
 """A page that allows less to be quoted (`nosnippet`, `max-snippet`) can't carry a claim; it stays a lead."""
+_REQUESTS_OF_A_PAGE = 3
+"""The first of a site: its robots.txt, the page, and one redirect or retry."""
 _LEAD_SNIPPET_CHARS = 300
 
 
@@ -94,9 +96,10 @@ class PageReader:
         slots = [_Slot(result) for result in results]
         shelf = _Shelf(list(progress.pages), {page_key(page.url) for page in progress.pages})
         told = 0
+        at_once = await self._at_once()
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
-                limiter = anyio.CapacityLimiter(self._limits.concurrency)
+                limiter = anyio.CapacityLimiter(at_once)
                 for slot in slots:
                     group.start_soon(self._fetch_one, task, slot, limiter)
                 for slot in slots:  # told as they come, always in the order of the results
@@ -109,6 +112,14 @@ class PageReader:
         marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(shelf.pages), self._domain_quality)
         await self._tell_duplicates(marked, progress)
         return Reading(marked, tuple(shelf.leads))
+
+    async def _at_once(self) -> int:
+        """How many pages are read side by side: few requests left must not all go to robots.txt of as many sites."""
+        cap = self._limits.budget.web_requests
+        if cap is None:
+            return self._limits.concurrency
+        left = cap - (await self._ledger.spent()).web_requests
+        return max(1, min(self._limits.concurrency, left // _REQUESTS_OF_A_PAGE))
 
     async def _fetch_one(self, task: Task, slot: _Slot, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:

@@ -46,6 +46,7 @@ class QuerySearcher:
         self._ledger = ledger
         self._events = events
         self._limits = limits
+        self._meter: RequestMeter | None = None
 
     async def search(self, task: Task, progress: Progress) -> Found:
         """New results in the order to read them, and leads for those that may not be asked for.
@@ -93,9 +94,9 @@ class QuerySearcher:
 
     async def _call(self, query: Query) -> Outcome:
         assert self._search is not None
-        with metered(RequestMeter(outer=current_meter())) as sent:
+        with metered(RequestMeter(outer=self._share())) as sent:
             try:
-                with anyio.fail_after(self._limits.search_deadline_s):
+                with anyio.fail_after(self._limits.search_deadline_s + self._limits.search_patience_s):
                     response = await self._search.search(query)
             except TimeoutError as error:
                 raise _spent(SearchProviderUnavailable("the search took too long", reason="timeout"), sent) from error
@@ -105,6 +106,14 @@ class QuerySearcher:
         cached = from_cache(response.info.cache)
         tried = () if cached else response.info.providers_tried  # a cached answer tells who was asked back then
         return Outcome(results_record(response), usage, tried, cached)
+
+    def _share(self) -> RequestMeter | None:
+        """The meter of all searches: their tries together take no more of the run's requests than their share."""
+        if self._limits.search_requests is None:
+            return current_meter()
+        if self._meter is None:
+            self._meter = RequestMeter(self._limits.search_requests, outer=current_meter())
+        return self._meter
 
     async def _report(
         self, wanted: Sequence[Query], answers: Sequence[_Answer | PinciteError | None]

@@ -21,6 +21,7 @@ class Limits:
     `per_domain_cap` counts results over the whole run; sources on this machine and URLs given by the user are
     exempt unless the task itself sets a cap. `keep_undated` decides about pages without a date when a period is set.
     `independent_share` of the printed claims should rest on two independent sources; None sets no target.
+    `search_requests` is how many of a cap on web requests searches may take: the rest is for pages.
     `max_domain_share` of the claims of a sub-question may be of one domain where others have as much to say.
     """
 
@@ -36,7 +37,13 @@ class Limits:
     follow_ups_per_sub_question: int = 3
     scrape_usd: Decimal | None = None
     search_deadline_s: float = DEADLINES_S["search"] + 5.0  # the front door ends first and says why
+    search_requests: int | None = None
     fetch_deadline_s: float = 12.0
+
+    @property
+    def search_patience_s(self) -> float:
+        """How long a search may wait for its turn at an engine, besides what it may take itself."""
+        return self.budget.deadline_s or PATIENCE_S
 
     @property
     def rounds(self) -> int:
@@ -44,6 +51,8 @@ class Limits:
         return max(self.budget.rounds or 1, 1)
 
 
+PATIENCE_S = 600.0
+"""How long a search of a run without a deadline waits for its turn: nobody sits in front of it."""
 LOW_CONFIDENCE = 0.5
 """Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md)."""
 _FOLDED = 0.5
@@ -77,6 +86,8 @@ def sendable(progress: Progress, limits: Limits) -> tuple[Query, ...]:
     room = limits.queries_per_round
     if limits.budget.searches is not None:
         room = min(room, max(limits.budget.searches - len(progress.asked), 0))
+    if limits.search_requests is not None:
+        room = min(room, max(limits.search_requests - len(progress.asked), 0))
     return tuple(fresh.values())[:room]
 
 

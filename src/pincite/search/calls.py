@@ -48,12 +48,21 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How a query may be served: the lane, the purse, and when all must be over."""
+    """How a query may be served: the lane, the purse, and when all must be over.
+
+    `patience_s` is what the wait for a turn at an engine may take besides.
+    """
 
     priority: int
     spending: Spending | None
     deadline_s: float
     hedge_after_s: float | None
+    patience_s: float = 0.0
+
+    @property
+    def waits_s(self) -> float:
+        """How long a turn at an engine is waited for where there is nobody else to ask."""
+        return self.deadline_s + self.patience_s
 
 
 class Caller:
@@ -146,7 +155,11 @@ class Caller:
             engine.key, lambda: self._limiter.reserve(engine.key, 1, conditions.priority, max_wait_s)
         )
         if place is None:
-            raise RateLimited(f"the limit of {engine.provider.name} is used up for now", reason="own_limit")
+            raise RateLimited(
+                f"the limit of {engine.provider.name} is used up for now",
+                reason="own_limit",
+                retry_after_s=max_wait_s or None,  # what is known of the wait: it is longer than that
+            )
         if conditions.spending is not None:
             try:
                 await conditions.spending.reserve(estimate)
@@ -267,7 +280,7 @@ class Caller:
                     if not running:
                         route = waiting.pop(0)
                         # Waiting long for a limit is worth it only where there is nobody else to ask.
-                        max_wait_s = 0.0 if not patient else _SHORT_WAIT_S if waiting else conditions.deadline_s
+                        max_wait_s = 0.0 if not patient else _SHORT_WAIT_S if waiting else conditions.waits_s
                         tasks.start_soon(run, route, max_wait_s)
                         running = 1
                     limit = conditions.hedge_after_s if hedges and waiting and conditions.hedge_after_s else math.inf
@@ -295,7 +308,7 @@ class Caller:
 
         async def run(index: int, route: Route) -> None:
             try:
-                answers[index] = await self.ask(route, query, conditions, trail, conditions.deadline_s)
+                answers[index] = await self.ask(route, query, conditions, trail, conditions.waits_s)
             except PinciteError:
                 return  # kept in the trail
 
@@ -366,6 +379,14 @@ def all_failed(trail: Trail) -> PinciteError:
         if isinstance(only, InvalidInput | InvalidSetting):
             return only
     said = "; ".join(f"{name}: {error.message} ({error.reason})" for name, error in causes.items())
+    if causes and all(isinstance(error, RateLimited) for error in causes.values()):
+        told = [error.retry_after_s for error in causes.values() if error.retry_after_s is not None]
+        return RateLimited(
+            f"every search provider is at its limit: {said}",
+            reason=next(iter(causes.values())).reason,
+            retry_after_s=min(told, default=None),
+            hint="Come back after the time given, or set the key of another provider.",
+        )
     hints = [error.hint for error in causes.values() if error.hint]
     waits = [error.retry_after_s for error in causes.values() if error.retry_after_s is not None]
     return SearchProviderUnavailable(

@@ -159,6 +159,7 @@ class SearchService:
         spending: Spending | None = None,
         context: RetrievalContext | None = None,
         scopes: Scopes | None = None,
+        patience_s: float = 0.0,
     ) -> SearchResponse:
         """Results of the best engine, or of several named ones fused.
 
@@ -169,6 +170,7 @@ class SearchService:
             spending: caps of the caller; None means none besides the settings.
             context: what the caller's own retrieval came to; the gate may then spare the web.
             scopes: whose cache; the settings decide when None.
+            patience_s: how much longer than its deadline it may take in all, waiting for its turn at an engine.
 
         Errors:
             InvalidTopic, InvalidInput, InvalidSetting: the request.
@@ -178,6 +180,7 @@ class SearchService:
         """
         start = self._clock.monotonic_s()
         job = self._job(query, sources, priority, spending, scopes)
+        job = replace(job, conditions=replace(job.conditions, patience_s=patience_s))
         if context is not None:
             verdict = gate(job.query, context, self._options.gate)
             if not verdict.needs_web:
@@ -366,7 +369,7 @@ class SearchService:
         fresh = freshness_of(job.query, today)
         asked = fresh.asked(job.query, today) if fresh else job.query
         try:
-            with anyio.fail_after(job.conditions.deadline_s):
+            with anyio.fail_after(job.conditions.waits_s):
                 if several:
                     answers = await self._caller.all_of(routes, asked, job.conditions, trail)
                 else:
@@ -375,7 +378,7 @@ class SearchService:
                     answers += await self._caller.wider(routes, answers, asked, job.query, job.conditions, trail)
         except TimeoutError:
             raise Timeout(
-                f"the search took longer than {job.conditions.deadline_s:g} s in all", reason="search_total"
+                f"the search took longer than {job.conditions.waits_s:g} s in all", reason="search_total"
             ) from None
         finally:
             with anyio.CancelScope(shield=True):

@@ -79,21 +79,26 @@ class RunSpending:
 
 class _SpendingSearch(Protocol):
     async def search(
-        self, query: Query, *, priority: int = INTERACTIVE, spending: Spending | None = None
+        self, query: Query, *, priority: int = INTERACTIVE, spending: Spending | None = None, patience_s: float = 0.0
     ) -> SearchResponse: ...
 
 
 class BudgetedSearch:
     """Implements `ports.Search` for a run: every call stays within the run's caps, in the run's lane."""
 
-    def __init__(self, search: _SpendingSearch, spending: Spending, *, priority: int = INTERACTIVE) -> None:
+    def __init__(
+        self, search: _SpendingSearch, spending: Spending, *, priority: int = INTERACTIVE, patience_s: float = 0.0
+    ) -> None:
         self._search = search
         self._spending = spending
         self._priority = priority
+        self._patience_s = patience_s
 
     async def search(self, query: Query) -> SearchResponse:
         """As the front door's. Errors: also BudgetExhausted."""
-        return await self._search.search(query, priority=self._priority, spending=self._spending)
+        return await self._search.search(
+            query, priority=self._priority, spending=self._spending, patience_s=self._patience_s
+        )
 
 
 def call_estimate(cost_usd: Decimal | None, spending: Spending | None, provider: str) -> Usage:

@@ -193,7 +193,7 @@ class Parts(OpenStores):
             known = () if task.urls else self._libraries.vocabularies(sources)
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
-        limits = _limits(record, settings)
+        limits = _limits(record, settings, over_web=bool(sources.providers))
         run = Run(ledger, events, self.clock, limits, record.created_at)
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
         calls = None if model is None else run_calls(settings, run, model)
@@ -415,9 +415,11 @@ class Parts(OpenStores):
             return self._fetches[libraries]
 
 
-def _limits(record: RunRecord, settings: Settings) -> "Limits":
+def _limits(record: RunRecord, settings: Settings, *, over_web: bool) -> "Limits":
+    """The caps of a run. Where it searches the web, half of a cap on web requests is kept for pages."""
     from pincite.research.state import Limits
 
+    requests = record.budget.web_requests
     return Limits(
         budget=record.budget,
         results_per_query=settings.results_per_query,
@@ -431,6 +433,7 @@ def _limits(record: RunRecord, settings: Settings) -> "Limits":
         search_deadline_s=settings.search_deadline_s + 5.0,  # the service ends first and says why
         fetch_deadline_s=settings.fetch_deadline_s,
         scrape_usd=scrape_usd(settings),
+        search_requests=max(requests // 2, 1) if over_web and requests is not None else None,
     )
 
 

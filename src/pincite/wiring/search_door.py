@@ -242,10 +242,14 @@ def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
 def within_budget(
     search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int = INTERACTIVE
 ) -> Search | None:
-    """The front door for a run: what a search will cost is held back before each call."""
+    """The front door for a run: what a search will cost is held back before each call, and turns are waited for."""
+    from pincite.research.state import PATIENCE_S
     from pincite.search.spending import BudgetedSearch, RunSpending
 
-    return None if search is None else BudgetedSearch(search, RunSpending(ledger, budget), priority=priority)
+    if search is None:
+        return None
+    patience_s = budget.deadline_s or PATIENCE_S
+    return BudgetedSearch(search, RunSpending(ledger, budget), priority=priority, patience_s=patience_s)
 
 
 def lane_of(settings: Settings, *, run: bool = False) -> int:

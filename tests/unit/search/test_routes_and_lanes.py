@@ -1,5 +1,6 @@
 """The gate, the order of engines, turns, lanes and hedges."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import anyio
@@ -9,7 +10,7 @@ from tests.unit.search.scripted import NOW, POOL, Scripted, service
 from pincite.domain.budget import Budget
 from pincite.domain.errors import (
     ProviderQuota,
-    SearchProviderUnavailable,
+    RateLimited,
 )
 from pincite.domain.search import Depth, Query, SearchResponse, Topic
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, Rate
@@ -19,6 +20,8 @@ from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import BudgetedSearch, Purse
 from pincite.testing.clock import FrozenClock
+
+UNHEDGED = SearchOptions(hedge_after_s=None)
 
 
 async def test_the_gate_spares_the_web() -> None:
@@ -82,7 +85,7 @@ async def test_lanes_share_a_short_limit() -> None:
         for n in range(10):
             try:
                 await search.search(Query(f"connection pool {lane} {n}"), priority=lane)
-            except SearchProviderUnavailable:
+            except RateLimited:
                 return count
             count += 1
         return count
@@ -94,7 +97,9 @@ async def test_the_searches_of_a_run_go_in_its_lane() -> None:
     seen: list[int] = []
 
     class Door:
-        async def search(self, query: Query, *, priority: int = 1, spending: object = None) -> SearchResponse:
+        async def search(
+            self, query: Query, *, priority: int = 1, spending: object = None, patience_s: float = 0.0
+        ) -> SearchResponse:
             seen.append(priority)
             return SearchResponse(query.text)
 
@@ -124,3 +129,31 @@ async def test_a_slow_engine_is_hedged() -> None:
     assert ("tavily", "cancelled") in [(a.provider, a.outcome) for a in response.info.providers_tried]
     # the call that was cut off may have been charged
     assert purse.used.cost_usd == Decimal("0.016") + Decimal("0.007")
+
+
+async def test_searches_of_a_run_wait_for_their_turn_at_a_slow_engine() -> None:
+    """Ninety at one call a second: the last waits longer than a search may take, and none is lost."""
+    card = replace(card_of("exa"), rates=(Rate(1, 1),))
+    search = SearchService([Engine(Scripted("exa"), card)], clock=FrozenClock(NOW), options=UNHEDGED)
+    door = BudgetedSearch(search, Purse(Budget()), patience_s=300)
+    answered = []
+
+    async def one(n: int) -> None:
+        answered.append((await door.search(Query(f"connection pool {n}"))).results)
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(90):
+            tasks.start_soon(one, n)
+    assert len(answered) == 90
+    assert all(answered)
+
+
+async def test_a_call_that_would_wait_too_long_is_told_how_long_at_least() -> None:
+    card = replace(card_of("exa"), rates=(Rate(1, 90),))
+    search = SearchService([Engine(Scripted("exa"), card)], clock=FrozenClock(NOW), options=UNHEDGED)
+    await search.search(POOL)
+    with pytest.raises(RateLimited) as caught:
+        await search.search(Query("another connection pool"))
+    assert caught.value.reason == "own_limit"
+    assert caught.value.retry_after_s is not None
+    assert 60 <= caught.value.retry_after_s <= 90
