@@ -7,14 +7,15 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ModelBadOutput, PinciteError, ProviderError, RemoteError
-from pincite.domain.evidence import Claim, ClaimType, Evidence
+from pincite.domain.evidence import Claim, ClaimType, Evidence, NoteForm
 from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.ports import ModelCalls
-from pincite.research.model.lines import Line, numbered_lines
+from pincite.research.model.lines import Line, PageWindows
 from pincite.research.model.outputs import FoundClaim, PageClaims
 from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.style import language_line
 from pincite.research.model.wording import plain_line
 from pincite.research.refusing import SPEAKS_TO_MACHINES
 from pincite.runtime.failures import first_failure
@@ -27,7 +28,10 @@ from pincite.verification.quotes import locate
 
 MAX_CLAIM_CHARS = 520
 MIN_CLAIM_WORDS = 3
-_CLAIMS_PER_PAGE = 16
+_CLAIMS_PER_PAGE = 24
+_MORE_LOOKS = 3
+_WINDOWS_A_LOOK = 4
+_HOLDS_CHARS = 120
 _LINES_PER_CLAIM = 8
 
 
@@ -104,29 +108,35 @@ class ModelAnalyst:
         self._unread.update((url, error.reason) for url, error in sorted(failures.items()))
 
     async def _read_page(self, task: Task, page: ReadPage, progress: Progress) -> tuple[_Found, ...]:
+        """The claims of the page's best windows, then of those that the model asks for: three more looks at most."""
         parts = progress.plan.sub_questions
-        asked = " ".join([task.question, *(part.text for part in parts)])
-        lines = await anyio.to_thread.run_sync(numbered_lines, page, asked, self._page_tokens)
-        if not lines:
-            return ()
-        listed = "\n".join(f"{part.sub_question_id}: {part.text}" for part in parts)
-        prompt = Prompt(
-            "analyst",
-            VERSIONS["analyst"],
-            instructions("analyst"),
-            context=(f"Question: {plain_line(task.question)}", f"Parts:\n{listed}"),
-            material=(Material(page.document.title or "Page", tuple((line.line_id, line.text) for line in lines)),),
-            closing="Now give the claims of this page about the parts above, each with the ids of its lines.",
-            max_tokens_out=2_500,
-        )
-        answer = await self._calls.ask(ModelRole.ANALYST, prompt, PageClaims, deadline_s=progress.seconds_left)
-        return await anyio.to_thread.run_sync(self._claims, answer, page, lines, parts)
+        asked = [task.question, *(part.text for part in parts)]
+        windows = await anyio.to_thread.run_sync(PageWindows, page, asked, self._page_tokens)
+        lines = await anyio.to_thread.run_sync(windows.best)
+        offered: dict[str, Line] = {}
+        found: list[FoundClaim] = []
+        for look in range(1 + _MORE_LOOKS):
+            if not lines:
+                break
+            offered |= {line.line_id: line for line in lines}
+            others = windows.unshown() if look < _MORE_LOOKS else ()
+            prompt = _prompt(task, parts, page, lines, others, [claim.text for claim in found])
+            try:
+                answer = await self._calls.ask(ModelRole.ANALYST, prompt, PageClaims, deadline_s=progress.seconds_left)
+            except (ProviderError, RemoteError, BudgetExhausted):
+                if not found:
+                    raise
+                break  # what was found before counts
+            found += answer.claims
+            named = {name for name, _ in others}
+            wanted = [name for name in dict.fromkeys(answer.more) if name in named][:_WINDOWS_A_LOOK]
+            lines = windows.more(wanted) if wanted else ()
+        return await anyio.to_thread.run_sync(self._claims, PageClaims(tuple(found)), page, offered, parts)
 
     def _claims(
-        self, answer: PageClaims, page: ReadPage, lines: Sequence[Line], parts: Sequence[SubQuestion]
+        self, answer: PageClaims, page: ReadPage, offered: dict[str, Line], parts: Sequence[SubQuestion]
     ) -> tuple[_Found, ...]:
         """All that the model proposed; what can't be placed or printed comes without a passage, to be refused."""
-        offered = {line.line_id: line for line in lines}
         made = [
             _Found(_claim(found, part, page, offered), part)
             for found in answer.claims[:_CLAIMS_PER_PAGE]
@@ -188,6 +198,37 @@ def _claim(found: FoundClaim, part: str, page: ReadPage, offered: dict[str, Line
             )
             for span in spans
         ),
+        form=NoteForm(found.form) if found.form in {form.value for form in NoteForm} else NoteForm.STATEMENT,
+        group=plain_line(found.group)[:_HOLDS_CHARS],
+        holds_for=plain_line(found.holds_for)[:_HOLDS_CHARS],
+    )
+
+
+def _prompt(
+    task: Task,
+    parts: Sequence[SubQuestion],
+    page: ReadPage,
+    lines: Sequence[Line],
+    others: Sequence[tuple[str, str]],
+    noted: Sequence[str],
+) -> Prompt:
+    """Question and parts, which all pages share; then windows of this page, and which others it has."""
+    listed = "\n".join(f"{part.sub_question_id}: {part.text} (wanted: {part.form})" for part in parts)
+    title = page.document.title or "Page"
+    material = [Material(title, tuple((line.line_id, line.text) for line in lines))]
+    material += [Material("Not shown of this page", tuple(others))] if others else []
+    material += (
+        [Material("Noted already", tuple((f"n{at}", text) for at, text in enumerate(noted, 1)))] if noted else []
+    )
+    ask = " In `more` name up to 4 windows not shown that must be read for the answer; usually none." if others else ""
+    return Prompt(
+        "analyst",
+        VERSIONS["analyst"],
+        instructions("analyst"),
+        context=(f"Question: {plain_line(task.question)}", f"Parts:\n{listed}", language_line(task)),
+        material=tuple(material),
+        closing=f"Now give the claims of these lines about the parts above, each with the ids of its lines.{ask}",
+        max_tokens_out=2_500,
     )
 
 

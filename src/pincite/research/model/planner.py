@@ -1,29 +1,32 @@
 """Question to sub-questions and queries with a model. Page text never reaches it; queries leave through rules."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from pincite.domain.model import Material, ModelRole, Prompt
-from pincite.domain.plan import Plan, Progress, SubQuestion, Task
+from pincite.domain.plan import AnswerForm, Plan, PlanChange, Progress, SubQuestion, Task
 from pincite.domain.search import Query
 from pincite.ports import ModelCalls
 from pincite.research.model.outputs import FollowUp, PlannedPart, PlannedQuestion
 from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.style import style_lines
 from pincite.research.model.wording import heading_of, plain_line, safe_query
 from pincite.research.state import query_key
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import terms
 
-MAX_PARTS = 6
+MAX_PARTS = 8
 MIN_QUERIES = 3
 _QUERIES_PER_PART = 3
-_KNOWN_CLAIMS = 12
+_KNOWN_CLAIMS = 24
+_MOST_CHANGES = 3
+"""Parts that a round may add, and drop, at most: a plan that changes all the time is none."""
 _PART_CHARS = 300
 _KINDS = frozenset("number date person place reason method list yes_no definition comparison".split())
 
 
 class ModelPlanner:
-    """A model splits the question and words the queries; later rounds ask only for parts that are open.
+    """A model splits the question and words the queries; later rounds see what is proven and may change the parts.
 
     Args:
         calls: the models.
@@ -39,16 +42,20 @@ class ModelPlanner:
     async def plan(self, task: Task, progress: Progress) -> Plan:
         """All sub-questions; the first round words at least three distinct queries, later rounds only what is open.
 
+        A plan that the asker has seen and perhaps changed is taken as it is.
+
         Errors: those of `ModelCalls.ask`.
         """
         if progress.round_number > 1:
             return await self._follow_up(task, progress)
+        if task.parts:
+            return Plan(self._filled(task, list(task.parts), {q.text for part in task.parts for q in part.queries}))
         prompt = Prompt(
             "planner",
             VERSIONS["planner"],
             instructions("planner"),
-            context=(f"Question: {plain_line(task.question)}", *_limits(task)),
-            max_tokens_out=1_500,
+            context=(f"Question: {plain_line(task.question)}", *_limits(task), *style_lines(task)),
+            max_tokens_out=2_000,
         )
         planned = await self._calls.ask(ModelRole.PLANNER, prompt, PlannedQuestion, deadline_s=progress.seconds_left)
         return Plan(self._parts(task, planned.parts))
@@ -58,9 +65,12 @@ class ModelPlanner:
         subject = set(terms(f"{task.question} {task.background}"))
         made: list[SubQuestion] = []
         asked: set[str] = set()
-        for part in planned:
+        numbers: dict[int, str] = {}
+        for number, part in enumerate(planned, start=1):
             text = plain_line(part.question)[:_PART_CHARS]
-            if len(made) >= MAX_PARTS or not subject.intersection(terms(text)) or is_flagged(text):
+            waits = numbers.get(part.depends_on)
+            about = subject.intersection(terms(text)) or waits is not None
+            if len(made) >= MAX_PARTS or not about or is_flagged(text):
                 continue
             if any(text.lower() == other.text.lower() for other in made):
                 continue
@@ -68,9 +78,16 @@ class ModelPlanner:
             texts = texts or [query for query in [safe_query(text, task.question)] if query and query not in asked]
             asked.update(texts)
             kind = part.kind if part.kind in _KINDS else ""
+            numbers[number] = str(len(made) + 1)
             made.append(
                 SubQuestion(
-                    str(len(made) + 1), text, self._queries(task, texts), kind, heading=heading_of(part.heading, text)
+                    str(len(made) + 1),
+                    text,
+                    self._queries(task, texts),
+                    kind,
+                    depends_on=waits,
+                    heading=heading_of(part.heading, text),
+                    form=_form(part.form),
                 )
             )
         if not made:
@@ -91,42 +108,99 @@ class ModelPlanner:
         return (first, *made[1:])
 
     async def _follow_up(self, task: Task, progress: Progress) -> Plan:
-        """The parts as they are, with new queries for those that are open."""
-        open_parts = [part for part in progress.plan.sub_questions if _is_open(part, progress)]
-        kept = {part.sub_question_id: replace(part, queries=()) for part in progress.plan.sub_questions}
-        if open_parts:
-            answer = await self._calls.ask(
-                ModelRole.PLANNER,
-                self._follow_up_prompt(task, progress, open_parts),
-                FollowUp,
-                deadline_s=progress.seconds_left,
-            )
-            asked = set(progress.asked)
-            may = {part.sub_question_id for part in open_parts}
-            for wanted in answer.parts:
-                if wanted.part not in may:
-                    continue
-                may.discard(wanted.part)
-                fresh = [
-                    q for q in self._queries(task, self._vetted(task, wanted.queries)) if query_key(q) not in asked
-                ]
-                asked.update(query_key(query) for query in fresh[: self._follow_ups])
-                part = kept[wanted.part]
-                kept[wanted.part] = replace(part, queries=tuple(fresh[: self._follow_ups]))
-        return Plan(tuple(kept.values()))
+        """The parts with new queries for those that are open, and the changes that the model sees reason for."""
+        before = progress.plan
+        open_parts = [part for part in before.sub_questions if _is_open(part, progress)]
+        kept = {part.sub_question_id: replace(part, queries=()) for part in before.sub_questions}
+        if not open_parts:
+            return Plan(tuple(kept.values()), before.survey, before.notes, left_out=before.left_out)
+        answer = await self._calls.ask(
+            ModelRole.PLANNER,
+            self._follow_up_prompt(task, progress, open_parts),
+            FollowUp,
+            deadline_s=progress.seconds_left,
+        )
+        asked = set(progress.asked)
+        may = {part.sub_question_id for part in open_parts}
+        changes: list[PlanChange] = []
+        for wanted in answer.parts:
+            if wanted.part not in may:
+                continue
+            may.discard(wanted.part)
+            fresh = self._fresh(task, wanted.queries, asked)
+            part = kept[wanted.part]
+            text = self._reworded(part, wanted.question, progress)
+            if text != part.text:
+                changes.append(PlanChange("reworded", text, f"part {part.sub_question_id} waited for another's answer"))
+            kept[wanted.part] = replace(part, text=text, queries=fresh)
+        left_out = self._drop(answer, kept, may | {part.sub_question_id for part in open_parts}, changes)
+        self._add(task, answer, kept, asked, changes)
+        return Plan(tuple(kept.values()), before.survey, before.notes, tuple(changes), (*before.left_out, *left_out))
+
+    def _fresh(self, task: Task, queries: Sequence[str], asked: set[str]) -> tuple[Query, ...]:
+        """The queries that may leave and were not sent; `asked` grows."""
+        fresh = [q for q in self._queries(task, self._vetted(task, queries)) if query_key(q) not in asked]
+        fresh = fresh[: self._follow_ups]
+        asked.update(query_key(query) for query in fresh)
+        return tuple(fresh)
+
+    def _reworded(self, part: SubQuestion, question: str, progress: Progress) -> str:
+        """The part as it reads now that the answer it waited for is proven; only such a part is worded anew."""
+        text = plain_line(question)[:_PART_CHARS]
+        answered = any(
+            item.printable and item.claim.sub_question == other.text
+            for other in progress.plan.sub_questions
+            if other.sub_question_id == part.depends_on
+            for item in progress.claims
+        )
+        return text if text and answered and not is_flagged(text) else part.text
+
+    def _drop(
+        self, answer: FollowUp, kept: dict[str, SubQuestion], may: Collection[str], changes: list[PlanChange]
+    ) -> list[tuple[str, str]]:
+        """Take out the open parts that the model drops, never all, and say why."""
+        left_out: list[tuple[str, str]] = []
+        for dropped in answer.dropped[:_MOST_CHANGES]:
+            reason = plain_line(dropped.reason)[:_PART_CHARS]
+            if dropped.part in may and dropped.part in kept and len(kept) > 1 and reason:
+                part = kept.pop(dropped.part)
+                left_out.append((part.text, reason))
+                changes.append(PlanChange("dropped", part.text, reason))
+        return left_out
+
+    def _add(
+        self,
+        task: Task,
+        answer: FollowUp,
+        kept: dict[str, SubQuestion],
+        asked: set[str],
+        changes: list[PlanChange],
+    ) -> None:
+        """Add the parts that what was found shows to be missing, as far as a plan may have them."""
+        number = max(map(int, kept), default=0)
+        for added in answer.added[:_MOST_CHANGES]:
+            text, reason = plain_line(added.question)[:_PART_CHARS], plain_line(added.reason)[:_PART_CHARS]
+            known = any(text.lower() == part.text.lower() for part in kept.values())
+            if not text or known or is_flagged(text) or len(kept) >= MAX_PARTS:
+                continue
+            queries = self._fresh(task, added.queries or (text,), asked)
+            number += 1
+            heading = heading_of(added.heading, text)
+            kept[str(number)] = SubQuestion(str(number), text, queries, heading=heading, form=_form(added.form))
+            changes.append(PlanChange("added", text, reason))
 
     def _follow_up_prompt(self, task: Task, progress: Progress, open_parts: Sequence[SubQuestion]) -> Prompt:
-        """What is open, what was tried, and what was found; claims that speak to machines are left out."""
+        """What is open, what was tried, and what is proven; claims that speak to machines are left out."""
         tried = "\n".join(f"- {text}" for text in progress.asked[-30:])
-        parts = "\n".join(f"{part.sub_question_id}: {part.text}" for part in open_parts)
+        parts = "\n".join(
+            f"{part.sub_question_id}: {part.text}" + (f" (waits for {part.depends_on})" if part.depends_on else "")
+            for part in open_parts
+        )
+        numbers = {part.text: part.sub_question_id for part in progress.plan.sub_questions}
+        proven = [item for item in progress.claims if item.printable and not is_flagged(item.claim.text)]
         known = tuple(
-            (f"f{number}", item.claim.text)
-            for number, item in enumerate(
-                [item for item in progress.claims if item.printable and not is_flagged(item.claim.text)][
-                    :_KNOWN_CLAIMS
-                ],
-                start=1,
-            )
+            (f"f{number}", f"(part {numbers.get(item.claim.sub_question, '?')}) {item.claim.text}")
+            for number, item in enumerate(proven[:_KNOWN_CLAIMS], start=1)
         )
         return Prompt(
             "follow_up",
@@ -139,7 +213,7 @@ class ModelPlanner:
                 f"Queries tried:\n{tried}",
             ),
             material=(Material("Found so far", known),) if known else (),
-            max_tokens_out=800,
+            max_tokens_out=1_000,
         )
 
     def _vetted(self, task: Task, texts: Sequence[str]) -> list[str]:
@@ -171,3 +245,7 @@ def _limits(task: Task) -> tuple[str, ...]:
     line = "; ".join(text for text in told if text)
     before = f"It follows on this question, which was answered before: {plain_line(task.background)}"
     return (*((before,) if task.background else ()), *((f"Only pages {line}.",) if line else ()))
+
+
+def _form(name: str) -> AnswerForm:
+    return AnswerForm(name) if name in set(AnswerForm) else AnswerForm.PROSE

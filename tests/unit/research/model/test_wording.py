@@ -103,9 +103,9 @@ def test_orders_to_machines_are_flagged(text: str) -> None:
 
 
 DIGESTS = {
-    "planner": "8d2e50381e1e",
-    "follow_up": "2ce8c7fe62b3",
-    "analyst": "adfbab07608e",
+    "planner": "b80fda7bfec0",
+    "follow_up": "94901384b27b",
+    "analyst": "ab099eac4d9b",
     "mend": "b8d880818b5b",
     "conflicts": "20d03e0ac32f",
     "outline": "ce95b33a904b",

@@ -5,9 +5,9 @@ from importlib import resources
 from typing import Final
 
 VERSIONS: Final = {
-    "planner": "1",
-    "follow_up": "1",
-    "analyst": "2",
+    "planner": "2",
+    "follow_up": "2",
+    "analyst": "3",
     "mend": "1",
     "conflicts": "1",
     "outline": "2",
