@@ -18,9 +18,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 WORD = re.compile(r"\w+")
-TREES = 100
+TREES = 60
 PARAMETERS = {
-    "objective": "cross_entropy", "learning_rate": 0.1, "num_leaves": 13, "max_depth": 6, "min_data_in_leaf": 60,
+    "objective": "cross_entropy", "learning_rate": 0.15, "num_leaves": 13, "max_depth": 6, "min_data_in_leaf": 60,
     "lambda_l2": 5, "feature_fraction": 0.5, "bagging_fraction": 0.7, "bagging_freq": 1, "verbose": -1,
     "num_threads": 1, "seed": 7, "deterministic": True, "force_row_wise": True,
 }  # fmt: skip
@@ -33,21 +33,24 @@ def read_page(path: Path) -> dict:
     from pincite.domain.page import BlockKind
     from pincite.fetch.extractors import html
     from pincite.fetch.extractors.charset import decode
-    from pincite.fetch.extractors.features import features_of, shape_of
+    from pincite.fetch.extractors.features import BlockFeatures, is_around, shape_of
 
     labels = json.loads(path.read_text(encoding="utf-8"))
     body = gzip.decompress(path.with_suffix(".html.gz").read_bytes())
-    page = {"name": path.stem, "labels": labels, "texts": [], "rows": [], "document": None}
+    page = {"name": path.stem, "labels": labels, "texts": [], "one": [], "both": []}
     try:
-        found, votes = html.candidates(decode(body, "text/html").text, labels.get("url") or "https://unknown.example/")
+        text, url = decode(body, "text/html").text, labels.get("url") or "https://unknown.example/"
+        found, cheap, both = html.candidates(text, url)
     except PinciteError:
         return page
     texts = [item.block.text for item in found]
     goals, weights = targets(labels, texts)
-    rows, shapes = features_of(found, votes), [shape_of(item) for item in found]
-    headings = [item.block.kind is BlockKind.HEADING for item in found]
-    facts = {"shapes": shapes, "headings": headings, "types": votes.types, "goals": goals, "weights": weights}
-    return page | {"texts": texts, "rows": rows} | facts
+    features, shapes = BlockFeatures(found, both.types), [shape_of(item) for item in found]
+    rows = {"one": features.rows(cheap), "both": features.rows(both)}
+    levels = [item.block.level if item.block.kind is BlockKind.HEADING else 0 for item in found]
+    around = [is_around(row) for row in rows["one"]]
+    facts = {"shapes": shapes, "levels": levels, "around": around, "types": both.types}
+    return page | {"texts": texts, "goals": goals, "weights": weights} | rows | facts
 
 
 def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
@@ -75,11 +78,11 @@ def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
     return goals, weights
 
 
-def train(pages: list[dict]):
+def train(pages: list[dict], votes: str):
     import lightgbm
     import numpy as np
 
-    rows = np.array([row for page in pages for row in page["rows"]])
+    rows = np.array([row for page in pages for row in page[votes]])
     goals = np.array([goal for page in pages for goal in page["goals"]])
     weights = np.array([weight for page in pages for weight in page["weights"]])
     used = weights > 0
@@ -109,10 +112,8 @@ def score(run, pages: list[dict], chosen: list[str]) -> str:
 
 def flat(model) -> dict:
     """The trees as flat lists; a negative child is the leaf at its complement."""
-    from pincite.fetch.extractors.features import FEATURES
-
     lists = ("roots", "feature", "threshold", "left", "right", "leaf")
-    out: dict = {"features": list(FEATURES)} | {name: [] for name in lists}
+    out: dict = {name: [] for name in lists}
 
     def place(node: dict) -> int:
         if "leaf_value" in node:
@@ -142,17 +143,19 @@ def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         pages = list(pool.map(read_page, sorted((arguments.folder / "public").glob("*.json")), chunksize=8))
     print(f"{len(pages)} pages, {sum(len(page['texts']) for page in pages):,} blocks", flush=True)
-    readable = [page for page in pages if page["rows"]]
+    readable = [page for page in pages if page["one"]]
     if arguments.write:
-        TARGET.write_text(json.dumps(flat(train(readable)), separators=(",", ":")) + "\n")
+        from pincite.fetch.extractors.features import FEATURES
+
+        trees = {votes: flat(train(readable, votes)) for votes in ("one", "both")}
+        TARGET.write_text(json.dumps({"features": list(FEATURES)} | trees, separators=(",", ":")) + "\n")
         print(f"wrote {TARGET.name}, {TARGET.stat().st_size:,} bytes", flush=True)
     if not arguments.skip_validation:
         print(validate(run, pages))
 
 
 def validate(run, pages: list[dict]) -> str:
-    from pincite.fetch.extractors.main_content import chosen as kept_of
-    from pincite.fetch.extractors.main_content import without_last_headings
+    from pincite.fetch.extractors import main_content
 
     def site(page: dict) -> str:
         return ".".join((urlsplit(page["labels"].get("url") or "").hostname or page["name"]).split(".")[-2:])
@@ -161,15 +164,23 @@ def validate(run, pages: list[dict]) -> str:
     random.Random(1).shuffle(sites)
     fold = {name: index % 5 for index, name in enumerate(sites)}
     chosen = [""] * len(pages)
+    asked = 0
     for number in range(5):
-        model = train([page for page in pages if page["rows"] and fold[site(page)] != number])
+        learnt = [page for page in pages if page["one"] and fold[site(page)] != number]
+        one, both = train(learnt, "one"), train(learnt, "both")
         for index, page in enumerate(pages):
-            if page["rows"] and fold[site(page)] == number:
-                odds = [float(value) for value in model.predict(page["rows"])]
-                sizes = [len(text.split()) for text in page["texts"]]
-                kept = kept_of(odds, sizes, page["shapes"], page["types"])
-                kept = without_last_headings(kept, page["headings"])
-                chosen[index] = "\n\n".join(text for text, keep in zip(page["texts"], kept, strict=True) if keep)
+            if not page["one"] or fold[site(page)] != number:
+                continue
+            odds = [float(value) for value in one.predict(page["one"])]
+            sizes = [len(text.split()) for text in page["texts"]]
+            if main_content.is_unsure(odds, sizes):
+                asked += 1
+                odds = [float(value) for value in both.predict(page["both"])]
+            kept = main_content.chosen(odds, sizes, page["shapes"], page["types"])
+            kept = main_content.without_last_headings(kept, [level > 0 for level in page["levels"]])
+            kept = main_content.with_section_headings(kept, page["levels"], page["around"])
+            chosen[index] = "\n\n".join(text for text, keep in zip(page["texts"], kept, strict=True) if keep)
+    print(f"the costly reader was asked about {asked} of {len(pages)} pages")
     return score(run, pages, chosen)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+ONE, BOTH = "one", "both"
 _GROUP_MIN = 3
 _AGREEMENT = 0.3
 
@@ -31,14 +32,19 @@ class _Trees:
 
 
 @cache
-def _trees() -> _Trees:
+def _trees(votes: str) -> _Trees:
     data = json.loads(files("pincite.fetch.extractors").joinpath("content_model.json").read_text(encoding="utf-8"))
-    return _Trees(*(tuple(data[name]) for name in ("roots", "feature", "threshold", "left", "right", "leaf")))
+    return _Trees(*(tuple(data[votes][name]) for name in ("roots", "feature", "threshold", "left", "right", "leaf")))
 
 
-def content_odds(rows: Sequence[Sequence[float]]) -> list[float]:
-    """For each row of features the probability that the block is content."""
-    trees = _trees()
+def content_odds(rows: Sequence[Sequence[float]], votes: str) -> list[float]:
+    """For each row of features the probability that the block is content.
+
+    Args:
+        rows: the features.
+        votes: whose votes they hold: `ONE`, the cheap reader's alone, or `BOTH`.
+    """
+    trees = _trees(votes)
     roots, feature, threshold, left, right, leaf = (
         trees.roots, trees.feature, trees.threshold, trees.left, trees.right, trees.leaf,
     )  # fmt: skip
@@ -79,8 +85,8 @@ def _logit(odd: float) -> float:
     return math.log(bounded / (1 - bounded))
 
 
-def best_threshold(odds: Sequence[float], sizes: Sequence[int]) -> float:
-    """The probability from which on blocks are kept so that the expected word F1 of the page is highest.
+def best_threshold(odds: Sequence[float], sizes: Sequence[int]) -> tuple[float, float]:
+    """The probability from which on blocks are kept so that the expected word F1 of the page is highest, and that F1.
 
     Where the odds are clear this is near a half; on pages that are all lists and teasers it falls, because leaving
     out half of what might be content costs more than a line too many.
@@ -95,4 +101,4 @@ def best_threshold(odds: Sequence[float], sizes: Sequence[int]) -> float:
         score = 2 * right / (kept + expected) if kept + expected else 0.0
         if score > best:
             best, least = score, odds[index]
-    return least
+    return least, best

@@ -5,6 +5,7 @@ Nothing is guessed here. The text region is the one the tool marks; navigation i
 
 import re
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import remove, size_of
@@ -23,18 +24,18 @@ def _classed(name: str, tag: str = "div") -> str:
 
 
 _FINGERPRINTS = (
-    _classed("body") + "[@role='main']",
     _classed("document") + "[@role='main']",
-    _classed("sphinxsidebar"),
-    _classed("navheader"),
-    _classed("rst-content"),
-    _classed("md-content"),
-    _classed("theme-doc-markdown"),
+    _classed("body") + "[@role='main']",
     _classed("manpage", "body"),
     _classed("refentry"),
-    _classed("variablelist"),
     _classed("Sh", "section"),
 )
+_NAMES_OF_TOOLS = frozenset(
+    {"sphinxsidebar", "navheader", "rst-content", "md-content", "theme-doc-markdown", "variablelist"}
+)
+_TOOL_NAMES = re.compile("|".join(sorted(_NAMES_OF_TOOLS)))
+_ANY_FINGERPRINT = etree.XPath(" | ".join(_FINGERPRINTS))
+_CLASSES = etree.XPath("//div/@class")
 _REGIONS = ("//*[@role='main']", "//main", _classed("rst-content"), _classed("md-content"), "//article")
 _ALWAYS_NAVIGATION = re.compile(
     r"\b(?:navheader|navfooter|sphinxsidebar|breadcrumbs?|rst-footer-buttons|wy-nav-side|prev-next-bottom|skip-?link)\b"
@@ -63,7 +64,10 @@ def is_documentation(root: HtmlElement) -> bool:
     for generator in root.xpath("//meta[translate(@name, 'GENRATO', 'genrato')='generator']/@content"):
         if _GENERATORS.search(generator):
             return True
-    return any(root.xpath(path) for path in _FINGERPRINTS) or _is_plain(root)
+    classes = "\n".join(_CLASSES(root))
+    if _TOOL_NAMES.search(classes) and not _NAMES_OF_TOOLS.isdisjoint(classes.split()):
+        return True
+    return bool(_ANY_FINGERPRINT(root)) or _is_plain(root)
 
 
 def _is_plain(root: HtmlElement) -> bool:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import mul
 
 from lxml.html import HtmlElement
 
@@ -61,6 +62,8 @@ _COMMA = re.compile(r"[,;、，]")
 _DIGIT = re.compile(r"[0-9]")
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]")
 _HEAD_CHARS = 1_000
+_ENDING_CHARS = 40
+_SHORT_CHARS = 500
 _LEGAL = re.compile(r"©|\(c\)\s|all rights reserved|copyright", re.IGNORECASE)
 
 _SAID = frozenset({"says:forum", "says:goods", "says:list"})
@@ -98,7 +101,17 @@ class Votes:
 
 def is_plain(row: Sequence[float]) -> bool:
     """Whether a block (its row of features) stands neither in what surrounds content nor is mostly links."""
-    return not any(row[place] for place in _AROUND) and row[_LINK_SHARE] < 0.5
+    return not is_around(row) and row[_LINK_SHARE] < 0.5
+
+
+def is_around(row: Sequence[float]) -> bool:
+    """Whether a block (its row of features) stands in what surrounds content."""
+    return any(row[place] for place in _AROUND)
+
+
+def is_mostly_links(item: Found) -> bool:
+    """Whether half of the block's words are links and more."""
+    return 2 * _linked_words(item) >= len(item.block.text.split())
 
 
 def is_made_of_records(types: frozenset[str]) -> bool:
@@ -118,81 +131,95 @@ class _Sums:
     blocks: int = 0
     main: float = 0.0
     second: float = 0.0
+    depth: int = 0
 
 
-def features_of(found: Sequence[Found], votes: Votes) -> list[list[float]]:
-    """One row of numbers per block, in the order of `FEATURES`."""
-    words = [_WORD.findall(item.block.text.lower()) for item in found]
-    counts = [len(row) for row in words]
-    linked = [_linked_words(item) for item in found]
-    main, comments, second = (_shares(words, text) for text in (votes.main, votes.comments, votes.second))
-    total = max(sum(counts), 1)
-    sums = _sums(found, counts, linked, main, second)
-    flags: dict[HtmlElement, tuple[int, int, int]] = {}
-    repeats = Counter(item.block.text for item in found)
-    shapes = Counter(shape_of(item) for item in found)
-    page = _page_features(votes, total, sum(linked))
-    heading = next((i for i, item in enumerate(found) if item.element.tag == "h1"), -1)
-    before = 0
-    rows: list[list[float]] = []
-    for index, item in enumerate(found):
-        block, text = item.block, item.block.text
-        near = range(max(index - 3, 0), min(index + 4, len(found)))
-        around = max(sum(counts[n] for n in near), 1)
-        chain = _ancestors(item.element, sums)
-        inside, own, depth = _flags(item.element, flags)
-        parent = item.element.getparent()
-        above = 0 if parent is None else _flags(parent, flags)[1]
-        head = text[:_HEAD_CHARS]
-        letters = max(len(head), 1)
-        rows.append(
-            [
-                main[index], comments[index], second[index],
-                main[index - 1] if index else 0.0, main[index + 1] if index + 1 < len(found) else 0.0,
-                second[index - 1] if index else 0.0, second[index + 1] if index + 1 < len(found) else 0.0,
-                sum(main[n] * counts[n] for n in near) / around, sum(second[n] * counts[n] for n in near) / around,
-                page.main_ratio, page.second_ratio,
-                math.log1p(counts[index]), linked[index] / max(counts[index], 1),
-                float(_SENTENCE_END.search(text) is not None), len(_COMMA.findall(text)) / max(counts[index], 1),
-                len(_DIGIT.findall(head)) / letters, len(_CAPITAL.findall(head)) / letters,
-                index / len(found), before / total, page.log_words, page.link_share,
-                *_container(chain, 0), *_container(chain, 1, 3), *_container(chain, 2, 4),
-                float(depth), float(block.level), float(min(repeats[text], 10)), float(_LEGAL.search(text) is not None),
-                float(0 <= heading < index), math.log1p(shapes[shape_of(item)]),
-                page.comment_ratio, page.is_forum, page.is_product, page.is_article, page.is_list_page,
-                *_KIND_ROWS[block.kind], *_bit_row(inside), *_role_row(own | above),
-            ]
-        )  # fmt: skip
-        before += counts[index]
-    return rows
+class BlockFeatures:
+    """The features of the blocks of a page; what does not depend on the votes is worked out once."""
+
+    def __init__(self, found: Sequence[Found], types: frozenset[str]) -> None:
+        self._found = found
+        self._words = [_WORD.findall(item.block.text.lower()) for item in found]
+        self._counts = [len(row) for row in self._words]
+        self._linked = [_linked_words(item) for item in found]
+        self._total = max(sum(self._counts), 1)
+        self._types = _type_features(types)
+        self._fixed = self._fixed_parts()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def rows(self, votes: Votes) -> list[list[float]]:
+        """One row per block with what these votes say of it."""
+        words, counts, found = self._words, self._counts, self._found
+        main = _shares(words, votes.main)
+        second = main if votes.second is votes.main else _shares(words, votes.second)
+        comments = _shares(words, votes.comments)
+        sizes = [len(_WORD.findall(text)) / self._total for text in (votes.main, votes.second)]
+        commented = len(_WORD.findall(votes.comments)) / self._total if votes.comments else 0.0
+        boxes = _Containers(found, counts, self._linked, main, second)
+        head = [math.log1p(self._total), sum(self._linked) / self._total]
+        is_forum, is_product, is_article, is_list_page = self._types
+        last = len(found) - 1
+        rows: list[list[float]] = []
+        for index, (item, own, after) in enumerate(zip(found, *self._fixed, strict=True)):
+            low, high = max(index - 3, 0), min(index + 4, last + 1)
+            near = counts[low:high]
+            around = max(sum(near), 1)
+            rows.append(
+                [
+                    main[index], comments[index], second[index],
+                    main[index - 1] if index else 0.0, main[index + 1] if index < last else 0.0,
+                    second[index - 1] if index else 0.0, second[index + 1] if index < last else 0.0,
+                    sum(map(mul, main[low:high], near)) / around, sum(map(mul, second[low:high], near)) / around,
+                    *sizes, *own, *head, *boxes.around(item.element), *after[0],
+                    commented, is_forum, is_product, is_article, is_list_page, *after[1],
+                ]
+            )  # fmt: skip
+        return rows
+
+    def _fixed_parts(self) -> tuple[list[tuple[float, ...]], list[tuple[tuple[float, ...], tuple[float, ...]]]]:
+        found, counts, linked, total = self._found, self._counts, self._linked, self._total
+        flags: dict[HtmlElement, tuple[int, int, int]] = {}
+        repeats = Counter(item.block.text for item in found)
+        shapes = [shape_of(item) for item in found]
+        alike = Counter(shapes)
+        heading = next((i for i, item in enumerate(found) if item.element.tag == "h1"), len(found))
+        before = 0
+        own: list[tuple[float, ...]] = []
+        after: list[tuple[tuple[float, ...], tuple[float, ...]]] = []
+        for index, item in enumerate(found):
+            text, words = item.block.text, max(counts[index], 1)
+            inside, mine, depth = _flags(item.element, flags)
+            parent = item.element.getparent()
+            above = 0 if parent is None else _flags(parent, flags)[1]
+            head = text[:_HEAD_CHARS]
+            letters = max(len(head), 1)
+            own.append(
+                (
+                    math.log1p(counts[index]), linked[index] / words,
+                    float(_SENTENCE_END.search(text, max(len(text) - _ENDING_CHARS, 0)) is not None),
+                    len(_COMMA.findall(text)) / words, len(_DIGIT.findall(head)) / letters,
+                    len(_CAPITAL.findall(head)) / letters, index / len(found), before / total,
+                )
+            )  # fmt: skip
+            place = (
+                float(depth), float(item.block.level), float(min(repeats[text], 10)),
+                float(_LEGAL.search(text) is not None), float(heading < index), math.log1p(alike[shapes[index]]),
+            )  # fmt: skip
+            after.append((place, (*_KIND_ROWS[item.block.kind], *_bit_row(inside), *_role_row(mine | above))))
+            before += counts[index]
+        return own, after
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    main_ratio: float
-    second_ratio: float
-    comment_ratio: float
-    log_words: float
-    link_share: float
-    is_forum: float
-    is_product: float
-    is_article: float
-    is_list_page: float
-
-
-def _page_features(votes: Votes, total: int, linked: int) -> _Page:
-    sizes = [len(_WORD.findall(text)) for text in (votes.main, votes.second, votes.comments)]
-    types = {name.lower() for name in votes.types}
-    return _Page(
-        sizes[0] / total,
-        sizes[1] / total,
-        sizes[2] / total,
-        math.log1p(total),
-        linked / total,
-        float(bool(types & (_FORUM_TYPES - _SAID))),
-        float(bool(types & (_GOODS_TYPES - _SAID))),
-        float(any("article" in name or name == "blogposting" for name in types)),
-        float(bool(types & (_LIST_TYPES - _SAID))),
+def _type_features(types: frozenset[str]) -> tuple[float, float, float, float]:
+    """Whether the page says it is a forum, a shop, an article, a list."""
+    names = {name.lower() for name in types}
+    return (
+        float(bool(names & (_FORUM_TYPES - _SAID))),
+        float(bool(names & (_GOODS_TYPES - _SAID))),
+        float(any("article" in name or name == "blogposting" for name in names)),
+        float(bool(names & (_LIST_TYPES - _SAID))),
     )
 
 
@@ -205,16 +232,17 @@ def _shares(words: list[list[str]], text: str) -> list[float]:
     """For each block how much of it stands in `text`, by runs of words; short blocks by whole lines."""
     if not text:
         return [0.0] * len(words)
-    whole = _WORD.findall(text.lower())
-    runs = set(zip(whole, whole[1:], whole[2:], strict=False))
-    lines = {" ".join(_WORD.findall(line)) for line in text.lower().splitlines()}
+    text = text.lower()
+    whole = _WORD.findall(text)
+    stands = set(zip(whole, whole[1:], whole[2:], strict=False)).__contains__
+    lines = {" ".join(_WORD.findall(line)) for line in text.splitlines() if len(line) < _SHORT_CHARS}
     shares: list[float] = []
     for row in words:
         if len(row) < _RUN:
             shares.append(float(bool(row) and " ".join(row) in lines))
         else:
-            count = len(row) - _RUN + 1
-            shares.append(sum(run in runs for run in zip(row, row[1:], row[2:], strict=False)) / count)
+            runs = zip(row, row[1:], row[2:], strict=False)
+            shares.append(sum(map(stands, runs)) / (len(row) - _RUN + 1))
     return shares
 
 
@@ -229,35 +257,60 @@ def shape_of(item: Found) -> tuple[str, str]:
     return item.element.tag, "" if parent is None else f"{parent.tag} {parent.get('class') or ''}"
 
 
-def _sums(
-    found: Sequence[Found], counts: list[int], linked: list[int], main: list[float], second: list[float]
-) -> dict[HtmlElement, _Sums]:
-    sums: dict[HtmlElement, _Sums] = {}
-    for item, words, links, first, other in zip(found, counts, linked, main, second, strict=True):
-        element = item.element
-        while element is not None:
-            total = sums.setdefault(element, _Sums())
+class _Containers:
+    """What the next three containers of a block hold; one answer for all blocks of a parent."""
+
+    def __init__(
+        self, found: Sequence[Found], counts: list[int], linked: list[int], main: list[float], second: list[float]
+    ) -> None:
+        self._sums: dict[HtmlElement, _Sums] = {}
+        self._known: dict[HtmlElement | None, tuple[float, ...]] = {}
+        for item, words, links, first, other in zip(found, counts, linked, main, second, strict=True):
+            total = self._at(item.element)
             total.words += words
             total.linked += links
             total.blocks += 1
             total.main += first * words
             total.second += other * words
-            element = element.getparent()
-    return sums
+        for element in sorted(self._sums, key=lambda element: -self._sums[element].depth):
+            parent = element.getparent()
+            if parent is not None:
+                total, part = self._sums[parent], self._sums[element]
+                total.words += part.words
+                total.linked += part.linked
+                total.blocks += part.blocks
+                total.main += part.main
+                total.second += part.second
 
+    def _at(self, element: HtmlElement) -> _Sums:
+        """The totals of an element; those of all around it come with them."""
+        known = self._sums.get(element)
+        if known is None:
+            parent = element.getparent()
+            depth = 0 if parent is None else self._at(parent).depth + 1
+            known = self._sums[element] = _Sums(depth=depth)
+        return known
 
-def _ancestors(element: HtmlElement, sums: dict[HtmlElement, _Sums]) -> list[_Sums]:
-    """The next three containers that hold more blocks than the one before."""
-    chain: list[_Sums] = []
-    blocks = 1
-    parent = element.getparent()
-    while parent is not None and len(chain) < 3:
-        total = sums[parent]
-        if total.blocks > blocks:
-            chain.append(total)
-            blocks = total.blocks
-        parent = parent.getparent()
-    return chain
+    def around(self, element: HtmlElement) -> tuple[float, ...]:
+        """Size, links, votes of the next three containers that hold more blocks than the one before."""
+        parent = element.getparent()
+        known = self._known.get(parent)
+        if known is None:
+            chain = self._chain(parent)
+            known = (*_container(chain, 0), *_container(chain, 1, 3), *_container(chain, 2, 4))
+            self._known[parent] = known
+        return known
+
+    def _chain(self, parent: HtmlElement | None) -> list[_Sums]:
+        chain: list[_Sums] = []
+        blocks = 1
+        while parent is not None and len(chain) < 3:
+            total = self._sums[parent]
+            if total.blocks > blocks:
+                chain.append(total)
+                blocks = total.blocks
+            parent = parent.getparent()
+        return chain
 
 
 def _container(chain: list[_Sums], place: int, width: int = 4) -> tuple[float, ...]:

@@ -31,13 +31,17 @@ _SCREEN_READER_CLASSES = (
     "element-invisible",
     "a11y-hidden",
 )
-_CANDIDATES = (
+_CANDIDATES = etree.XPath(
     "//*[@style or @hidden or @aria-hidden='true' or contains(@class, 'sr-only') or contains(@class, 'hidden')"
     " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
 )
 
 # Behind an open dialogue a page hides its own content from screen readers; everybody else sees it.
-_HOLDS_PAGE = etree.XPath("boolean(descendant-or-self::main or descendant::h1 or descendant::article/p)")
+_HOLDS_PAGE = etree.XPath(
+    "boolean((descendant-or-self::main or descendant::h1 or descendant::article/p)"
+    " and not(ancestor-or-self::*[@role='dialog' or @aria-modal])"
+    " and not(descendant::*[@role='dialog' or @aria-modal]))"
+)
 _GONE = re.compile(r"(?:^|;)(?:display:none|content-visibility:hidden)(?![a-z-])")
 _UNSEEN = re.compile(
     r"(?:^|;)(?:"
@@ -63,6 +67,7 @@ _RGB = re.compile(r"rgba?\((\d+)[, ]+(\d+)[, ]+(\d+)")
 _NAMED = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa", "ivory": "fffff0"}
 _BRACE = re.compile(r"[{}]")
 _SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
+_WITH_NAMES = etree.XPath("//*[@class or @id]")
 _MAY_HIDE = re.compile(r"none|hidden|collapse|:\s*0|-\d{3}|clip|transparent|color|scale|translate")
 _MAX_SHEET_NAMES = 100
 _MAX_SHEET_CHARS = 200_000
@@ -83,7 +88,7 @@ def drop_unseen(page: Page) -> int:
     _settle_noscript(root)
     total = max(size_of(root), 1)
     dropped = 0
-    doomed = [(element, _unseen(element)) for element in root.xpath(_CANDIDATES)]
+    doomed = [(element, _unseen(element)) for element in _CANDIDATES(root)]
     doomed += [(element, "unseen") for element in _hidden_by_sheet(page)]
     for element, how in doomed:
         if not how or element.tag in {"html", "body"}:
@@ -192,14 +197,18 @@ def _hidden_by_sheet(page: Page) -> list[HtmlElement]:
             match = _SIMPLE_SELECTOR.match(selector.strip())
             if match:
                 hiding[match.group(1), match.group(2)] = None
-    found: list[HtmlElement] = []
+    names: set[tuple[str, str]] = set()
     for sign, name in list(hiding)[:_MAX_SHEET_NAMES]:
-        if len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) > 1:
-            continue  # Shown again somewhere: a tab, a menu, a dialogue.
-        attribute = "class" if sign == "." else "id"
-        path = f"//*[contains(concat(' ', normalize-space(@{attribute}), ' '), ' {name} ')]"
-        found += page.root.xpath(path)
-    return found
+        if len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) == 1:
+            names.add((sign, name))  # more often: shown again somewhere (a tab, a menu, a dialogue)
+    if not names:
+        return []
+    return [
+        element
+        for element in _WITH_NAMES(page.root)
+        if ("#", element.get("id") or "") in names
+        or any((".", name) in names for name in (element.get("class") or "").split())
+    ]
 
 
 def _plain_rules(sheet: str) -> list[tuple[str, str]]:

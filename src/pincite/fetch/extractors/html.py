@@ -9,7 +9,7 @@ from pincite.fetch.extractors.dom import Page, parse, size_of
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import Votes
 from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.main_content import found_by_second, select, votes_on
+from pincite.fetch.extractors.main_content import both_votes, cheap_votes, found_by_second, select
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
 from pincite.fetch.extractors.revealed import place_streamed
@@ -48,12 +48,12 @@ def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], tup
     visible = size_of(page.root if body is None else body)
     walk = BlockWalk(metadata.base_url)
     if is_documentation(page.root):
-        found = everything = walk.run(content_region(page.root))
+        found = walk.run(content_region(page.root))
     else:
-        everything = walk.run(page.root)
-        found = select(everything, votes_on(page, url, metadata.types)) if everything else everything
+        found = walk.run(page.root)
+        found = select(found, page, url, metadata.types) if found else found
     if visible > _OUTWEIGHS * sum(len(item.block.text) for item in found):
-        return found_by_second(page, everything, found)
+        return found_by_second(page, BlockWalk(metadata.base_url).run(page.root), found)
     return found, ()
 
 
@@ -73,10 +73,11 @@ def _embedded(page: Page, metadata: Metadata, chars: int) -> tuple[list[Found], 
     return found, (f"the text is from the page's {embedded.source}: its markup shows {chars:,} characters",)
 
 
-def candidates(text: str, url: str) -> tuple[list[Found], Votes]:
-    """All blocks of a page and what the extractors chose from it: what the choice of content is trained on."""
+def candidates(text: str, url: str) -> tuple[list[Found], Votes, Votes]:
+    """All blocks of a page, what the cheap reader chose and what both did: what the choice of content is trained on."""
     page, metadata, _ = _visible(text, url)
-    return BlockWalk(metadata.base_url).run(page.root), votes_on(page, url, metadata.types)
+    cheap = cheap_votes(page, metadata.types)
+    return BlockWalk(metadata.base_url).run(page.root), cheap, both_votes(page, url, cheap)
 
 
 def _visible(text: str, url: str) -> tuple[Page, Metadata, int]:

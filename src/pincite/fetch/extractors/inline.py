@@ -48,6 +48,8 @@ _RAISED_ENDINGS = frozenset({"a", "o", "e", "r"})
 _ENDS_SENTENCE = frozenset('.,;:!?…"”’»)')
 _MAX_TITLE_CHARS = 200
 _MAX_HREF_CHARS = 2_000
+_WHOLE_ADDRESS = re.compile(r"https?://[\w.-]+(?::\d+)?/[^\s;?#\[\]]*\Z")
+"""What joining and splitting again would give back as it is; most links are such."""
 
 
 @dataclass(slots=True)
@@ -215,6 +217,8 @@ def absolute(base_url: str, href: str) -> str:
     """`href` against `base_url` when that gives an http(s) URL of sane length, else nothing."""
     if not href or len(href) > _MAX_HREF_CHARS:
         return ""
+    if _WHOLE_ADDRESS.match(href):
+        return href
     try:
         target = urljoin(base_url, href)
         return target if urlsplit(target).scheme in {"http", "https"} else ""

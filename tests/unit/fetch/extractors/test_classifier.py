@@ -4,30 +4,33 @@ import json
 from importlib.resources import files
 
 from pincite.fetch.extractors import extract
-from pincite.fetch.extractors.classifier import agreed, best_threshold, content_odds
+from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds
 from pincite.fetch.extractors.features import FEATURES, is_made_of_records
 
 
 def test_trees_were_trained_on_the_features_there_are() -> None:
     stored = json.loads(files("pincite.fetch.extractors").joinpath("content_model.json").read_text())
     assert tuple(stored["features"]) == FEATURES
-    assert max(stored["feature"]) < len(FEATURES)
+    for votes in (ONE, BOTH):
+        assert max(stored[votes]["feature"]) < len(FEATURES)
 
 
 def test_what_both_extractors_chose_is_likelier_content() -> None:
     neither = dict.fromkeys(FEATURES, 0.0) | {"log_words": 3.5, "page_main_ratio": 0.4, "page_second_ratio": 0.4}
     both = neither | {
         "main_share": 1.0, "second_share": 1.0, "main_near": 1.0, "second_near": 1.0, "parent_main": 1.0,
-        "main_prev": 1.0, "main_next": 1.0, "ends_sentence": 1.0,
+        "main_prev": 1.0, "main_next": 1.0, "ends_sentence": 1.0, "grand_main": 1.0, "great_main": 1.0,
+        "great_second": 1.0, "second_prev": 1.0, "second_next": 1.0, "kind_paragraph": 1.0,
     }  # fmt: skip
-    low, high = content_odds([tuple(neither.values()), tuple(both.values())])
-    assert low < 0.5 < high
+    for votes in (ONE, BOTH):
+        low, high = content_odds([tuple(neither.values()), tuple(both.values())], votes)
+        assert low < 0.5 < high
 
 
 def test_threshold_is_near_a_half_when_clear_and_falls_when_not() -> None:
-    assert best_threshold([0.95, 0.9, 0.02, 0.01], [50, 50, 50, 50]) == 0.9
-    assert best_threshold([0.4, 0.38, 0.35, 0.02], [10, 10, 10, 10]) == 0.35
-    assert best_threshold([], []) == 1.0
+    assert best_threshold([0.95, 0.9, 0.02, 0.01], [50, 50, 50, 50])[0] == 0.9
+    assert best_threshold([0.4, 0.38, 0.35, 0.02], [10, 10, 10, 10])[0] == 0.35
+    assert best_threshold([], []) == (1.0, 0.0)
 
 
 def test_blocks_of_one_kind_move_together() -> None:

@@ -69,6 +69,12 @@ def test_a_page_behind_a_dialogue_is_read() -> None:
     assert BODY in read(page).text
 
 
+def test_a_closed_dialogue_is_not_read() -> None:
+    closed = f"<div class=modal aria-hidden=true><div role=dialog aria-modal=true><main>{LIE}</main></div></div>"
+    document = read(f"<body><main><h1>Towers</h1><p>{BODY}</p></main>{closed}</body>")
+    assert "300" not in document.text
+
+
 def shell(data: str) -> str:
     return f"<html><head><title>Towers</title></head><body><div id=app></div>{data}</body></html>"
 

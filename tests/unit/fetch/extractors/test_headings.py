@@ -1,0 +1,124 @@
+"""Every visible heading of a long reference page stays, in order: a passage is about what stands above it."""
+
+import pytest
+
+from pincite.domain.page import Document
+from pincite.fetch.extractors import extract
+
+WORDS = "storage class value column type affinity text integer real blob null comparison order operator result".split()
+
+
+def sentence(number: int) -> str:
+    picked = [WORDS[(number * 7 + place * 3) % len(WORDS)] for place in range(14)]
+    return f"The {' '.join(picked)} is {number}."
+
+
+def database_page() -> tuple[str, list[str]]:
+    """A manual page as SQLite's site builds them: classes of layout, a table of contents, numbered headings."""
+    titles: list[tuple[int, str]] = []
+    for chapter in range(1, 9):
+        titles.append((1, f"{chapter}. Chapter of {WORDS[chapter]}"))
+        titles += [(2, f"{chapter}.{part}. Part {part} of {WORDS[chapter]}") for part in range(1, chapter % 4 + 1)]
+    toc = "".join(
+        f"<div class='fancy-toc{level}'><a href='#s{n}'>{title}</a></div>" for n, (level, title) in enumerate(titles)
+    )
+    body = ""
+    for number, (level, title) in enumerate(titles):
+        head, _, rest = title.partition(" ")
+        body += f"<h{level} id='s{number}'><span>{head} </span>{rest}</h{level}>\n"
+        if number % 3 == 0:
+            body += f"<p>{sentence(number)} {sentence(number + 1)}</p>"
+            body += f"<ul><li><p>{sentence(number)}</p><li><p>{sentence(2)}</p></ul>"
+        elif number % 3 == 1:
+            body += f"<blockquote><pre>SELECT {number};</pre></blockquote><p>{sentence(number)}</p>"
+        else:
+            body += f"<center><table border=1><tr><th>Type<th>Rule<tr><td>INT<td>{number}</table></center>"
+            body += f"<p>{sentence(number)}</p>"
+    menu = "".join(f"<li class='wideonly'><a href='{name}.html'>{name.title()}</a>" for name in WORDS)
+    page = f"""<!DOCTYPE html><html><head><meta name="viewport" content="width=device-width">
+<link href="sqlite.css" rel="stylesheet"><title>Datatypes In A Database</title></head><body><div class=nosearch>
+<a href="index.html"><img class="logo" src="banner.svg" alt="Logo" border="0"></a><div><!-- hack --></div>
+<div class="tagline desktoponly">Small. Fast. Reliable.<br>Choose any three.</div>
+<div class="menu mainmenu"><ul>{menu}</ul></div><div class="menu submenu" id="menu_sub"><ul>{menu}</ul></div>
+<div class="searchmenu" id="searchmenu"><form method="GET" action="search"><select name="s"><option>Search</select>
+<input type="text" name="q"><input type="submit" value="Go"></form></div></div>
+<script>function toggle_div(n){{}}</script><script>function a(){{}}</script><script>var b</script><script>var c</script>
+<div class=fancy><div class=nosearch><div class="fancy_title">Datatypes In A Database</div>
+<div class="fancy_toc">
+<a onclick="toggle_toc()"><span class="fancy_toc_mark" id="toc_mk">&#x25ba;</span>Table Of Contents</a>
+<div id="toc_sub">{toc}</div></div></div>{body}
+<p align="center"><small><i>This page last modified</i></small></p></div></body></html>"""
+    return page, [title for _, title in titles]
+
+
+def server_page() -> tuple[str, list[str]]:
+    """A reference of directives as Apache's documentation builds them: a box of facts and headings in every entry."""
+    names = [f"{WORDS[n % len(WORDS)].title()}{WORDS[(n * 5 + 3) % len(WORDS)].title()}{n}" for n in range(90)]
+    titles = ["Core Features"]
+    quick = "".join(f"<li><img alt='' src='down.gif'> <a href='#{name.lower()}'>{name}</a></li>" for name in names)
+    body = ""
+    for number, name in enumerate(names):
+        titles.append(f"{name} Directive")
+        body += f"""<div class="top"><a href="#page-header"><img alt="top" src="up.gif"></a></div>
+<div class="directive-section"><h2><a name="{name}" id="{name}">{name}</a> <a name="{name.lower()}">Directive</a></h2>
+<table class="directive"><tr><th><a href="d.html#Description">Description:</a></th><td>Sets the {name}</td></tr>
+<tr><th><a href="d.html#Syntax">Syntax:</a></th><td><code>{name} On|Off</code></td></tr>
+<tr><th><a href="d.html#Default">Default:</a></th><td><code>{name} {number}</code></td></tr></table>
+<p>{sentence(number)} <code class="directive"><a href="#x">Other</a></code> is older.</p>"""
+        if number % 3 == 0:
+            body += f'<div class="example"><h3>Example {number}</h3><p><code>{name} Off</code></p></div>'
+        if number % 4 == 0:
+            titles.append(f"Notes on {name}")
+            body += f'<h3><a name="n{number}">Notes on {name}</a></h3><ul><li>{sentence(number)}</li></ul>'
+        body += '<h3>See also</h3><ul><li><a href="#x">Other</a></li></ul></div>'
+        titles.append("See also")
+    page = f"""<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x">
+<html xmlns="http://www.w3.org/1999/xhtml" lang="en" xml:lang="en"><head><title>core - A Server Version 2.4</title>
+<link href="../style/css/manual.css" rel="stylesheet" type="text/css" />
+<script src="../style/scripts/prettify.min.js"></script>
+</head><body><div id="page-header"><p class="menu"><a href="../mod/">Modules</a> | <a href="../faq/">FAQ</a></p>
+<p class="apache">A Server Version 2.4</p></div>
+<div class="up"><a href="./"><img alt="&lt;-" src="left.gif" /></a></div>
+<div id="path"><a href="/">Server</a> &gt; <a href="../">Version 2.4</a></div><div id="page-content"><div id="preamble">
+<h1>Core Features</h1>
+<div class="toplang"><p><span>Languages: </span><a href="../de/">&nbsp;de&nbsp;</a></p></div>
+<table class="module">
+<tr><th><a href="d.html#Description">Description:</a></th><td>Core features</td></tr>
+</table></div>
+<div id="quickview"><h3 class="directives">Directives</h3><ul id="toc">{quick}</ul></div>{body}</div>
+<div class="bottomlang"><p>Available Languages: de</p></div>
+<div id="footer"><p class="apache">Copyright The Server</p></div>
+<script>var x</script><script>var y</script><script>var z</script></body></html>"""
+    return page, titles
+
+
+def headings(document: Document) -> list[str]:
+    return [" ".join(entry.title.split()) for entry in document.outline]
+
+
+@pytest.mark.parametrize("made", [database_page, server_page])
+def test_headings_of_a_reference_page_stay_in_order(made: object) -> None:
+    page, titles = made()  # type: ignore[operator]
+    found = headings(extract(page.encode(), "https://docs.example/core.html", "text/html"))
+    place, kept = 0, 0
+    for title in titles:
+        if title in found[place:]:
+            place = found.index(title, place) + 1
+            kept += 1
+    assert kept >= 0.98 * len(titles), (kept, len(titles))
+
+
+def test_a_passage_knows_the_entry_it_stands_in() -> None:
+    page, _ = server_page()
+    document = extract(page.encode(), "https://docs.example/core.html", "text/html")
+    at = document.text.index("| ", document.text.index("Default:", document.text.index("Example 30")))
+    name = document.text[at + 2 :].split()[0]
+    assert f"{name} Directive" in document.section_path(at)
+
+
+def test_the_heading_of_what_is_left_out_goes_with_it() -> None:
+    text = "".join(f"<p>{sentence(n)} {sentence(n + 1)} {sentence(n + 2)}</p>" for n in range(8))
+    links = "".join(f"<li><a href='/{n}'>Another story {n}</a></li>" for n in range(9))
+    aside = f"<aside><h2>More stories</h2><ul>{links}</ul></aside>"
+    page = f"<body><main><article><h1>Towers</h1>{text}</article></main>{aside}"
+    assert headings(extract(page.encode(), "https://news.example/a", "text/html")) == ["Towers"]
