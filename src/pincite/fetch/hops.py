@@ -7,6 +7,7 @@ import anyio
 
 from pincite.domain.errors import BlockedAddress, NetworkError, Timeout, TooManyRedirects
 from pincite.fetch.client import Exchange, GuardedClient
+from pincite.fetch.client_redirects import client_redirect
 from pincite.urls.parse import ParsedUrl, parse_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -22,7 +23,7 @@ class Visit:
     redirects: tuple[str, ...]
 
 
-async def visit(
+async def visit(  # noqa: PLR0913  # what a caller may set of one request
     client: GuardedClient,
     start: ParsedUrl,
     admit: Admit,
@@ -32,8 +33,9 @@ async def visit(
     max_bytes: int | None = None,
     cut: bool = False,
     downgrade: bool = False,
+    of_pages: bool = False,
 ) -> Visit:
-    """The answer at the end of at most `redirects_max` redirects. 300, 305, 309 and Refresh are never followed.
+    """The answer at the end of at most `redirects_max` redirects. 300, 305, 309 and Refresh headers are never followed.
 
     Args:
         client: sends one request at a time.
@@ -44,6 +46,7 @@ async def visit(
         max_bytes: size limit for every answer.
         cut: keep what came before the limit instead of refusing.
         downgrade: whether https may lead to http.
+        of_pages: whether a page that only sends its reader on (`client_redirect`) counts as a redirect.
 
     Errors:
         TooManyRedirects: `too_many_redirects`, `redirect_loop`.
@@ -55,9 +58,17 @@ async def visit(
     trail: list[str] = []
     while True:
         exchange = await client.get(here, headers=headers, max_bytes=max_bytes, cut=cut)
-        if exchange.status not in REDIRECTS or redirects_max == 0:
+        if redirects_max == 0:
             return Visit(exchange, here, tuple(trail))
-        target = await admit(_location(exchange, here))
+        if exchange.status in REDIRECTS:
+            location = _location(exchange, here)
+        elif of_pages and exchange.status == 200:
+            location = client_redirect(exchange.body, exchange.header("content-type"), here.sent)
+        else:
+            location = ""
+        if not location:
+            return Visit(exchange, here, tuple(trail))
+        target = await admit(location)
         if target.sent in seen and target.sent != here.sent:
             raise TooManyRedirects("the redirects lead in a circle", reason="redirect_loop")
         if len(trail) >= redirects_max:

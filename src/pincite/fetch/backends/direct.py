@@ -100,6 +100,7 @@ class DirectBackend:
             lambda url: self._admit(job, url),
             redirects_max=self._limits.redirects_max if request.allow_redirects else 0,
             headers=_headers(request),
+            of_pages=True,
         )
         snapshot = self._captured(job, seen)
         failure = failure_of(snapshot)

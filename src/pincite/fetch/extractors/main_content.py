@@ -13,7 +13,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.page import Block, BlockKind
-from pincite.fetch.extractors.blocks import BlockWalk, Found
+from pincite.fetch.extractors.blocks import Found
 from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.features import (
