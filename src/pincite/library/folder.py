@@ -22,6 +22,8 @@ from pincite.library.wacz import wacz_page_at, wacz_pages
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
 from pincite.runtime.open_files import too_many_open_files
 
+_HEAD_BYTES = 1_024
+
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
@@ -96,7 +98,12 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
                 yield Skipped((here / name).as_posix(), "linked_folder", "links to folders are not followed")
         for name in sorted(files):
             path = here / name
-            if name == MANIFEST_NAME or name.startswith(".") or source.manifest.excludes(path) or not _readable(name):
+            if (
+                name == MANIFEST_NAME
+                or name.startswith(".")
+                or source.manifest.excludes(path)
+                or not _readable(Path(folder, name))
+            ):
                 yield Ignored(path.as_posix())
                 continue
             count += 1
@@ -154,8 +161,22 @@ def read_again(source: Source, file: str, page: RawPage) -> RawPage:
         raise NotFound(f"{file} is no longer in the library", reason="unreadable") from error
 
 
-def _readable(name: str) -> bool:
-    return is_archive(name) or PurePosixPath(name).suffix.lower() in READABLE_SUFFIXES
+def _readable(path: Path) -> bool:
+    if is_archive(path.name) or path.suffix.lower() in READABLE_SUFFIXES:
+        return True
+    return not path.suffix and _begins_with_text(path)
+
+
+def _begins_with_text(path: Path) -> bool:
+    """Whether a file without a suffix (README, a saved message) begins as text does; links are seen to later."""
+    try:
+        if not path.is_file():
+            return path.is_symlink()
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return True  # it is opened again, and named when it can't be
+    return bool(head.strip()) and b"\0" not in head
 
 
 def _entry(source: Source, path: PurePosixPath) -> FileEntry | Skipped:
@@ -205,7 +226,7 @@ def _file_page(source: Source, entry: FileEntry) -> RawPage:
     return RawPage(
         url=source.manifest.url_of(path),
         body=body[: source.limits.page_bytes],
-        content_type=READABLE_SUFFIXES[path.suffix.lower()],
+        content_type=READABLE_SUFFIXES.get(path.suffix.lower(), "text/plain"),
         captured_at=datetime.fromtimestamp(status.st_mtime_ns // 1_000_000_000, UTC),
         note=source.manifest.note_of(path),
     )

@@ -39,13 +39,15 @@ READABLE_SUFFIXES = {
     ".rst": "text/plain",
     ".text": "text/plain",
     ".txt": "text/plain",
+    ".eml": "message/rfc822",
+    ".mbox": "application/mbox",
     ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ".epub": "application/epub+zip",
     ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-"""File names that hold text; all others are ignored."""
+"""File names that hold text; files without a suffix do when their first bytes are text, all others are ignored."""
 
 ARCHIVE_SUFFIXES = (".warc", ".warc.gz", ".wacz")
 

@@ -27,6 +27,7 @@ _BYTE_READERS = {
     Format.ODT: ("ebooks", "read_odt"),
     Format.RTF: ("rtf", "read_rtf"),
     Format.XML: ("structured", "read_xml"),
+    Format.MAIL: ("mail", "read_mail"),
 }
 
 
@@ -63,7 +64,7 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
 class BytesExtractor:
     """Implements `ports.Extractor` in this process; picklable, so that a worker can be given one."""
 
-    revision = "7"
+    revision = "8"
     """Changes when pages read differently, so that stored readings are made anew."""
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:

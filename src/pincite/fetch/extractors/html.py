@@ -12,6 +12,7 @@ from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.main_content import both_votes, cheap_votes, found_by_second, select
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
+from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 
 EXTRACTOR = "html"
@@ -90,7 +91,7 @@ def _visible(text: str, url: str) -> tuple[Page, Metadata, int]:
 
 def build(found: list[Found], metadata: Metadata, notes: tuple[str, ...] = ()) -> Document:
     """The document of these blocks."""
-    blocks = blocks_of(found)
+    blocks = unfolded(blocks_of(found))
     return Document(
         extractor=EXTRACTOR,
         version=VERSION,

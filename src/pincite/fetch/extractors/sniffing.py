@@ -24,6 +24,7 @@ class Format(StrEnum):
     EPUB = "epub"
     ODT = "odt"
     RTF = "rtf"
+    MAIL = "mail"
     UNSUPPORTED = "unsupported"
 
 
@@ -47,6 +48,11 @@ _MAGIC = (
     b"SQLite format 3", b"\xca\xfe\xba\xbe", b"\x00asm",
 )  # fmt: skip
 _XML_START = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml|<rss|<feed|<rdf:RDF)", re.IGNORECASE)
+_HEADER = re.compile(rb"([A-Za-z][A-Za-z0-9-]{1,40}):[ \t][^\n]*\n(?:[ \t][^\n]*\n)*")
+_MAIL_FIELDS = frozenset(
+    {b"from", b"date", b"subject", b"message-id", b"received", b"to", b"return-path", b"mime-version"}
+)
+_MAILBOX_START = re.compile(rb"From \S[^\n]*\d{4}[^\n]*\n")
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 # A member every file of the format has; names stand uncompressed in a ZIP.
 _ZIPPED = (
@@ -75,6 +81,10 @@ _NAMES = {
     ".text": Format.TEXT,
     ".rst": Format.TEXT,
     ".log": Format.TEXT,
+    ".eml": Format.MAIL,
+    ".mbox": Format.MAIL,
+    ".mht": Format.MAIL,
+    ".mhtml": Format.MAIL,
     ".adoc": Format.TEXT,
 }
 _DECLARED = {
@@ -92,6 +102,9 @@ _DECLARED = {
     "text/json": Format.JSON,
     "text/html": Format.HTML,
     "application/xhtml+xml": Format.HTML,
+    "message/rfc822": Format.MAIL,
+    "application/mbox": Format.MAIL,
+    "multipart/related": Format.MAIL,
 }
 _TELLS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "application/unknown", "text/plain")
 
@@ -117,7 +130,21 @@ def format_of(content: bytes, url: str, content_type: str | None) -> Format:
         return Format.UNSUPPORTED
     if _XML_START.match(head):
         return Format.HTML if b"http://www.w3.org/1999/xhtml" in head or declared == "text/html" else Format.XML
+    if declared in _TELLS_NOTHING and suffix not in _NAMES and _is_mail(head):
+        return Format.MAIL
     return _textual(declared, suffix)
+
+
+def _is_mail(head: bytes) -> bool:
+    """Whether the body begins with the header of a message: three fields of mail at least, its sender among them."""
+    head = head.replace(b"\r\n", b"\n")
+    start = _MAILBOX_START.match(head)
+    place = start.end() if start else 0
+    names: set[bytes] = set()
+    while (field := _HEADER.match(head, place)) is not None:
+        names.add(field.group(1).lower())
+        place = field.end()
+    return b"from" in names and len(names & _MAIL_FIELDS) >= 3
 
 
 def _plain_head(content: bytes) -> bytes:

@@ -1,0 +1,144 @@
+"""E-mail (one message, or a mailbox of them) to a Document: subject as heading, who and when, the text by its layout.
+
+Quoted lines are quotations, for they are somebody else's words; attachments are named and not read.
+"""
+
+import email
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from email.message import EmailMessage, Message
+from email.policy import default as MODERN
+
+from pincite.domain.errors import EmptyContent, PinciteError
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.charset import decode
+from pincite.fetch.extractors.html import read_html
+from pincite.fetch.extractors.preformatted import blocks_of_lines
+
+EXTRACTOR = "mail"
+VERSION = "1"
+
+_MAILBOX = re.compile(rb"^From [^\n]*\d{4}[^\n]*\r?\n(?=[\w-]+:)", re.MULTILINE)
+"""Source: RFC 4155, the line before each message of an mbox."""
+_MAX_MESSAGES = 2_000
+_MAX_PARTS = 200
+_QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_SIGNATURE = re.compile(r"\n-- \n")
+_SHOWN = ("From", "To", "Cc", "Date")
+
+
+def read_mail(content: bytes, url: str) -> Document:
+    """The messages of a mail file, in order.
+
+    Errors:
+        EmptyContent: no message has a subject or a text.
+    """
+    raws = _messages(content)
+    blocks: list[Block] = []
+    warnings: list[str] = []
+    first: EmailMessage | None = None
+    for raw in raws[:_MAX_MESSAGES]:
+        message = email.message_from_bytes(raw, policy=MODERN)
+        first = first or message
+        blocks += _blocks(message, len(blocks), 1 if len(raws) == 1 else 2, warnings)
+    if len(raws) > _MAX_MESSAGES:
+        warnings.append(f"{len(raws) - _MAX_MESSAGES:,} messages after the first {_MAX_MESSAGES:,} were not read")
+    if not blocks or first is None:
+        raise EmptyContent("the mail has no text", reason="empty_page")
+    alone = len(raws) == 1
+    return Document(
+        EXTRACTOR,
+        VERSION,
+        tuple(blocks),
+        title=_header(first, "Subject") if alone else "",
+        byline=_header(first, "From") if alone else "",
+        published_at=_moment(first) if alone else None,
+        canonical_url=url,
+        warnings=tuple(warnings),
+    )
+
+
+def _messages(content: bytes) -> list[bytes]:
+    starts = [match.end() for match in _MAILBOX.finditer(content)]
+    if not starts or content[: starts[0]].count(b"\n") > 1:
+        return [content]
+    ends = [*[match.start() for match in _MAILBOX.finditer(content)][1:], len(content)]
+    return [content[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _blocks(message: EmailMessage, first: int, level: int, warnings: list[str]) -> list[Block]:
+    blocks: list[Block] = []
+    if subject := _header(message, "Subject"):
+        blocks.append(Block(BlockKind.HEADING, subject, level))
+    told = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
+    if told:
+        blocks.append(Block(BlockKind.PARAGRAPH, "\n".join(told)))
+    plain, html = "", ""
+    for part in _parts(message):
+        kind, name = part.get_content_type(), part.get_filename()
+        if name or kind not in {"text/plain", "text/html"}:
+            warnings.append(f"not read: attachment {clean(str(name or kind))[:200]}")
+        elif kind == "text/plain":
+            plain += f"\n\n{_text(part)}"
+        else:
+            html = html or _text(part)
+    if plain.strip():
+        blocks += _plain(plain, first + len(blocks))
+    elif html:
+        blocks += _html(html, first + len(blocks))
+    return blocks
+
+
+def _parts(message: EmailMessage) -> Iterator[Message]:
+    for number, part in enumerate(message.walk()):
+        if number > _MAX_PARTS:
+            return
+        if not part.is_multipart():
+            yield part
+
+
+def _text(part: Message) -> str:
+    payload = part.get_payload(decode=True)
+    return (
+        decode(payload, f"text/plain; charset={part.get_content_charset()}").text if isinstance(payload, bytes) else ""
+    )
+
+
+def _plain(text: str, first: int) -> list[Block]:
+    """The text of a message; what it quotes as quotations, without its signature."""
+    body = clean(_SIGNATURE.split(text.replace("\r\n", "\n"), maxsplit=1)[0])
+    blocks: list[Block] = []
+    for number, piece in enumerate(re.split(r"((?:^>.*\n?)+)", body, flags=re.MULTILINE)):
+        if number % 2 == 0:
+            blocks += blocks_of_lines(piece, first=first + len(blocks))
+        elif said := _QUOTED.sub("", piece).strip():
+            blocks += [
+                Block(BlockKind.QUOTATION, part.strip()) for part in re.split(r"\n[ \t]*\n", said) if part.strip()
+            ]
+    return blocks
+
+
+def _html(text: str, first: int) -> list[Block]:
+    try:
+        blocks = read_html(text, "https://mail.invalid/").blocks
+    except PinciteError:
+        return []
+    return [block if block.parent is None else replace(block, parent=block.parent + first) for block in blocks]
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return " ".join(clean(str(message.get(name) or "")).split())[:500]
+    except (ValueError, LookupError, AttributeError, TypeError):  # the parser trips over headers made wrongly
+        return ""
+
+
+def _moment(message: EmailMessage) -> datetime | None:
+    try:
+        moment = getattr(message.get("Date"), "datetime", None)
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return None
+    return moment if isinstance(moment, datetime) and moment.tzinfo is not None else None

@@ -1,0 +1,224 @@
+"""Prose set in fixed width is prose: RFCs, man pages, manuals in `<pre>`; code beside it stays code."""
+
+import time
+
+import pytest
+
+from pincite.domain.page import BlockKind, Document
+from pincite.fetch.extractors import extract
+
+RFC = """
+Network Working Group                                          A. Writer
+Request for Comments: 9999                                 Example Inc.
+Category: Standards Track                                   October 2025
+
+
+                       The Lamp Transfer Protocol
+
+1.  Introduction
+
+   A lamp is lit by its keeper at dusk.  The keeper writes down when the
+   lamp was lit, and the record is kept for ten years after that.
+
+   This document says how the record is sent.  It replaces an older
+   document that nobody could follow.
+
+Writer                       Standards Track                    [Page 1]
+\f
+RFC 9999                The Lamp Transfer Protocol          October 2025
+
+
+   The record holds at most 512 octets, and keepers send it every night
+   even when the lamp was not lit.
+
+2.1.  Requests
+
+   o  A keeper sends the time at which the lamp was lit, in seconds, as
+      a number without a sign.
+
+   o  A keeper sends the name of the tower.
+
+   The request looks like this:
+
+      LAMP /tower HTTP/1.1
+      Host: light.example;  q=1.0
+
+Writer                       Standards Track                    [Page 2]
+\f
+RFC 9999                The Lamp Transfer Protocol          October 2025
+
+2.2.  Answers
+
+   An answer holds one line and nothing else.
+
+Writer                       Standards Track                    [Page 3]
+"""
+MAN = """LAMP(1)                     User Commands                     LAMP(1)
+
+N\x08NA\x08AM\x08ME\x08E
+       lamp - light the lamp of a tower and keep a record of it
+
+DESCRIPTION
+       Light the lamp at dusk.  The record is written to the file that was
+       named last, or to standard output when no file was named.
+
+       -a, --all
+              Light all lamps of the tower, those of the boats in the har-
+              bour too.
+
+       -n COUNT
+              Light at most COUNT lamps.  The default is 12.
+
+       The port is never dark.
+
+EXAMPLES
+       lamp -a --tower=3 | tee /var/log/lamp
+"""
+MANUAL = """4.2. Alphabetically sorted keywords reference
+---------------------------------------------
+
+This section gives the meaning of each keyword and how it is used in a section.
+The keywords are sorted by their names, and the older ones stand at the end.
+
+balance <algorithm> [ <arguments> ]
+balance url_param <param> [check_post]
+  Define the load balancing algorithm to be used in a backend. It is taken from
+  the section above when none is set here.
+  May be used in sections :   defaults | frontend | listen | backend
+                                 yes   |    no    |   yes  |   yes
+
+    roundrobin  Each server is used in turns, according to their weights. This
+                is the smoothest and fairest algorithm.
+"""
+
+
+def shape(document: Document) -> list[tuple[str, str]]:
+    return [(block.kind.value, block.text) for block in document.blocks]
+
+
+def plain(text: str) -> Document:
+    return extract(text.encode(), "https://docs.example/a.txt", "text/plain")
+
+
+def in_pre(text: str) -> Document:
+    return extract(f"<title>x</title><body><pre>{text.replace('<', '&lt;')}</pre>".encode(), "https://docs.example/a")
+
+
+@pytest.mark.parametrize("read", [plain, in_pre])
+def test_an_rfc_reads_as_sections_without_feet_and_heads_of_pages(read: object) -> None:
+    document: Document = read(RFC)  # type: ignore[operator]
+    assert [(entry.level, entry.title) for entry in document.outline] == [
+        (1, "1. Introduction"), (2, "2.1. Requests"), (2, "2.2. Answers"),
+    ]  # fmt: skip
+    assert "[Page" not in document.text
+    assert document.text.count("The Lamp Transfer Protocol") == 1
+    parts = shape(document)
+    assert ("list_item", "A keeper sends the name of the tower.") in parts
+    prose = "A lamp is lit by its keeper at dusk. The keeper writes down when the lamp was lit, and the record is kept"
+    assert prose in document.text
+    assert any(kind == "code" and "Host: light.example;  q=1.0" in text for kind, text in parts)
+
+
+def test_a_man_page_reads_as_entries() -> None:
+    document = plain(MAN)
+    assert [entry.title for entry in document.outline] == ["NAME", "DESCRIPTION", "EXAMPLES"]
+    terms = {b.text: i for i, b in enumerate(document.blocks) if b.kind is BlockKind.TERM}
+    said = {b.parent: b.text for b in document.blocks if b.kind is BlockKind.DEFINITION}
+    assert said[terms["-n COUNT"]] == "Light at most COUNT lamps. The default is 12."
+    assert "in the har-bour too." in said[terms["-a, --all"]]  # nothing tells that the hyphen goes
+    after = next(b for b in document.blocks if b.text == "The port is never dark.")
+    assert after.parent is None
+    assert document.blocks[-1].kind is BlockKind.CODE
+
+
+def test_a_hyphen_at_the_end_of_a_line_goes_where_the_text_knows_the_word() -> None:
+    document = plain(MAN.replace("The port", "The harbour"))
+    assert "in the harbour too." in document.text
+
+
+@pytest.mark.parametrize("read", [plain, in_pre])
+def test_a_manual_in_one_file_reads_as_entries(read: object) -> None:
+    document: Document = read(MANUAL)  # type: ignore[operator]
+    assert document.outline[0].title == "4.2. Alphabetically sorted keywords reference"
+    at = document.text.index("smoothest")
+    names = [document.blocks[i].text for i in document.ancestors(document.block_at(at))]
+    assert names == ["balance url_param <param> [check_post]", "roundrobin"]
+    assert any(b.kind is BlockKind.CODE and "yes   |    no" in b.text for b in document.blocks)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def lamp(tower):\n    # Light the lamp of this tower. It is lit at dusk.\n    return tower.light()\n" * 5,
+        "/*\n * This program is free software. You can use it and change it as you like.\n */\nint main() {\n}\n" * 3,
+        "$ lamp --all\nLamp 1 is lit.\nLamp 2 is lit.\n$ lamp -n 3\n" * 6,
+        "+-----+     +-----+\n| one |---->| two |\n+-----+     +-----+\n" * 8,
+        "name      size   date\nlamp.txt    12   Monday\ntower.txt   13   Tuesday\n" * 8,
+        "Disallow: /private\nUser-agent: lamp\nCrawl-delay: 10\n" * 8,
+    ],
+)
+def test_code_and_columns_stay_as_they_are(code: str) -> None:
+    document = in_pre(code)
+    assert [block.kind for block in document.blocks] == [BlockKind.CODE]
+    assert document.blocks[0].text == code.rstrip()
+
+
+def test_code_that_says_its_language_is_never_unfolded() -> None:
+    page = f"<body><p>See.</p><pre><code class=language-text-x>{MANUAL.replace('<', '&lt;')}</code></pre>"
+    assert extract(page.encode(), "https://docs.example/a").blocks[-1].kind is BlockKind.CODE
+
+
+def test_five_megabytes_of_preformatted_text_take_bounded_time() -> None:
+    text = RFC * (4_500_000 // len(RFC))
+    started = time.process_time()
+    assert "A lamp is lit" in plain(text).text
+    assert time.process_time() - started < 20
+    started = time.process_time()
+    plain("a" * 2_000_000 + "\n" + " x" * 500_000 + "\n\n" + "-" * 1_000_000)
+    assert time.process_time() - started < 20
+
+
+MESSAGE = (
+    "Received: from light.example\r\nFrom: Ada Keeper <ada@light.example>\r\nTo: harbour@light.example\r\n"
+    "Subject: =?utf-8?q?The_lamp_=C3=BCber_all?=\r\nDate: Mon, 3 Mar 2025 10:00:00 +0000\r\nMIME-Version: 1.0\r\n"
+    'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n'
+    "The lamp was lit at 18:04 and burned for eleven hours.\r\n\r\n"
+    "> Was it lit at all?\r\n> It was 300 metres away.\r\n\r\n"
+    "It was.\r\n-- \r\nAda, keeper\r\n--b\r\nContent-Type: application/pdf\r\n"
+    'Content-Disposition: attachment; filename="log.pdf"\r\n\r\nJVBERi0=\r\n--b--\r\n'
+)
+
+
+def test_a_message_is_read_with_its_quotations_apart() -> None:
+    document = extract(MESSAGE.encode(), "https://list.example/17", "text/plain")
+    assert (document.title, document.byline) == ("The lamp über all", "Ada Keeper <ada@light.example>")
+    assert document.published_at is not None
+    assert document.published_at.isoformat() == "2025-03-03T10:00:00+00:00"
+    assert shape(document)[2:] == [
+        ("paragraph", "The lamp was lit at 18:04 and burned for eleven hours."),
+        ("quotation", "Was it lit at all?\nIt was 300 metres away."),
+        ("paragraph", "It was."),
+    ]
+    assert document.warnings == ("not read: attachment log.pdf",)
+
+
+def test_a_mailbox_is_read_message_by_message() -> None:
+    box = "".join(
+        f"From ada@light.example Mon Mar  3 10:00:0{n} 2025\nFrom: ada@light.example\nSubject: Night {n}\n"
+        f"Date: Mon, 3 Mar 2025 10:00:0{n} +0000\n\nThe lamp burned {n} hours.\n\nFrom now on it burns longer.\n\n"
+        for n in range(3)
+    )
+    document = extract(box.encode(), "https://list.example/2025-March", "application/octet-stream")
+    assert [entry.title for entry in document.outline] == ["Night 0", "Night 1", "Night 2"]
+    assert document.text.count("From now on") == 3
+
+
+@pytest.mark.parametrize(
+    "body", [b"From: \xff\xfe\nDate: x\nSubject: =?utf-8?b?!!!?=\n\ntext\n", b"From: a\nTo: b\nDate: 0\n" + b"X: " * 9]
+)
+def test_messages_made_wrongly_are_read_as_far_as_they_go(body: bytes) -> None:
+    assert extract(body, "https://list.example/m.eml").text
+
+
+def test_notes_that_begin_like_a_message_are_notes() -> None:
+    assert extract(b"From: the harbour\n\nThe lamp is lit.", "https://list.example/n").extractor == "plain"
