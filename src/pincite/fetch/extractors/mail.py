@@ -3,13 +3,12 @@
 Quoted lines are quotations, for they are somebody else's words; attachments are named and not read.
 """
 
-import email
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from email import message_from_bytes, policy
 from email.message import EmailMessage, Message
-from email.policy import default as MODERN
 
 from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.page import Block, BlockKind, Document
@@ -41,7 +40,7 @@ def read_mail(content: bytes, url: str) -> Document:
     warnings: list[str] = []
     first: EmailMessage | None = None
     for raw in raws[:_MAX_MESSAGES]:
-        message = email.message_from_bytes(raw, policy=MODERN)
+        message = message_from_bytes(raw, policy=policy.default)
         first = first or message
         blocks += _blocks(message, len(blocks), 1 if len(raws) == 1 else 2, warnings)
     if len(raws) > _MAX_MESSAGES:
