@@ -8,6 +8,7 @@ from pincite.domain.errors import (
     DnsError,
     InputError,
     NetworkError,
+    PageBlocked,
     PinciteError,
     PolicyRefusal,
     Timeout,
@@ -77,8 +78,13 @@ RECOVERY: dict[str, Recovery] = {
 
 
 def recovery_of(error: PinciteError) -> Recovery:
-    """The row of an error. An error that says itself that it won't work again is never retried."""
+    """The row of an error. An error that says itself that it won't work again is never retried.
+
+    A site that asks to come back later, and when, is asked once more then, where its caller has the time.
+    """
     row = RECOVERY[error.code]
+    if isinstance(error, PageBlocked) and error.retryable and error.retry_after_s is not None:
+        return Recovery((error.retry_after_s,))
     return row if error.retryable else Recovery(counts=row.counts and _is_host_trouble(error))
 
 

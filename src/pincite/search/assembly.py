@@ -1,12 +1,13 @@
 """From the engines' answers to the one response: filters, fusion, relevance, caps, and the account of how it came."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
 from pincite.domain.errors import PinciteError, SearchProviderUnavailable
-from pincite.domain.search import Query, SearchInfo, SearchResponse
+from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
 from pincite.search.calls import Trail
 from pincite.search.filters import (
     QualityRules,
@@ -63,7 +64,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         ranked = tuple(page.result for page in pages)
     # A local library ranks whole passages; its short snippets say less than it knows.
     known = all(result.provider == "local" for result in ranked)
-    relevant = tuple(ranked) if known else drop_irrelevant(query, ranked, quality, dropped)
+    relevant = tuple(ranked) if known else _relevant(made, ranked, quality, dropped)
     results = cap_and_rank(query, relevant, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
     notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
@@ -83,6 +84,22 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         follow_up_questions=tuple(dict.fromkeys(text for answer in answers for text in answer.follow_up_questions)),
         info=info,
     )
+
+
+def _relevant(
+    made: Made, ranked: Sequence[SearchResult], quality: QualityRules, dropped: Counter[str]
+) -> tuple[SearchResult, ...]:
+    """The results that are about the query. For an error the others come last, until the page is full.
+
+    What helps with an error often shares no word with its message.
+    """
+    kept = drop_irrelevant(made.query, ranked, quality, dropped)
+    missing = made.query.max_results - len(kept)
+    if made.intent is not Intent.ERROR or missing <= 0:
+        return kept
+    others = [hit for hit in ranked if hit not in kept][:missing]
+    dropped["irrelevant"] -= len(others)
+    return (*kept, *others)
 
 
 def from_cache(found: Found) -> SearchResponse:

@@ -11,6 +11,7 @@ from pincite.domain.errors import InvalidInput, InvalidTopic
 from pincite.domain.ids import sha256_hex
 from pincite.domain.search import Constraints, Depth, Query
 from pincite.search.intent import KIND_WORDS
+from pincite.search.pasted_errors import searchable
 from pincite.text.tokens import is_stop, stem, words
 
 MAX_QUERY_CHARS = 2_000
@@ -26,13 +27,13 @@ _SIGNS = re.compile(r"[^\s\w\"'.,;:?!()-]+|(?<!\S)\.\w+")
 
 
 def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
-    """The query with control characters, double spaces and list noise removed.
+    """The query with control characters, double spaces, list noise and the frames of stack traces removed.
 
     Errors:
         InvalidTopic: `query_empty`, `query_too_long`.
         InvalidInput: `max_results`, `dates_contradict`, `domains_contradict`, `domain_syntax`, `language`, `region`.
     """
-    text = " ".join(_CONTROL.sub(" ", unicodedata.normalize("NFC", query.text)).split())
+    text = " ".join(_CONTROL.sub(" ", searchable(unicodedata.normalize("NFC", query.text))).split())
     if not any(character.isalnum() for character in text):
         raise InvalidTopic("the query has no word in it", reason="query_empty", hint="Give at least one word.")
     if len(text) > MAX_QUERY_CHARS:

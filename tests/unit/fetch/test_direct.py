@@ -274,6 +274,18 @@ async def test_failures_are_tried_again_and_then_told(fetcher: Any, web: StubWeb
     assert web.count("/gone") == 1
 
 
+@pytest.mark.parametrize(("asks", "asked"), [("3", 2), ("30", 1), ("soon", 1)])
+async def test_a_short_wait_that_a_site_asks_for_is_waited_for_once(
+    fetcher: Any, web: StubWeb, asks: str, asked: int
+) -> None:
+    web.page("/later", "x", status=429, headers={"Retry-After": asks})
+    before = fetcher.clock.monotonic_s()
+    assert await reason_of(fetcher, "/later") == "http_429"
+    assert web.count("/later") == asked
+    waited = fetcher.clock.monotonic_s() - before
+    assert (3 <= waited < 6) if asked == 2 else waited < 1.5
+
+
 async def test_a_failing_host_is_left_alone_for_a_while(fetcher: Any, web: StubWeb) -> None:
     web.page("/busy", "later", status=500)
     for _ in range(5):
