@@ -218,7 +218,7 @@ def test_a_run_is_stopped_from_another_process(tmp_path: Path) -> None:
         assert process.stderr is not None
         pincite = command(tmp_path, tmp_path)
         for line in process.stderr:
-            if line.startswith("plan.created"):
+            if line.startswith("Planned: "):
                 ended = pincite("runs", "cancel", "last")
                 break
         _, rest = process.communicate(timeout=60)

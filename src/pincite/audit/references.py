@@ -37,7 +37,8 @@ _LINKS_ONLY = re.compile(
 )
 _LINK = re.compile(r"\[[^\]\n]*\]\((?P<url>[^)\s]+)\)")
 _BULLET = re.compile(r"^\s*[-*+•]\s+(?P<rest>\S.*)$")
-_URL = re.compile(r"https?://[^\s<>\"\[\]{}|\\^`]+|(?<![\w/@])www\.[^\s<>\"\[\]{}|\\^`]+")
+# Also pages of a library, as this product's own reports cite them: "local:docs/a.md".
+_URL = re.compile(r"(?:https?://|(?<![\w/@])(?:www\.|local:(?=[^\s/]+/)))[^\s<>\"\[\]{}|\\^`]+")
 _DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)|\b(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
 _SURNAME = re.compile(r"^\W*(?P<name>[A-ZÀ-Þ][\w'’-]+), [A-ZÀ-Þ]")
 _FEW_CHARS = 24  # "Available from:", "(accessed 2026-11-13)"
@@ -282,7 +283,7 @@ def find_url(text: str) -> str:
     match = _URL.search(text)
     if match:
         url = trim_url(match.group())
-        return url if url.startswith("http") else f"https://{url}"
+        return f"https://{url}" if url.startswith("www.") else url
     doi = _DOI.search(text)
     return f"https://doi.org/{trim_url(doi[1] or doi[2])}" if doi else ""
 

@@ -14,6 +14,7 @@ from pincite.wiring.shared_evidence import is_on_server, load_evidence, load_run
 ZIP_START = b"PK\x03\x04"
 ZIP_END = b"PK\x05\x06"
 ZIP_TAIL = 1_000
+_GIVE = "Other formats are for reading. pincite bundle RUN -o evidence.wacz makes a file that can be checked anywhere."
 
 
 def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
@@ -34,9 +35,9 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
     try:
         raw = json.loads(data)
     except ValueError as error:
-        raise InvalidInput(f"not a report: {error}", reason="not_json") from None
+        raise InvalidInput("this is neither a bundle nor a report as JSON", reason="not_json", hint=_GIVE) from error
     if not isinstance(raw, dict):
-        raise InvalidInput("not a report: a JSON object was expected", reason="not_json")
+        raise InvalidInput("this is no report: a JSON object was expected", reason="not_json", hint=_GIVE)
     if is_on_server(settings):
         return _with_names(data, check_report(raw, load_evidence(settings, raw), reread=extract))
     database = settings.home / DATABASE_NAME

@@ -119,13 +119,15 @@ def _short(text: str, limit: int = 90) -> str:
 def _few_lines() -> Iterator[Show]:
     """The plan, the first rounds and the sum: at most seven lines."""
     counts: Counter[EventType] = Counter()
+    named: list[str] = []
     started = time.monotonic()
 
     def show(event: Event) -> None:
         counts[event.type] += 1
         here = counts[event.type]
         match event.type:
-            case EventType.RUN_STARTED | EventType.RUN_RESUMED if here == 1:
+            case EventType.RUN_STARTED | EventType.RUN_RESUMED if not named:
+                named.append(event.run_id)
                 note(f"Run {event.run_id}")
             case EventType.PLAN_CREATED if here == 1:
                 note(f"Planned: {_detail(event.type, event.data)}")
@@ -175,9 +177,9 @@ def summary(counts: Mapping[EventType, int]) -> str:
         (EventType.PAGE_REFUSED, "refused"),
         (EventType.PAGE_FAILED, "failed"),
         (EventType.PAGE_DUPLICATE, "duplicate"),
-        (EventType.CLAIM_VERIFIED, "claims verified"),
+        (EventType.CLAIM_VERIFIED, "claims verified", "claim verified"),
         (EventType.CLAIM_REJECTED, "rejected"),
-        (EventType.GAP_FOUND, "gaps"),
+        (EventType.GAP_FOUND, "gaps", "gap"),
     )
-    told = [f"{counts[type_]} {word}" for type_, word in parts if counts.get(type_)]
+    told = [f"{counts[type_]} {words[counts[type_] == 1 and -1]}" for type_, *words in parts if counts.get(type_)]
     return " · ".join(told) or "planning"

@@ -195,7 +195,7 @@ def present(answer: Answer, *, hint: bool = True) -> None:
     report, printed, failed = answer
     print_bytes(printed)
     tell_cost(report)
-    if hint:
+    if hint and report.claims:
         note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:
         note("Nothing that was read supports an answer [INSUFFICIENT_EVIDENCE]. Try other sources.")

@@ -1,0 +1,70 @@
+"""What somebody meets in the first hour over a folder of notes: the program's own files work with its own commands."""
+
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import Pincite
+
+from pincite.audit.references import find_url
+from pincite.domain.events import EventType
+from pincite.surfaces.cli.progress import summary
+
+NOTES = {
+    "pump.md": "# Pump\n\nThe pump of Halden moves 40 litres a minute.\n\n## Care\n\nOil the pump every 50 hours.\n",
+    "lamp.md": "# Lamp\n\nThe lamp of Halden came from Paris in 1911.\n",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "work" / "notes"
+    folder.mkdir(parents=True)
+    for name, text in NOTES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_report_over_a_folder_is_audited_as_it_was_exported(pincite: Pincite, notes: Path) -> None:
+    asked = ("research", "How many litres a minute does the pump of Halden move?", "--source", "local:notes")
+    made = pincite(*asked, "-o", "own.md", "-o", "own.html")
+    assert made.code == 0, made.err
+    assert "local:notes/pump.md" in (notes.parent / "own.md").read_text()
+    audited = pincite("audit", "own.md", "--json")
+    assert (audited.code, audited.json["clean"]) == (0, True), audited.out
+    altered = (notes.parent / "own.md").read_text().replace("40 litres", "41 litres")
+    (notes.parent / "own.md").write_text(altered)
+    wrong = pincite("audit", "own.md")
+    assert (wrong.code, "41 litres" in wrong.out) == (1, True)
+    refused = pincite("check", "own.html", "--json")
+    assert refused.json["error"]["message"] == "this is neither a bundle nor a report as JSON"
+    assert "pincite bundle" in refused.json["error"]["hint"]
+
+
+def test_no_passages_are_offered_where_nothing_was_answered(pincite: Pincite, notes: Path) -> None:
+    ended = pincite("research", "Who won the chess world title in 2031?", "--source", "local:notes")
+    assert ended.code == 7
+    assert "INSUFFICIENT_EVIDENCE" in ended.err
+    assert "Every sentence with its passage" not in ended.err
+    again = pincite("runs", "resume", "last")
+    assert again.err.count("Run run_") == 1, again.err
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("Pump\nlocal:notes/pump.md\naccessed 2026-11-23", "local:notes/pump.md"),
+        ("Pump, www.pump.test/a", "https://www.pump.test/a"),
+        ("Pump, https://pump.test/a.", "https://pump.test/a"),
+        ("Sold at local: 5 shops/day", ""),
+        ("A vocal:choir/one", ""),
+    ],
+)
+def test_pages_of_a_library_are_addresses(text: str, url: str) -> None:
+    assert find_url(text) == url
+
+
+def test_one_of_a_kind_is_told_as_one() -> None:
+    one = {EventType.CLAIM_VERIFIED: 1, EventType.GAP_FOUND: 1, EventType.PAGE_FETCHED: 1}
+    assert summary(one) == "1 read · 1 claim verified · 1 gap"
+    assert summary(dict.fromkeys(one, 2)) == "2 read · 2 claims verified · 2 gaps"
+    assert summary({}) == "planning"
