@@ -40,10 +40,9 @@ from pincite.domain.plan import Task
 from pincite.domain.report import Reference, Report, ReportStatus, broken_rules
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Embedder, Search
+from pincite.ranking.ranker import PassageRanker
 from pincite.research.extractive.analyst import ExtractiveAnalyst
 from pincite.research.extractive.planner import ExtractivePlanner
-from pincite.research.extractive.reranking import Reranker
-from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.verifier import ExtractiveVerifier
 from pincite.research.extractive.writer import ExtractiveWriter
 from pincite.research.reader import PageReader
@@ -90,20 +89,18 @@ async def ask(
     limits: Limits,
     question: str,
     hidden: frozenset[str] = frozenset(),
-    reranker: Reranker | None = None,
-    shelf: Shelf | None = None,
+    ranker: PassageRanker | None = None,
 ) -> Report:
     ledger, events, stores = ListLedger(limits.budget), ListEvents(), MemoryStores()
-    shelf = shelf or Shelf()
     roles = Roles(
         ExtractivePlanner(
-            shelf, survey=LibrarySurvey(await parts.vocabularies(), ledger), results_per_query=limits.results_per_query
+            survey=LibrarySurvey(await parts.vocabularies(), ledger), results_per_query=limits.results_per_query
         ),
         QuerySearcher(Without(await parts.search(), hidden), ledger, events, limits=limits),
         PageReader(
             await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False
         ),
-        ExtractiveAnalyst(shelf, max_domain_share=limits.max_domain_share, reranker=reranker),
+        ExtractiveAnalyst(ranker, max_domain_share=limits.max_domain_share),
         ExtractiveVerifier(MechanicalChecker()),
         ExtractiveWriter(),
     )
@@ -230,7 +227,7 @@ async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) 
         gold = gold_of(question)
         for removed in (False, True) if args.remove_gold and question["kind"] in ("fact", "synthesis") else (False,):
             started = time.perf_counter()
-            report = await ask(parts, limits, question["question"], gold if removed else frozenset(), args.reranker)
+            report = await ask(parts, limits, question["question"], gold if removed else frozenset(), args.ranker)
             tally.seconds.append(time.perf_counter() - started)
             tally.pages.append(report.metrics.pages_fetched)
             score(question, report, tally, removed=removed, elsewhere=question["id"] in elsewhere)
@@ -294,7 +291,7 @@ async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None
             ranked = await by_both(parts, args.embedder, question["question"], fifty)
             by_meaning.append(len(gold & {Path(url).stem for url in ranked[:10]}) / len(gold))
         started = time.perf_counter()
-        report = await ask(parts, limits, question["question"], reranker=args.reranker)
+        report = await ask(parts, limits, question["question"], ranker=args.ranker)
         tally.seconds.append(time.perf_counter() - started)
         tally.pages.append(report.metrics.pages_fetched)
         cited = {Path(reference.url).stem for reference in report.references}
@@ -383,7 +380,7 @@ async def main() -> None:
         await run_web(args)
         return
     args.embedder = load_class(EMBEDDERS, args.embeddings, "embedder")() if args.embeddings else None
-    args.reranker = Reranker(args.embedder) if args.embeddings else None
+    args.ranker = PassageRanker(args.embedder)
     if args.qa:
         library = qa_library(args.qa, args.work)
     elif args.sites:

@@ -106,7 +106,7 @@ def baseline_ranks(library: LocalLibrary, asked: list[Asked]) -> list[list[str]]
             "SELECT url, p.title, group_concat(s.body, ' ') FROM pages p JOIN passages s USING (page_id) GROUP BY url"
         )
         memory.executemany("INSERT INTO t VALUES (?,?,?)", rows)
-        from pincite.library.analysis import query_terms
+        from pincite.ranking.terms import query_terms
 
         ranks = []
         for question in asked:

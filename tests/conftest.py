@@ -28,6 +28,12 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+@pytest.fixture(autouse=True)
+def _by_words_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading the embedding model takes a second of each process: tests of meaning name it."""
+    monkeypatch.setattr("pincite.wiring.ranking._NEEDED", ("not_installed_in_tests",))
+
+
 class OutsideConnection(AssertionError):
     """A test tried to reach another machine."""
 

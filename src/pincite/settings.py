@@ -177,8 +177,9 @@ class Settings(BaseModel):
     independent_share: float | None = Field(
         None, ge=0, le=1, description="Share of claims that should rest on two independent sources; others get marked."
     )
-    embeddings: Literal["none", "minilm"] = Field(
-        "none", description="Rank the best passages again by meaning; `minilm` needs the extra `embeddings`."
+    embeddings: Literal["auto", "none", "minilm"] = Field(
+        "auto",
+        description="Rank passages by meaning too: `auto` where the extra `embeddings` is installed; `none` by words.",
     )
     max_domain_share: float = Field(
         0.7, gt=0, le=1, description="Largest share of claims from one domain where others have as much to say."

@@ -35,7 +35,8 @@ Pincite = Callable[..., Ended]
 
 def clean_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PINCITE_") and not k.endswith("_API_KEY")}
-    return {**kept, "PINCITE_HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), **(extra or {})}
+    own = {"PINCITE_HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "PINCITE_EMBEDDINGS": "none"}
+    return {**kept, **own, **(extra or {})}
 
 
 def command(home: Path, cwd: Path) -> Pincite:
@@ -53,7 +54,7 @@ def cold_command(home: Path, *arguments: str) -> Ended:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env=clean_environment(home),
+        env=clean_environment(home, {"PINCITE_EMBEDDINGS": "auto"}),
         cwd=home,
     )
     return Ended(done.returncode, done.stdout, done.stderr)

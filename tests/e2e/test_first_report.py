@@ -99,7 +99,9 @@ def test_check_without_the_stored_pages_is_unchecked_not_clean(
 
 def test_the_same_question_gives_the_same_report(demo_home: Path, tmp_path: Path) -> None:
     again = command(tmp_path, tmp_path)
-    ended = again("research", QUESTION, "--source", f"local:{EXAMPLES}", "--json")
+    ended = again(
+        *("research", QUESTION, "--source", f"local:{EXAMPLES}", "--json"), environ={"PINCITE_EMBEDDINGS": "auto"}
+    )
     assert ended.code == 0, ended.err
     assert _lasting(ended.json) == _lasting(report_of(demo_home))
 

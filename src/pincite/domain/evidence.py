@@ -335,6 +335,7 @@ class Claim:
 
     `form` says what it is a piece of, `group` which claims of a page belong together (the steps of one procedure, the
     rows of one table, in order), `holds_for` for what or when the page says it holds (a version, a date, who says so).
+    `direct` says that it may open an answer: it answers its part and stands alone.
     """
 
     claim_id: str
@@ -346,6 +347,7 @@ class Claim:
     form: NoteForm = NoteForm.STATEMENT
     group: str = ""
     holds_for: str = ""
+    direct: bool = False
 
 
 UNRESOLVED = "unresolved"

@@ -1,50 +1,16 @@
-"""Words of pages and questions as index terms, and the names a page uses. Both sides go through the same functions."""
+"""Words of addresses as index terms, and the names a page uses."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
+from pincite.ranking.terms import index_terms
 from pincite.text.normalise import fold
-from pincite.text.tokens import is_stop, mentions, stem, tokens, words
+from pincite.text.tokens import is_stop, words
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_IDENTIFIER = re.compile(r"[^_]_[^_]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
-_MAX_TERM = 64
 _MAX_NAME = 80
 _NAMES_PER_PAGE = 400
-
-
-def is_identifier(word: str) -> bool:
-    """Whether the word is a name of code: parts joined by underscores or by capitals inside."""
-    return _IDENTIFIER.search(word) is not None
-
-
-@lru_cache(maxsize=1 << 17)
-def _terms_of_word(word: str) -> tuple[str, ...]:
-    """The terms of one word: its stem; for an identifier (`wal_level`, `KeepAlive`) the whole and the parts' stems."""
-    if is_stop(word):
-        return ()
-    known = is_identifier(word)
-    whole = (word.lower() if known else stem(word)).replace("'", "").replace("’", "").strip("_")[:_MAX_TERM]
-    if not whole or not known:
-        return (whole,) if whole else ()
-    parts = [stem(part) for part in _PARTS.findall(word) if not is_stop(part)]
-    return (whole, *(part for part in parts if part != whole)) if len(parts) > 1 else (whole,)
-
-
-def index_terms(text: str) -> list[str]:
-    """All terms of `text` in order, with repetitions; stop words are left out unless the text speaks of them."""
-    folded = fold(text).text
-    spoken_of = mentions(folded)
-    if not spoken_of:
-        return [term for word in words(folded) for term in _terms_of_word(word)]
-    return [
-        term
-        for token in tokens(folded)
-        for term in ((token.text.lower(),) if token.start in spoken_of else _terms_of_word(token.text))
-    ]
 
 
 def address_terms(url: str) -> list[str]:
@@ -52,11 +18,6 @@ def address_terms(url: str) -> list[str]:
     parts = urlsplit(url)
     path = unquote(parts.path).rsplit(".", 1)[0] if "." in parts.path.rsplit("/", 1)[-1] else unquote(parts.path)
     return index_terms(re.sub(r"[^\w]+", " ", f"{(parts.hostname or '').removeprefix('www.')} {path}"))
-
-
-def query_terms(text: str, limit: int = 256) -> tuple[str, ...]:
-    """The distinct terms of a question in order, at most `limit`."""
-    return tuple(dict.fromkeys(index_terms(text[: 64 * limit])))[:limit]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
-from pincite.library.analysis import index_terms, query_terms
 from pincite.library.ranking import (
     FEEDBACK_PASSAGES,
     FEEDBACK_SHARE,
@@ -28,6 +27,7 @@ from pincite.library.ranking import (
     term_score,
 )
 from pincite.library.snippets import snippet
+from pincite.ranking.terms import index_terms, query_terms
 from pincite.urls.domains import host_matches
 
 CANDIDATES = 150

@@ -18,11 +18,12 @@ from datetime import datetime
 from typing import TypeVar
 
 from pincite.domain.errors import PinciteError
-from pincite.library.analysis import PageName, index_terms, page_names
-from pincite.library.passages import Draft, drafts
+from pincite.library.analysis import PageName, page_names
 from pincite.library.records import RawPage
 from pincite.library.spelling import page_words
 from pincite.ports import Extractor
+from pincite.ranking.passages import Draft, drafts
+from pincite.ranking.terms import index_terms
 
 K = TypeVar("K")
 

@@ -12,7 +12,7 @@ from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnav
 from pincite.runtime.open_files import too_many_open_files
 from pincite.runtime.private_files import make_private
 
-LAYOUT = 4
+LAYOUT = 5
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -1,6 +1,6 @@
 """The part of a passage that a result list shows."""
 
-from pincite.library.analysis import index_terms, query_terms
+from pincite.ranking.terms import index_terms, query_terms
 from pincite.text.sentences import sentences
 
 SNIPPET_CHARS = 400

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping
 from string import ascii_lowercase
 
-from pincite.library.analysis import index_terms
+from pincite.ranking.terms import index_terms
 from pincite.text.spelling import nearest, slips_allowed
 from pincite.text.tokens import is_stop, words
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from pincite.domain.library import Name, Survey
-from pincite.library.analysis import index_terms, is_identifier
 from pincite.library.spelling import misspelt
+from pincite.ranking.terms import index_terms, is_identifier
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, words
 

@@ -63,7 +63,7 @@ class Line:
     """A sentence to print, without its marks, and the verified claims it states.
 
     `label` says of which version of a page it holds; `opens` starts a new paragraph. `proof` and `judgement` are those
-    of the line itself; a line that is the text of its one claim has that claim's.
+    of the line itself; a line that is the text of its one claim has that claim's. `marked` are what tells most.
     """
 
     text: str
@@ -72,6 +72,7 @@ class Line:
     opens: bool = False
     proof: Proof | None = None
     judgement: RecordedJudgement | None = None
+    marked: tuple[tuple[int, int], ...] = ()
 
     @property
     def proven(self) -> tuple[Proof | None, RecordedJudgement | None]:
@@ -176,6 +177,12 @@ def _used(content: Content, conflicts: Sequence[Conflict], claims: Sequence[Veri
     return items
 
 
+def reference_numbers(content: Content) -> dict[str, int]:
+    """The number that each page will have in the report, by address: writers that lay excerpts out name it."""
+    urls = dict.fromkeys(evidence.url for item in content.printed() for evidence in _supporting(item))
+    return {url: number for number, url in enumerate(urls, start=1)}
+
+
 def _number(content: Content, pages: dict[str, ReadPage]) -> tuple[dict[str, int], tuple[Reference, ...]]:
     """Reference numbers by page in the order of the text, and the list itself."""
     numbers: dict[str, int] = {}
@@ -229,7 +236,9 @@ class _Wording:
     def sentence(self, line: Line, kind: SectionKind = SectionKind.FINDINGS) -> Sentence:
         marks = [self.marks(item) for item in line.items]
         text = line.text
-        low = bool(marks) and all(ClaimMark.LOW_CONFIDENCE in found for found in marks)
+        proof, judgement = line.proven
+        # A source's own words are printed as they stand; how likely they answer is said of their part.
+        low = proof is not Proof.QUOTED and bool(marks) and all(ClaimMark.LOW_CONFIDENCE in found for found in marks)
         if low and kind is not SectionKind.UNCERTAIN:  # there the heading says so
             text = LOW_CONFIDENCE_LABEL + text
         if any(ClaimMark.ONE_SOURCE in found for found in marks):
@@ -241,9 +250,8 @@ class _Wording:
         states = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
         cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _supporting(item)))
         ids = tuple(item.claim.claim_id for item in line.items)
-        proof, judgement = line.proven
         judged = "" if judgement is None else judgement.id
-        return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged)
+        return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged, line.marked)
 
     def section(self, part: DraftedSection) -> Section:
         sentences = tuple(self.sentence(line, part.kind) for line in part.lines)
@@ -344,7 +352,8 @@ def _gaps(progress: Progress, content: Content) -> tuple[ReportGap, ...]:
 
 
 def _status(content: Content, gaps: Sequence[ReportGap]) -> ReportStatus:
-    if not content.answer:
+    here = any(part.status is not PartStatus.NOT_HERE for part in content.parts) and content.sections
+    if not content.answer and not here:
         return ReportStatus.INSUFFICIENT_EVIDENCE
     missing = gaps or any(part.status is not PartStatus.ANSWERED for part in content.parts)
     return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE

@@ -39,6 +39,7 @@ from pincite.wiring.front_desk import FrontDesk
 from pincite.wiring.judging import Judges, judge_of, parts_on_record
 from pincite.wiring.libraries import OpenLibraries
 from pincite.wiring.model_door import Silence, open_models, recorded_models, wants_models
+from pincite.wiring.ranking import ranker_of
 from pincite.wiring.registry import EXPORTERS, load
 from pincite.wiring.replaying import Unreachable
 from pincite.wiring.roles import Doors, Run, build_roles, run_calls
@@ -205,6 +206,7 @@ class Parts(OpenStores):
             storage.documents,
             LibrarySurvey(known, ledger),
             judge_of(asked, calls, lambda other: run_calls(settings, run, other), ledger),
+            ranker_of(settings),
         )
         roles = build_roles(settings, doors, run, model, calls)
         earlier = None

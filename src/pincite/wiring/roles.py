@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
-from typing import TYPE_CHECKING, cast, get_args
+from typing import cast, get_args
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.model import RESEARCH_ROLES, Effort, ModelRole
@@ -11,7 +10,6 @@ from pincite.domain.report import Mode
 from pincite.ports import (
     Clock,
     DocumentStore,
-    Embedder,
     EventSink,
     Fetch,
     Judge,
@@ -21,15 +19,12 @@ from pincite.ports import (
     Search,
     SnapshotStore,
 )
+from pincite.ranking.ranker import PassageRanker
 from pincite.research.revalidation import Revalidation, Revalidator
 from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.settings import Settings, environment_secrets
-from pincite.wiring.registry import EMBEDDERS, load
-
-if TYPE_CHECKING:
-    from pincite.research.extractive.reranking import Reranker
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +37,7 @@ class Doors:
     documents: DocumentStore
     survey: LibrarySurvey | None = None
     judge: Judge | None = None
+    ranker: PassageRanker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +61,17 @@ def build_roles(
     from pincite.research.extractive.analyst import ExtractiveAnalyst
     from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.extractive.planner import ExtractivePlanner
-    from pincite.research.extractive.shelf import Shelf
     from pincite.research.extractive.verifier import ExtractiveVerifier
     from pincite.research.extractive.writer import ExtractiveWriter
     from pincite.research.reader import PageReader
     from pincite.research.searcher import QuerySearcher
     from pincite.verification.checker import MechanicalChecker
 
-    shelf = Shelf()
     rules = Roles(
         planner=ExtractivePlanner(
-            shelf,
             survey=doors.survey,
             results_per_query=settings.results_per_query,
-            follow_ups=run.limits.follow_ups_per_sub_question,
+            words_only=doors.ranker is not None and doors.ranker.words_only,
         ),
         searcher=QuerySearcher(doors.search, run.ledger, run.events, limits=run.limits),
         reader=PageReader(
@@ -91,7 +84,7 @@ def build_roles(
             domain_quality=settings.domain_quality,
             chunked=False,
         ),
-        analyst=ExtractiveAnalyst(shelf, max_domain_share=settings.max_domain_share, reranker=_reranker(settings)),
+        analyst=ExtractiveAnalyst(doors.ranker, max_domain_share=settings.max_domain_share),
         verifier=ExtractiveVerifier(MechanicalChecker()),
         writer=ExtractiveWriter(),
         drafter=ExtractiveDrafter(run.events),
@@ -119,22 +112,6 @@ def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | No
         deadline_s=run.limits.fetch_deadline_s,
         concurrency=run.limits.concurrency,
     )
-
-
-def _reranker(settings: Settings) -> "Reranker | None":
-    """Ranks passages by meaning, where the settings ask for it."""
-    if settings.embeddings == "none":
-        return None
-    from pincite.research.extractive.reranking import Reranker
-
-    return Reranker(_embedder(settings.embeddings))
-
-
-@cache
-def _embedder(name: str) -> Embedder:
-    """The embedder of this process: its model is loaded once, at the first text."""
-    made: Embedder = load(EMBEDDERS, name, "embedder")()
-    return made
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.library.analysis import index_terms, page_names, query_terms
-from pincite.library.passages import MAX_WORDS, drafts
+from pincite.library.analysis import page_names
+from pincite.ranking.passages import MAX_WORDS, drafts
+from pincite.ranking.terms import index_terms, query_terms
 
 TEXTS = st.lists(
     st.tuples(
@@ -50,23 +51,40 @@ def test_passages_end_at_headings_and_know_them() -> None:
 
 
 def test_each_term_is_a_passage_with_its_definition() -> None:
+    long = " ".join(["Word."] * 45)
     doc = document(
         Block(BlockKind.PARAGRAPH, "Settings:"),
         Block(BlockKind.TERM, "port"),
-        Block(BlockKind.DEFINITION, "Where it listens."),
+        Block(BlockKind.DEFINITION, f"Where it listens. {long}"),
         Block(BlockKind.CODE, "port = 1"),
         Block(BlockKind.TERM, "host"),
         Block(BlockKind.TERM, "address"),
-        Block(BlockKind.DEFINITION, "Who it is."),
+        Block(BlockKind.DEFINITION, f"Who it is. {long}"),
         Block(BlockKind.PARAGRAPH, "The end."),
     )
     found = drafts(doc)
-    assert [(doc.text[d.start : d.end].replace("\n\n", " / "), d.kind, d.label) for d in found] == [
+    shown = [(doc.text[d.start : d.end].replace("\n\n", " / ").replace(f" {long}", ""), d.kind, d.label) for d in found]
+    assert shown == [
         ("Settings:", PassageKind.PROSE, ""),
         ("port / Where it listens. / port = 1", PassageKind.DEFINITION, "port"),
         ("host / address / Who it is.", PassageKind.DEFINITION, "host address"),
         ("The end.", PassageKind.PROSE, ""),
     ]
+
+
+def test_small_entries_share_a_passage_and_all_that_explains_a_term_stays_with_it() -> None:
+    doc = document(
+        Block(BlockKind.TERM, "-a"),
+        Block(BlockKind.DEFINITION, "All of them.", parent=0),
+        Block(BlockKind.TERM, "-b"),
+        Block(BlockKind.DEFINITION, " ".join(["Both."] * 60), parent=2),
+        Block(BlockKind.PARAGRAPH, "And this.", parent=2),
+        Block(BlockKind.TERM, "-c"),
+        Block(BlockKind.DEFINITION, "Nothing.", parent=5),
+    )
+    found = drafts(doc)
+    assert [d.label for d in found] == ["-a -b", "-c"]
+    assert doc.text[found[0].start : found[0].end].endswith("And this.")
 
 
 def test_a_table_is_cut_between_rows_and_keeps_its_header() -> None:

@@ -7,7 +7,6 @@ import pytest
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.research.extractive.analyst import ExtractiveAnalyst
 from pincite.research.extractive.planner import ExtractivePlanner
-from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.verifier import ExtractiveVerifier
 from pincite.research.extractive.writer import ExtractiveWriter
 from pincite.research.reader import PageReader
@@ -44,15 +43,14 @@ class Bench:
 
     def service(self) -> ResearchService:
         """A fresh service on the same ledger and stores, as a resumed run makes it."""
-        shelf = Shelf()
         fetch = StoringFetch(self.web, self.stores)
         roles = Roles(
-            ExtractivePlanner(shelf, results_per_query=self.limits.results_per_query),
+            ExtractivePlanner(results_per_query=self.limits.results_per_query),
             QuerySearcher(self.web, self.ledger, self.events, limits=self.limits),
             PageReader(
                 fetch, self.stores.snapshots, self.stores.documents, self.ledger, self.events, limits=self.limits
             ),
-            ExtractiveAnalyst(shelf),
+            ExtractiveAnalyst(),
             ExtractiveVerifier(self.checker),
             ExtractiveWriter(),
         )

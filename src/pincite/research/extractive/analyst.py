@@ -1,104 +1,201 @@
-"""Sub-question and pages to claims: ranks statements, keeps the best that add something, says what is missing."""
+"""Part of a question and pages to excerpts: ranks passages, keeps the best that add something, says what is missing."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 import anyio.to_thread
 
+from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
-from pincite.research.extractive.answerable import LEAST_SCORE, answer_score
-from pincite.research.extractive.answers import states_quantity
-from pincite.research.extractive.choosing import UNSURE, Choice, room_for
-from pincite.research.extractive.premises import premise_of
-from pincite.research.extractive.questions import DEFINITION, Ask, read_question
-from pincite.research.extractive.ranking import PassageIndex
-from pincite.research.extractive.reranking import Reranker
-from pincite.research.extractive.scoring import Scored
-from pincite.research.extractive.shelf import Shelf
-from pincite.research.extractive.words import key_terms
+from pincite.ranking.answerable import is_answered, is_here, part_likelihood
+from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
+from pincite.ranking.terms import is_identifier
+from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, stands_alone, with_direct
+from pincite.research.extractive.versions import version_labels
+from pincite.text.instructions import is_flagged
+from pincite.urls import registrable_domain
 
-MIN_COVERAGE = 0.36
-"""Below this share of the question's weight the best passage is about something else (docs/research.md)."""
-_ON_PREMISE = 3
+EXCERPTS: Final = 6
+OF_SEVERAL_PARTS: Final = 3
+NEAREST: Final = 2
+"""Excerpts of a question with one part, of each of several, and of a part that these sources don't answer."""
+_CANDIDATES: Final = 14
+_PER_PAGE: Final = 3
+_MOST_WORDS: Final = 480
+_SAID_ALREADY: Final = 0.5
+"""Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen."""
+_WEAK: Final = 0.3
+"""A passage this much less likely than the best one is left out: fewer excerpts rather than weak ones."""
+_DIRECT: Final = 3
+_MORE_PAGES: Final = 2
+_DISTINCT_CHARS: Final = 40
+"""Shorter texts stand on many pages by chance ("The default is 10.") and corroborate nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a part was answered with, and how likely that is an answer."""
+
+    ranking: Ranking
+    likelihood: float
+    missing: tuple[str, ...]
+    chosen: tuple[RankedPassage, ...]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the pages answer at least in part: more must speak for it when they lack what the part names."""
+        return is_answered(self.ranking) if self.missing else is_here(self.ranking)
 
 
 class ExtractiveAnalyst:
-    """Whole sentences as claims, chosen by score with a penalty for repeating what is already chosen."""
+    """Implements `roles.Analyst`: each claim is a sentence, list item, row or block of code of a chosen excerpt."""
 
-    def __init__(self, shelf: Shelf, *, max_domain_share: float = 1.0, reranker: Reranker | None = None) -> None:
-        self._shelf = shelf
-        self._reranker = reranker
+    def __init__(self, ranker: PassageRanker | None = None, *, max_domain_share: float = 1.0) -> None:
+        self._ranker = ranker or PassageRanker()
         self._max_domain_share = max_domain_share
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
-        """Claims best first; a gap when nothing read covers the sub-question."""
-        return await anyio.to_thread.run_sync(self._analyse, task, sub_question, progress)
+        """Claims best excerpt first; a gap when the pages read answer the part not at all or not surely."""
+        return await anyio.to_thread.run_sync(self._analyse, sub_question, progress)
 
-    def _analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
-        ask = read_question(sub_question.text)
-        if sub_question.answer_type == DEFINITION:
-            ask = replace(ask, answer_type=DEFINITION)
-        index = self._shelf.index(progress.pages)
-        queries = _tried(sub_question, progress)
+    def _analyse(self, part: SubQuestion, progress: Progress) -> Analysis:
+        queries = tuple(query.text for query in part.queries) or progress.asked
         if not progress.pages:
-            return Analysis(gaps=(Gap(sub_question.text, "no page could be read", queries),))
-        count = len(progress.pages)
-        missing, fitting = _places(ask, progress.pages)
-        scored = [item for item in index.statements(ask) if item.passage.url in fitting]
-        if missing:
-            reason = _unsaid(count, "mention", " together with ".join(missing))
-            return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=0.0)
-        best = max((item.coverage for item in scored), default=0.0)
-        if best < MIN_COVERAGE:
-            reason = _unsaid(count, "deal", "with this")
-            return Analysis(gaps=(Gap(sub_question.text, reason, queries),), best_score=best)
-        unsure = answer_score(ask, scored) < LEAST_SCORE
-        if self._reranker is not None:
-            scored = self._reranker.rerank(sub_question.text, scored)
-        first = self._on_premise(task, sub_question, index, fitting)
+            return Analysis(gaps=(Gap(part.text, "no page could be read", queries),))
         alone = len(progress.plan.sub_questions) == 1
-        room = UNSURE if unsure else room_for(ask, alone=alone)
-        choice = Choice(sub_question.text, ask, index, progress)
-        claims = choice.take(scored, room, first=first, max_domain_share=self._max_domain_share)
-        reason = _unsaid(count, "state", "it, as far as can be seen; what was found only touches on it")
-        gaps = (Gap(sub_question.text, reason, queries, touched=True),) if unsure or not claims else ()
-        return Analysis(claims=claims, gaps=gaps, best_score=best, best_url=(first or scored)[0].passage.url)
+        found = self._found(part, progress, EXCERPTS if alone else OF_SEVERAL_PARTS)
+        claims = self._claims(found, part, progress)
+        gap = _gap(part, found, claims, len(progress.pages), queries)
+        best = found.chosen[0].source.url if found.chosen else ""
+        return Analysis(claims, () if gap is None else (gap,), found.likelihood, best)
 
-    def _on_premise(
-        self, task: Task, sub_question: SubQuestion, index: PassageIndex, fitting: frozenset[str]
-    ) -> list[Scored]:
-        """The best statements about what the question takes for granted, as answers to whether it is so."""
-        premise = premise_of(task.question)
-        if not premise or sub_question.sub_question_id != "1":
-            return []
-        ask = read_question(premise)
-        if states_quantity(premise):
-            ask = replace(ask, answer_type="number", wants_default=True)
-        found = [item for item in index.statements(ask) if item.passage.url in fitting]
-        return found[:_ON_PREMISE]
+    def _found(self, part: SubQuestion, progress: Progress, most: int) -> _Found:
+        """The passages to print, most likely first, each adding something to those before it."""
+        labels = version_labels(progress.pages)  # near-copies say nothing new, unless they are another version
+        pages = [page for page in progress.pages if page.duplicate_of is None or page.url in labels]
+        ranking = self._ranker.rank(
+            part.text,
+            [Source(page.url, page.document) for page in pages],
+            queries=[query.text for query in part.queries],
+            survey=progress.plan.survey,
+        )
+        likelihood = part_likelihood(ranking)
+        missing = _missing(part.text, pages)
+        found = _Found(ranking, likelihood, missing, ())
+        room = most if found.is_here else NEAREST
+        left = list(ranking.passages[:_CANDIDATES])
+        chosen: list[RankedPassage] = []
+        per_page: Counter[str] = Counter()
+        while left and len(chosen) < room:
+            best = max(left, key=lambda passage: _worth(passage, chosen))
+            left.remove(best)
+            if chosen and best.likelihood < _WEAK * chosen[0].likelihood:
+                continue
+            if per_page[best.source.url] >= _PER_PAGE or self._crowded(best, chosen, left):
+                continue
+            per_page[best.source.url] += 1
+            chosen.append(best)
+        return replace(found, chosen=tuple(chosen))
+
+    def _crowded(self, best: RankedPassage, chosen: Sequence[RankedPassage], left: Sequence[RankedPassage]) -> bool:
+        """Whether one publisher would have more than its share while others have something to say."""
+        domains = [_publisher(passage.source.url) for passage in chosen]
+        own = _publisher(best.source.url)
+        others = any(_publisher(p.source.url) != own and p.likelihood >= _WEAK * best.likelihood for p in left)
+        return others and len(domains) > 1 and (domains.count(own) + 1) / (len(domains) + 1) > self._max_domain_share
+
+    def _claims(self, found: _Found, part: SubQuestion, progress: Progress) -> tuple[Claim, ...]:
+        pages = {page.url: page for page in progress.pages}
+        made: dict[str, Claim] = {}
+        told: list[tuple[float, str]] = []
+        words = 0
+        top = found.chosen[0].likelihood if found.chosen else 1.0
+        for number, passage in enumerate(found.chosen, start=1):
+            confidence = round(found.likelihood * (0.6 + 0.4 * passage.likelihood / (top or 1.0)), 3)
+            for place, excerpt in enumerate(excerpts_of(passage, found.ranking.terms, found.ranking.rarity)):
+                if words and words + excerpt.words > _MOST_WORDS:
+                    continue
+                group = f"{part.sub_question_id}.{number}.{place}"
+                page = pages[passage.source.url]
+                claims = [
+                    _also(claim, page, progress.pages)
+                    for claim in claims_of(excerpt, page, part.text, group, confidence)
+                ]
+                fresh = {claim.claim_id: claim for claim in claims if claim.claim_id not in made}
+                made.update(fresh)
+                words += excerpt.words
+                told += _openers(excerpt, page, claims, passage)
+        if not found.is_here:
+            return tuple(made.values())
+        direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
+        return with_direct(tuple(made.values()), direct)
 
 
-def _unsaid(pages: int, verb: str, what: str) -> str:
-    """The reason of a gap: what none of the pages does."""
-    said = f"the one page read does not {verb}" if pages == 1 else f"none of the {pages} pages read {verb}s"
-    return f"not in these sources: {said} {what}"
+def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:
+    """Its likelihood, less what the chosen ones say already.
+
+    Source: Carbonell and Goldstein 1998, maximal marginal relevance.
+    """
+    said = max((dot(passage.vector, other.vector) for other in chosen if passage.vector and other.vector), default=0.0)
+    return passage.likelihood * (1 - _SAID_ALREADY * max(said, 0.0) ** 2)
 
 
-def _places(ask: Ask, pages: Sequence[ReadPage]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Identifiers of the question that no page read contains, and the pages that have all the exact ones together."""
-    texts = {page.url: f"{page.document.title}\n{page.document.text}".lower() for page in pages}
-    missing = tuple(word for word in ask.identifiers if not any(word.lower() in text for text in texts.values()))
-    exact = [word.lower() for word in ask.exact]
-    together = frozenset(url for url, text in texts.items() if all(word in text for word in exact))
-    if exact and not together and not missing:
-        return tuple(ask.exact), together
-    return missing, together
+def _openers(
+    excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim], passage: RankedPassage
+) -> list[tuple[float, str]]:
+    """The units that could open an answer, with how near they are to the question."""
+    return [
+        (near * passage.likelihood, claim.claim_id)
+        for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True)
+        if stands_alone(page.document, unit) and not is_flagged(claim.text)
+    ]
 
 
-def _tried(sub_question: SubQuestion, progress: Progress) -> tuple[str, ...]:
-    """The queries that were sent for a sub-question, in the order they were; of several parts those with its words."""
-    if len(progress.plan.sub_questions) == 1 and progress.asked:
-        return progress.asked
-    wanted = set(key_terms(sub_question.text))
-    own = tuple(query for query in progress.asked if 2 * len(wanted & set(key_terms(query))) > len(key_terms(query)))
-    return own or tuple(query.text for query in sub_question.queries)
+def _direct(told: Sequence[tuple[float, str]], made: dict[str, Claim], *, alone: bool) -> frozenset[str]:
+    """The one to three sentences nearest to the question; of one of several parts only the nearest."""
+    ordered = sorted((entry for entry in told if entry[1] in made), key=lambda entry: -entry[0])
+    if not ordered:
+        return frozenset()
+    near = [name for value, name in ordered if value >= 0.75 * ordered[0][0]]
+    return frozenset(list(dict.fromkeys(near))[: _DIRECT if alone else 1])
+
+
+def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:
+    """The names of code in a part (`wal_level`, `--all`, `DataFrame`) that no page read has."""
+    named = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
+    exact = dict.fromkeys(word for word in named if word.startswith("--") or _is_name(word))
+    texts = [f"{page.url}\n{page.document.title}\n{page.document.text}".lower() for page in pages] if exact else []
+    return tuple(word for word in exact if not any(word.lower() in page for page in texts))
+
+
+def _is_name(word: str) -> bool:
+    return word.replace("_", "").isalnum() and is_identifier(word)
+
+
+def _gap(part: SubQuestion, found: _Found, claims: Sequence[Claim], pages: int, queries: tuple[str, ...]) -> Gap | None:
+    """What is missing of a part; None when it is answered."""
+    lacking = f"no page read has {', '.join(found.missing)}" if found.missing else ""
+    if claims and found.is_here:
+        if is_answered(found.ranking) and not lacking:
+            return None
+        return Gap(part.text, lacking or "these passages may not be the whole answer", queries, touched=True)
+    read = "the one page read does not answer this" if pages == 1 else f"none of the {pages} pages read answers this"
+    return Gap(part.text, f"not in these sources: {lacking or f'{read}, as far as can be seen'}", queries)
+
+
+def _also(claim: Claim, page: ReadPage, pages: Sequence[ReadPage]) -> Claim:
+    """The claim with the same words of other pages, at most two."""
+    text = claim.evidence[0].quote.text
+    more: list[Evidence] = []
+    for other in pages if len(text) >= _DISTINCT_CHARS else ():
+        start = other.document.text.find(text) if other.url != page.url else -1
+        if start >= 0 and len(more) < _MORE_PAGES:
+            quote = other.document.quote(start, start + len(text))
+            more.append(Evidence(quote, other.snapshot.snapshot_id, other.snapshot.body_sha256, other.url))
+    return replace(claim, evidence=(*claim.evidence, *more)) if more else claim
+
+
+def _publisher(url: str) -> str:
+    return url if url.startswith("local:") else registrable_domain(url)

@@ -10,10 +10,8 @@ from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.plan import Conflict, ConflictSide, ReadPage
 from pincite.domain.report import ConflictKind
 from pincite.ports import ClaimChecker
-from pincite.research.extractive.corroboration import texts_of
-from pincite.research.extractive.sources import independent_sources
-from pincite.research.extractive.versions import Versions, versions_of
-from pincite.research.extractive.words import key_terms
+from pincite.ranking.terms import index_terms as key_terms
+from pincite.research.extractive.versions import Versions, independent_sources, texts_of, versions_of
 
 _SAME_WORDS, _CONTAINED_WORDS = 0.6, 0.85
 _DENIED_WORDS = 0.6

@@ -2,7 +2,6 @@
 
 from pincite.domain.plan import Progress, Task
 from pincite.ports import EventSink
-from pincite.research.extractive.closing import is_uncertain
 from pincite.research.telling import tell_section
 
 _SENTENCES = 6
@@ -23,7 +22,7 @@ class ExtractiveDrafter:
         """Tell each part of `progress` that was not told yet: its surest claims, in their own words."""
         for part in progress.plan.sub_questions:
             mine = [item for item in progress.claims if item.printable and item.claim.sub_question == part.text]
-            lines = list(dict.fromkeys(item.claim.text for item in mine if not is_uncertain(item)))[:_SENTENCES]
+            lines = list(dict.fromkeys(item.claim.text for item in mine if not item.unresolved))[:_SENTENCES]
             if lines and part.sub_question_id not in self._told:
                 self._told.add(part.sub_question_id)
                 await tell_section(self._events, part.heading or part.text, lines, early=True)

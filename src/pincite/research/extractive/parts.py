@@ -2,7 +2,8 @@
 
 import re
 
-from pincite.research.extractive.words import URL, bare_word, is_identifier, key_terms
+from pincite.ranking.terms import index_terms as key_terms
+from pincite.ranking.terms import is_identifier
 from pincite.text.sentences import sentences
 
 MAX_PARTS = 8
@@ -11,7 +12,6 @@ _ITEM_BREAK = re.compile(r"\s*[,;]\s*(?:and|or|as\s+well\s+as)\s+|\s*[,;]\s*", r
 _LAST_AND = re.compile(r"\s+(?:and|or)\s+", re.I)
 _ASKS = r"(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b"
 _SECOND_QUESTION = re.compile(rf"[,;]?\s+and\s+(?={_ASKS})", re.I)
-_IS_QUESTION = re.compile(rf"\W*{_ASKS}", re.I)
 _POINTS_BACK = re.compile(
     r"\b(?:its|them|they|their|these|those)\b|\b(?:it|that|this)\b(?=\W*$|\W+(?:in|on|for|at|by|\w+(?:ed|en))\b)"
     # "what does it protect against?", but not "is it possible to?", "how long does it take to?"
@@ -43,7 +43,7 @@ def split_question(text: str) -> tuple[str, ...]:
     Several questions one after another, the items of an enumeration after a colon, and two questions joined by
     "and" are parts. An item keeps the words before the colon, so that it can be understood alone.
     """
-    plain = " ".join(URL.sub(" ", text).split())
+    plain = " ".join(text.split())
     asked = [plain[span.start : span.end] for span in sentences(plain)]
     questions = [sentence for sentence in asked if sentence.endswith("?")]
     if len(questions) > 1:
@@ -102,7 +102,9 @@ def _understood(piece: str, first: str) -> str:
 def _names_something(text: str) -> bool:
     """Whether a word after the first is written as a name."""
     found = text.split()
-    named = any(word.strip("\"'(“‘")[:1].isupper() and bare_word(word) != "I" for word in found[1:])
+    named = any(
+        bare[:1].isupper() and bare != "I" for bare in (word.strip(".,;:!?()[]{}\"'`’‘“”") for word in found[1:])
+    )
     return named or any(is_identifier(word) for word in found)
 
 
@@ -136,9 +138,3 @@ def item_of(part: str) -> str:
     """The item of an enumeration part, without the words before the colon; any other part is returned whole."""
     match = _ENUMERATION.match(part)
     return match.group("items").strip() if match else part
-
-
-def asking_part(text: str) -> str:
-    """What says which kind of answer is wanted: of a question in front of another one only the other."""
-    item = item_of(text)
-    return item if _IS_QUESTION.match(item) else text

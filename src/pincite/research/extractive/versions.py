@@ -1,13 +1,15 @@
-"""Pages that are the same page of different versions: which they are, and what each version is called."""
+"""Pages that are one page in several versions or copies, and how many independent sources stand behind claims."""
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pincite.domain.evidence import Claim, Relation, page_texts
 from pincite.domain.plan import ReadPage
 from pincite.text.near_duplicates import cluster
+from pincite.verification.independence import Backing, independent_count
 
 _ALIKE = 0.5
 """Pages less alike than this are different pages: chapter 1 and chapter 2, not version 1 and version 2."""
@@ -85,3 +87,30 @@ def _split(text: str) -> tuple[str, str]:
 def version_labels(pages: Sequence[ReadPage]) -> Mapping[str, str]:
     """The version of each page by URL, for the pages that were read in several versions."""
     return {url: label for url, (_, label) in versions_of(pages).found.items()}
+
+
+def independent_sources(claims: Iterable[Claim], pages: Mapping[str, ReadPage]) -> int:
+    """Sources behind claims that say the same: copies, mirrors and one publisher's pages count once.
+
+    Near-copies were found when the pages were read. A page of a local library counts as its own publisher: who wrote
+    the files of a folder is not known, and what they copy from each other counts once all the same.
+    """
+    passages: dict[str, str] = {}
+    for claim in claims:
+        for evidence in claim.evidence:
+            if evidence.relation is Relation.SUPPORTS:
+                passages[evidence.url] = f"{passages.get(evidence.url, '')} {evidence.quote.text}".strip()
+    versions = versions_of(tuple(pages.values()))
+    return independent_count([_backing(url, passage, pages, versions) for url, passage in passages.items()])
+
+
+def _backing(url: str, passage: str, pages: Mapping[str, ReadPage], versions: Versions) -> Backing:
+    """Near-copies are one page, and versions of a page have one publisher."""
+    original = pages[url].duplicate_of or url
+    own = original if original.startswith("local:") else ""
+    return Backing(original, "", passage, publisher=versions.group(original) or own)
+
+
+def texts_of(claim: Claim) -> tuple[str, ...]:
+    """The supporting quotes of each page joined: what the claim may rest on, and nothing more."""
+    return page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS)

@@ -1,16 +1,172 @@
-"""Verified claims to a report: direct answer, sections in reading order, numbered references, what is missing."""
+"""Verified claims to a report: one to three quoted sentences, excerpts by part of the question, what is missing."""
 
-from pincite.domain.plan import Imprint, Progress, Task
-from pincite.domain.report import Mode, Report
-from pincite.research.assembly import assemble
-from pincite.research.extractive.outline import content
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
+from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, SectionKind
+from pincite.domain.page import BlockKind, Document
+from pincite.domain.plan import Imprint, Progress, SubQuestion, Task
+from pincite.domain.report import Mode, PartStatus, Report, ReportPart
+from pincite.domain.tables import CELL_SEPARATOR
+from pincite.ranking.passages import passages_of
+from pincite.ranking.terms import query_terms
+from pincite.research.assembly import Content, DraftedSection, Line, assemble, reference_numbers
+from pincite.research.extractive.excerpts import marked_words, table_header
 from pincite.research.extractive.versions import version_labels
+
+FROM_SOURCES: Final = "From the sources"
+NEAREST: Final = "Nearest passages"
+_ANSWER_SENTENCES: Final = 3
+_TERM_CHARS: Final = 120
+_KINDS: Final = {
+    NoteForm.STEP: ExcerptKind.STEPS,
+    NoteForm.ROW: ExcerptKind.TABLE,
+    NoteForm.DEFINITION: ExcerptKind.DEFINITION,
+}
+_OF_BLOCK: Final = {BlockKind.CODE: ExcerptKind.CODE, BlockKind.LIST_ITEM: ExcerptKind.LIST}
 
 
 class ExtractiveWriter:
-    """States verified claims in their own words, in an order a person can follow, and nothing else."""
+    """Implements `roles.Writer`: prints verified claims in their own words, laid out as they stand on their pages."""
 
     async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
-        """The report; without a claim that holds it is `insufficient_evidence` and says what was searched."""
-        said = content(task, progress, version_labels(progress.pages))
-        return assemble(task, progress, imprint, said, mode=Mode.EXTRACTIVE)
+        """The report; without a part that is answered it is `insufficient_evidence` and says what was searched."""
+        return assemble(task, progress, imprint, content(task, progress), mode=Mode.EXTRACTIVE)
+
+
+def content(task: Task, progress: Progress) -> Content:
+    """What the report says: the direct answer, a section of excerpts for each part, what became of each part."""
+    parts = progress.plan.sub_questions
+    labels = version_labels(progress.pages)
+    printable = [item for item in progress.claims if item.printable]
+    status = {part.text: _status(part, printable, progress) for part in parts}
+    first: dict[tuple[str, int], VerifiedClaim] = {}  # what two parts have in common is one claim
+    for item in printable:
+        first.setdefault(_place(item), item)
+    opening = dict.fromkeys(_place(item) for item in _answer(printable, status))
+    answer = tuple(Line(first[at].claim.text, (first[at],), _label(first[at], labels)) for at in opening)
+    sections = []
+    printed: set[tuple[str, int]] = set()
+    for part in parts:
+        items = [i for i in printable if i.claim.sub_question == part.text and not i.unresolved]
+        items = [first[_place(item)] for item in _not_printed(items, printed)]
+        if items:
+            heading = part.heading or part.text if len(parts) > 1 else FROM_SOURCES
+            if status[part.text].status is PartStatus.NOT_HERE:
+                heading = f"{NEAREST}: {heading}" if len(parts) > 1 else NEAREST
+            sections.append(_section(heading, items, query_terms(part.text), labels))
+    unresolved = tuple(Line(item.claim.text, (item,), opens=True) for item in printable if item.unresolved)
+    if unresolved:
+        sections.append(DraftedSection("", unresolved, SectionKind.UNCERTAIN))
+    drafted = Content(answer, tuple(sections), parts=tuple(status[part.text] for part in parts))
+    numbers = reference_numbers(drafted)
+    documents = {page.url: page.document for page in progress.pages}
+    laid_out = tuple(
+        section
+        if section.kind is SectionKind.UNCERTAIN
+        else DraftedSection(section.heading, section.lines, section.kind, _blocks(section.lines, numbers, documents))
+        for section in drafted.sections
+    )
+    return Content(drafted.answer, laid_out, parts=drafted.parts)
+
+
+def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Progress) -> ReportPart:
+    """What became of a part: its gap says what is missing; without one it is answered."""
+    own = [item.claim.confidence for item in printable if item.claim.sub_question == part.text]
+    gaps = [gap for gap in progress.gaps if gap.sub_question == part.text]
+    likelihood = max(own, default=0.0)
+    if not own or any(not gap.touched for gap in gaps):
+        reason = gaps[0].reason if gaps else "what was found did not pass its checks"
+        return ReportPart(part.text, PartStatus.NOT_HERE, reason, round(likelihood, 2))
+    if gaps:
+        return ReportPart(part.text, PartStatus.PARTLY, gaps[0].reason, round(likelihood, 2))
+    return ReportPart(part.text, PartStatus.ANSWERED, "", round(likelihood, 2))
+
+
+def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -> list[VerifiedClaim]:
+    """The sentences that answer, those of each part in turn; of claims that no excerpt groups, the best."""
+    here = [
+        item
+        for item in printable
+        if item.claim.sub_question in status and status[item.claim.sub_question].status is not PartStatus.NOT_HERE
+    ]
+    direct = [item for item in here if not item.unresolved and (item.claim.direct or not item.claim.group)]
+    by_part = [[item for item in direct if item.claim.sub_question == part] for part in status]
+    turns = [own[turn] for turn in range(_ANSWER_SENTENCES) for own in by_part if turn < len(own)]
+    return turns[:_ANSWER_SENTENCES]
+
+
+def _not_printed(items: Sequence[VerifiedClaim], printed: set[tuple[str, int]]) -> list[VerifiedClaim]:
+    """The claims whose passages no part before has printed; the best excerpt when nothing would be left."""
+    fresh = [item for item in items if not item.claim.group or _place(item) not in printed]
+    fresh = fresh or [item for item in items if item.claim.group == items[0].claim.group]
+    printed.update(map(_place, items))
+    return fresh
+
+
+def _place(item: VerifiedClaim) -> tuple[str, int]:
+    return item.claim.evidence[0].url, item.claim.evidence[0].quote.start
+
+
+def _label(item: VerifiedClaim, labels: Mapping[str, str]) -> str:
+    """The version that a claim holds for, of a page that was read in several; none when all of them say it."""
+    found = {labels.get(evidence.url, "") for evidence in item.claim.evidence}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _section(
+    heading: str, items: Sequence[VerifiedClaim], terms: Sequence[str], labels: Mapping[str, str]
+) -> DraftedSection:
+    """The excerpts of a part one after the other; a claim that no excerpt groups is a paragraph of its own."""
+    lines = tuple(
+        Line(
+            item.claim.text,
+            (item,),
+            _label(item, labels),
+            opens=True,
+            marked=marked_words(item.claim.text, terms) if item.claim.group else (),
+        )
+        for item in items
+    )
+    return DraftedSection(heading, lines)
+
+
+def _blocks(lines: Sequence[Line], numbers: dict[str, int], documents: dict[str, Document]) -> tuple[ReportBlock, ...]:
+    blocks: list[ReportBlock] = []
+    for group, run in groupby(enumerate(lines), key=lambda pair: pair[1].items[0].claim.group):
+        members = list(run)
+        if not group:
+            blocks += [ReportBlock(BlockForm.PARAGRAPH, ((index,),)) for index, _ in members]
+            continue
+        first = members[0][1].items[0].claim
+        evidence = first.evidence[0]
+        blocks.append(_excerpt_block(members, numbers[evidence.url], documents[evidence.url]))
+    return tuple(blocks)
+
+
+def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: Document) -> ReportBlock:
+    claims = [line.items[0].claim for _, line in members]
+    start = claims[0].evidence[0].quote.start
+    block = document.blocks[document.block_at(start)]
+    draft = next((d for d in passages_of(document) if d.start <= start < d.end), None)
+    path = tuple(dict.fromkeys(filter(None, (document.title, *(draft.section if draft else ())))))
+    terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
+    term = " › ".join(" ".join(text.split()) for text in terms)[:_TERM_CHARS]
+    kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)
+    excerpt = Excerpt(kind, number, path, term, block.language if kind is ExcerptKind.CODE else "")
+    indexes = [index for index, _ in members]
+    if kind is ExcerptKind.TABLE:
+        columns = table_header(document, start)
+        width = max(claim.text.count(CELL_SEPARATOR) + 1 for claim in claims)
+        header = (*columns, *[""] * width)[: max(width, len(columns))]
+        return ReportBlock(BlockForm.EXCERPT, tuple((index,) for index in indexes), header=header, excerpt=excerpt)
+    if kind in (ExcerptKind.LIST, ExcerptKind.STEPS):
+        places = [document.block_at(claim.evidence[0].quote.start) for claim in claims]
+        items = [
+            tuple(index for index, place in zip(indexes, places, strict=True) if place == wanted)
+            for wanted in dict.fromkeys(places)
+        ]
+        return ReportBlock(BlockForm.EXCERPT, tuple(items), excerpt=excerpt)
+    return ReportBlock(BlockForm.EXCERPT, (tuple(indexes),), excerpt=excerpt)

@@ -17,7 +17,7 @@ from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Progress, ReadPage, Task, Verification
 from pincite.ports import Judge, ModelCalls
-from pincite.research.extractive.sources import independent_sources
+from pincite.research.extractive.versions import independent_sources
 from pincite.research.model.conflicts import ConflictFinder
 from pincite.research.model.evidence import EvidenceBank, quoted_words
 from pincite.research.model.outputs import Repairs

@@ -13,6 +13,10 @@ Llm = Annotated[
     str | None,
     typer.Option("--llm", metavar="MODEL", help="Language model as PROVIDER:NAME, or none (docs/models.md)."),
 ]
+WordsOnly = Annotated[
+    bool,
+    typer.Option("--words-only", help="Rank by words alone: faster, and finds less of what is worded otherwise."),
+]
 Judge = Annotated[
     str | None,
     typer.Option(

@@ -1,7 +1,6 @@
 import pytest
 
 from pincite.research.extractive.parts import item_of, sides_of, split_question
-from pincite.research.extractive.questions import frame_terms, read_question
 
 
 def test_a_second_question_that_points_back_keeps_what_it_points_at() -> None:
@@ -18,25 +17,6 @@ def test_a_second_question_that_stands_alone_is_left_alone() -> None:
     assert parts == ("Who wrote the parser", "when was the first release published?")
 
 
-@pytest.mark.parametrize(
-    ("question", "verbs"),
-    [
-        ("How does the server decide which rows are sent?", {"decid"}),
-        ("Can a client choose when the cache is emptied?", {"choos"}),
-        ("Which rows does the server send?", set()),
-        ("How does the kernel schedule threads?", set()),
-    ],
-)
-def test_the_verb_before_an_indirect_question_only_asks(question: str, verbs: set[str]) -> None:
-    assert frame_terms(question) == verbs
-
-
-def test_a_verb_that_only_asks_counts_little() -> None:
-    ask = read_question("How does the server decide which rows are sent?")
-    weight = dict(zip(ask.terms, ask.emphasis, strict=True))
-    assert weight["decid"] < weight["row"]
-
-
 def test_a_second_question_about_it_keeps_what_it_is() -> None:
     first, second = split_question("Who wrote the owl book of 1920, and when was it released?")
     assert second == f"{first}: when was it released?"
@@ -44,14 +24,6 @@ def test_a_second_question_about_it_keeps_what_it_is() -> None:
     assert second == f"{first}: what does it protect against?"
     apart = split_question("How does a lock wait and how long does it take to stop?")
     assert apart[1] == "how long does it take to stop?"
-
-
-def test_a_part_that_is_a_question_says_itself_what_it_wants() -> None:
-    first, second = map(read_question, split_question("What is the default level, and what can a query see in it?"))
-    assert first.wants_default
-    assert not second.wants_default
-    listed = read_question("What are the default ports: web, mail")
-    assert listed.wants_default
 
 
 def test_a_second_question_that_names_nothing_is_about_what_the_first_names() -> None:
@@ -75,15 +47,3 @@ def test_a_second_question_that_names_nothing_is_about_what_the_first_names() ->
 def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> None:
     assert sides_of(question) == sides
     assert split_question(question) == (*sides, question)
-
-
-def test_list_is_a_word_unless_it_asks_for_one() -> None:
-    assert "list" in read_question("What is the difference between a list and a row?").terms
-    assert "list" not in read_question("List the rows of the table.").terms
-
-
-def test_what_a_second_question_points_at_counts_more_than_what_all_items_share() -> None:
-    pointing = read_question("What is a perch in Finch: how do I go back to it?")
-    listing = read_question("What is the weight of a perch: oak, pine")
-    weight = {ask: dict(zip(ask.terms, ask.emphasis, strict=True))["perch"] for ask in (pointing, listing)}
-    assert 1 > weight[pointing] > weight[listing]

@@ -1,0 +1,308 @@
+"""Passages of documents in the order in which they answer a question, each with a likelihood that it does.
+
+Three orders are fused by rank: words (BM25), the nearness in meaning of question and passage in its context, and that
+of question and best sentence. The weights are fitted by `benchmarks/fit_ranking.py` and kept in `weights.json`.
+Without an embedder words alone decide, and `Ranking.words_only` says so.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from pincite.domain.library import Survey
+from pincite.domain.page import Document
+from pincite.ports import Embedder
+from pincite.ranking.passages import Draft, context_text, passages_of
+from pincite.ranking.terms import index_terms, query_terms
+from pincite.ranking.vectors import KnownVectors
+from pincite.ranking.words import Rarity, bm25, coverage, weighted_terms
+from pincite.text.sentences import Span, sentences
+from pincite.text.tokens import words
+
+READ: Final = 50
+"""So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md)."""
+READ_NEAR: Final = 30
+"""So many more come from the vectors that are at hand already."""
+SENTENCES_OF: Final = 16
+"""Of so many of the best passages the sentences are read one by one."""
+EMBEDDED_CHARS: Final = 400
+"""What is embedded of a passage with what stands above it: 64 word pieces, about what the model tells apart best."""
+_SENTENCE_CHARS: Final = 300
+_SENTENCES_PER_PASSAGE: Final = 12
+_MOST_QUERIES: Final = 6
+_UNSEEN: Final = 100
+"""Passages that were not read, none of which has a word of the question: a few pages don't say which words are rare."""
+_FULL_WORDS: Final = 80
+"""From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are."""
+_NEAR_WEIGHT: Final = 1.25
+"""Of meaning beside words before sentences are read; anything from 1 to 2 does as well (docs/research.md)."""
+RANK_CONSTANT: Final = 10
+"""Source: Cormack, Clarke and Büttcher 2009 use 60 for lists of hundreds; 10 tells the first few apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page whose passages are ranked."""
+
+    url: str
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the likelihood of one passage is made of, each 0-1: the names in `weights.json`."""
+
+    words: float = 0.0
+    score: float = 0.0
+    passage: float = 0.0
+    sentence: float = 0.0
+    similarity: float = 0.0
+    best_sentence: float = 0.0
+    coverage: float = 0.0
+    length: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPassage:
+    """A passage, how likely it answers (0-1), and its sentences with their nearness to the question, 0 without vectors.
+
+    `sentences` are offsets into the document's text. `vector` is that of the passage, empty without an embedder.
+    """
+
+    source: Source
+    draft: Draft
+    likelihood: float = 0.0
+    features: Features = Features()
+    sentences: tuple[tuple[Span, float], ...] = ()
+    vector: Sequence[float] = ()
+
+    @property
+    def text(self) -> str:
+        """Its words, as they stand on the page."""
+        return self.source.document.text[self.draft.start : self.draft.end]
+
+    @property
+    def context(self) -> str:
+        """What stands above it: title > headings > term."""
+        return context_text(self.source.document.title, self.draft.section, self.draft.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Passages best first. `known` is the share of the question's words, by weight, that stand on any passage."""
+
+    passages: tuple[RankedPassage, ...] = ()
+    words_only: bool = False
+    known: float = 0.0
+    rarity: Rarity = Rarity(0, {})
+    terms: tuple[str, ...] = ()
+
+
+class PassageRanker:
+    """Ranks the passages of documents for a question. CPU work: call it from a worker thread.
+
+    Args:
+        embedder: gives vectors; it is asked for the same text again, so let it remember (`KeptVectors`). None: words.
+    """
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
+
+    @property
+    def words_only(self) -> bool:
+        """Whether meaning is left out."""
+        return self._embedder is None
+
+    def rank(
+        self,
+        question: str,
+        sources: Sequence[Source],
+        *,
+        queries: Sequence[str] = (),
+        survey: Survey | None = None,
+    ) -> Ranking:
+        """The passages of all sources, best first: those far below by words without a likelihood.
+
+        Args:
+            question: as asked; meaning is compared with it alone.
+            sources: the pages; each is cut into passages once.
+            queries: other wordings of the question, which count for the order by words.
+            survey: what a library knows of the words; rarity is then that of the library, not of these pages.
+        """
+        passages = [RankedPassage(source, draft) for source in sources for draft in passages_of(source.document)]
+        found = [_terms_of(passage) for passage in passages]
+        terms = query_terms(question)
+        wordings = [terms, *map(query_terms, dict.fromkeys(queries))][: _MOST_QUERIES + 1]
+        rarity = _rarity(wordings, [terms_ for terms_, _ in found], survey)
+        asked = sum(map(rarity.weight, terms)) or 1.0
+        present = {term for terms_, _ in found for term in terms if term in terms_}
+        known = sum(map(rarity.weight, present)) / asked
+        scores = _fused([bm25(wording, found, rarity) for wording in wordings])
+        order = sorted(range(len(passages)), key=lambda index: -scores[index])
+        best = [index for index in order if scores[index] > 0][:READ]
+        best += self._near(question, passages, frozenset(best)) if best else []
+        first = [
+            Features(
+                words=place(order.index(index)) if scores[index] > 0 else 0.0,
+                score=scores[index] / scores[order[0]],
+                coverage=coverage(terms, found[index][0], rarity),
+                length=min(len(passages[index].text.split()) / _FULL_WORDS, 1.0),
+            )
+            for index in best
+        ]
+        ranked = self._by_meaning(question, [passages[index] for index in best], first)
+        return Ranking(tuple(ranked), self.words_only, known, rarity, terms)
+
+    def _by_meaning(
+        self, question: str, best: Sequence[RankedPassage], first: Sequence[Features]
+    ) -> list[RankedPassage]:
+        """The candidates in the order of words, ranked again by what they mean."""
+        if self._embedder is None or not best:
+            weighed = [
+                replace(passage, features=features, likelihood=likelihood(features, "words"))
+                for passage, features in zip(best, first, strict=True)
+            ]
+            return sorted(weighed, key=lambda passage: -passage.likelihood)
+        wanted, *vectors = self._embedder.embed([question, *map(embedded_text, best)])
+        near = [dot(wanted, vector) for vector in vectors]
+        ranks = places(near)
+        fused = sorted(range(len(best)), key=lambda i: -(first[i].score + _NEAR_WEIGHT * near[i]))
+        closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
+        told = {
+            index: max((value for _, value in spans), default=0.0) for index, spans in zip(fused, closer, strict=False)
+        }
+        sentence_ranks = dict(zip(told, places(list(told.values())), strict=True))
+        ranked = []
+        for index, passage in enumerate(best):
+            features = replace(
+                first[index],
+                passage=place(ranks[index]),
+                similarity=max(near[index], 0.0),
+                sentence=place(sentence_ranks[index]) if index in told else 0.0,
+                best_sentence=max(told.get(index, 0.0), 0.0),
+            )
+            spans = closer[fused.index(index)] if index in told else ()
+            model = "meaning" if index in told else "unread"
+            ranked.append(
+                replace(
+                    passage,
+                    features=features,
+                    likelihood=likelihood(features, model),
+                    sentences=spans,
+                    vector=vectors[index],
+                )
+            )
+        read = {id(best[index].draft) for index in told}
+        return sorted(ranked, key=lambda passage: (id(passage.draft) not in read, -passage.likelihood))
+
+    def _near(self, question: str, passages: Sequence[RankedPassage], taken: frozenset[int]) -> list[int]:
+        """Passages that words did not find, of those whose vectors are at hand: nothing is embedded for them."""
+        if not isinstance(self._embedder, KnownVectors):
+            return []
+        left = [index for index in range(len(passages)) if index not in taken]
+        known = self._embedder.known([embedded_text(passages[index]) for index in left])
+        if not known:
+            return []
+        (wanted,) = self._embedder.embed([question])
+        near = {left[place_]: dot(wanted, vector) for place_, vector in known.items()}
+        return sorted(near, key=lambda index: -near[index])[:READ_NEAR]
+
+    def _sentences(
+        self, wanted: Sequence[float], passages: Sequence[RankedPassage]
+    ) -> list[tuple[tuple[Span, float], ...]]:
+        """The sentences of each passage with their nearness to the question."""
+        assert self._embedder is not None
+        spans = [sentences_of(passage)[:_SENTENCES_PER_PASSAGE] for passage in passages]
+        texts = [
+            passage.source.document.text[span.start : span.end][:_SENTENCE_CHARS]
+            for passage, own in zip(passages, spans, strict=True)
+            for span in own
+        ]
+        vectors = iter(self._embedder.embed(texts) if texts else ())
+        return [tuple((span, dot(wanted, next(vectors))) for span in own) for own in spans]
+
+
+def sentences_of(passage: RankedPassage) -> tuple[Span, ...]:
+    """The sentences of a passage that have two words at least, as offsets into the document."""
+    start = passage.draft.start
+    found = (Span(start + span.start, start + span.end) for span in sentences(passage.text))
+    text = passage.source.document.text
+    return tuple(span for span in found if len(list(words(text[span.start : span.end]))) > 1)
+
+
+def embedded_text(passage: RankedPassage) -> str:
+    """What is embedded of a passage: where it stands, then its words, as far as the model reads."""
+    return passage_text(passage.source.document.title, passage.draft.section, passage.text)
+
+
+def passage_text(title: str, section: tuple[str, ...], text: str) -> str:
+    """As `embedded_text`, of its pieces."""
+    return f"{context_text(title, section, '')}. {text}"[:EMBEDDED_CHARS]
+
+
+def dot(one: Sequence[float], other: Sequence[float]) -> float:
+    """The inner product: of two vectors of length 1 their cosine."""
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))
+
+
+def place(rank: int) -> float:
+    """What a place counts: 1 for the first (rank 0), less and less below."""
+    return RANK_CONSTANT / (RANK_CONSTANT + rank)
+
+
+def places(values: Sequence[float]) -> list[int]:
+    """The rank of each value, 0 for the highest."""
+    order = sorted(range(len(values)), key=lambda index: -values[index])
+    ranks = [0] * len(values)
+    for rank, index in enumerate(order):
+        ranks[index] = rank
+    return ranks
+
+
+def likelihood(features: Features, model: str) -> float:
+    """How likely a passage with these features answers, by the fitted model of that name."""
+    fitted = weights()[model]
+    return 1 / (1 + math.exp(-logit(fitted, {name: getattr(features, name) for name in Features.__slots__})))
+
+
+def logit(fitted: Mapping[str, float], values: Mapping[str, float]) -> float:
+    """The weighted sum of a fitted model."""
+    return fitted["bias"] + sum(weight * values[name] for name, weight in fitted.items() if name != "bias")
+
+
+@cache
+def weights() -> dict[str, dict[str, float]]:
+    """The fitted models by name."""
+    found: dict[str, dict[str, float]] = json.loads(
+        resources.files("pincite.ranking").joinpath("weights.json").read_text(encoding="utf-8")
+    )["models"]
+    return found
+
+
+def _terms_of(passage: RankedPassage) -> tuple[dict[str, float], int]:
+    title, draft = passage.source.document.title, passage.draft
+    headings = " ".join(heading for heading in draft.section if heading != title)
+    return weighted_terms(title, headings, draft.label, passage.text)
+
+
+def _fused(by_query: Sequence[Sequence[float]]) -> list[float]:
+    """One score of several wordings: the question's own counts as much as the best of all others."""
+    own, *others = by_query
+    if not others:
+        return list(own)
+    return [score + max(other[index] for other in others) for index, score in enumerate(own)]
+
+
+def _rarity(wordings: Sequence[Sequence[str]], found: Sequence[Mapping[str, float]], survey: Survey | None) -> Rarity:
+    """Rarity in the library, for words it was asked about; else among the passages read."""
+    terms = {term for wording in wordings for term in wording}
+    here = {term: sum(term in passage for passage in found) for term in terms}
+    if survey is None or not survey.passages:
+        return Rarity(len(found) + _UNSEEN, here)
+    scale = survey.passages / max(len(found), 1)
+    known = {term: count for word, count in survey.frequencies for term in index_terms(word)}
+    return Rarity(survey.passages, {term: known.get(term, round(count * scale)) for term, count in here.items()})

@@ -1,0 +1,75 @@
+"""Vectors kept by what was embedded: an `Embedder` in front of another one, with a memory and, if given, a store."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from threading import RLock
+from typing import Final, Protocol, runtime_checkable
+
+from pincite.ports import Embedder
+
+KEY_BYTES: Final = 16
+_KEPT: Final = 8_192
+
+
+@runtime_checkable
+class KnownVectors(Embedder, Protocol):
+    """An embedder that remembers: what was embedded before costs nothing."""
+
+    def known(self, texts: Sequence[str]) -> Mapping[int, Sequence[float]]:
+        """The vectors that are at hand, by the place of their text."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Where vectors are kept between runs, by a key made of what was embedded. Blocking."""
+
+    def vectors(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[float]]:
+        """Those that are there. Errors: StorageUnavailable."""
+        ...
+
+    def keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
+        """Keep them; the same key again changes nothing. Errors: StorageUnavailable, StorageFull."""
+        ...
+
+
+def vector_key(text: str) -> bytes:
+    """What the vector of a text is kept under."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
+
+
+class KeptVectors:
+    """Implements `ports.Embedder`; each text goes through the model once. May be shared by threads."""
+
+    def __init__(self, embedder: Embedder, store: VectorStore | None = None) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._memory: OrderedDict[bytes, Sequence[float]] = OrderedDict()
+        self._lock = RLock()
+
+    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+        """One vector for each text, in order."""
+        keys = [vector_key(text) for text in texts]
+        with self._lock:
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._memory}
+            if missing and self._store is not None:
+                self._memory.update(self._store.vectors(list(missing)))
+            fresh = {key: text for key, text in missing.items() if key not in self._memory}
+            if fresh:
+                made = dict(zip(fresh, self._embedder.embed(list(fresh.values())), strict=True))
+                self._memory.update(made)
+                if self._store is not None:
+                    self._store.keep(made)
+            found = [self._memory[key] for key in keys]
+            while len(self._memory) > _KEPT:
+                self._memory.popitem(last=False)
+        return found
+
+    def known(self, texts: Sequence[str]) -> dict[int, Sequence[float]]:
+        """The vectors that are at hand, by the place of their text."""
+        keys = [vector_key(text) for text in texts]
+        with self._lock:
+            missing = [key for key in keys if key not in self._memory]
+            found = dict(self._store.vectors(missing)) if missing and self._store is not None else {}
+            vectors = ((place, self._memory.get(key) or found.get(key)) for place, key in enumerate(keys))
+            return {place: vector for place, vector in vectors if vector is not None}

@@ -1,0 +1,297 @@
+"""From a passage that answers to what is printed of it: sentences, a list, rows of a table, a definition, code.
+
+Everything is a slice of the page. What a procedure answers with is its steps and its code, so those come whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pincite.domain.evidence import Claim, ContextRole, Evidence, NoteForm
+from pincite.domain.ids import claim_id
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.plan import ReadPage
+from pincite.domain.tables import header_row_count
+from pincite.ranking.ranker import RankedPassage
+from pincite.ranking.terms import index_terms
+from pincite.ranking.words import Rarity
+from pincite.text.context import context_of
+from pincite.text.sentences import Span, sentences
+from pincite.text.tokens import words
+
+MAX_SENTENCES: Final = 5
+MAX_WORDS: Final = 110
+"""Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole."""
+MAX_ITEMS: Final = 9
+MAX_ROWS: Final = 6
+MAX_CODE_LINES: Final = 24
+_DIRECT_WORDS: Final = (5, 48)
+_SENTENCE_ENDS: Final = (".", "!", ".”", '."', ".)", "。", "！")
+_TEXT_KINDS: Final = frozenset(
+    {BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.QUOTATION, BlockKind.FOOTNOTE, BlockKind.CAPTION}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Consecutive units of one page: sentences, list items, rows, or one block of code.
+
+    `nearness` are those of the units to the question, by words or meaning, in the same order.
+    """
+
+    passage: RankedPassage
+    form: NoteForm
+    units: tuple[Span, ...]
+    nearness: tuple[float, ...]
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the text of its page."""
+        return self.units[0].start
+
+    @property
+    def words(self) -> int:
+        """How many words it has."""
+        text = self.passage.source.document.text
+        return sum(text[unit.start : unit.end].count(" ") + 1 for unit in self.units)
+
+
+def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) -> tuple[Excerpt, ...]:
+    """What is printed of a passage, with the code that belongs to it behind it; nothing when it says nothing itself."""
+    document = passage.source.document
+    first, last = document.block_at(passage.draft.start), document.block_at(max(passage.draft.end - 1, 0))
+    units = [unit for index in range(first, last + 1) for unit in _units(document, index, passage)]
+    if not units:
+        return ()
+    told = {span.start: value for span, value in passage.sentences}
+    near = [_nearness(document, span, told, terms, rarity) for _, span in units]
+    best = max(range(len(units)), key=lambda at: (near[at], -at))
+    index, _ = units[best]
+    kind = document.blocks[index].kind
+    if kind is BlockKind.TABLE:
+        return _table(passage, [(span, value) for (at, span), value in zip(units, near, strict=True) if at == index])
+    if kind is BlockKind.CODE:
+        lead = [at for at in range(len(units)) if units[at][0] < index and _is_text(document, units[at][0])][-1:]
+        return (*(_excerpt(passage, units, near, lead) if lead else ()), *_code(passage, index, near[best]))
+    if kind is BlockKind.LIST_ITEM:
+        chosen = _list_around(document, units, best)
+        form = NoteForm.STEP if document.blocks[index].ordered else NoteForm.STATEMENT
+        return _excerpt(passage, units, near, chosen, form)
+    chosen = _window(document, units, near, best)
+    form = NoteForm.DEFINITION if passage.draft.label else NoteForm.STATEMENT
+    behind = units[chosen[-1]][0] + 1
+    code: tuple[Excerpt, ...] = ()
+    if behind <= last and document.blocks[behind].kind is BlockKind.CODE:
+        code = _code(passage, behind, near[best])
+    listed = [at for at in range(len(units)) if units[at][0] == behind]
+    introduced = document.text[: units[chosen[-1]][1].end].endswith(":")
+    if not code and listed and introduced and document.blocks[behind].kind is BlockKind.LIST_ITEM:
+        steps = NoteForm.STEP if document.blocks[behind].ordered else NoteForm.STATEMENT
+        code = _excerpt(passage, units, near, _list_around(document, units, listed[0]), steps)
+    return (*_excerpt(passage, units, near, chosen, form), *code)
+
+
+def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidence: float) -> tuple[Claim, ...]:
+    """One claim for each unit, in its page's own words; those of one excerpt share a group."""
+    made = []
+    for unit in excerpt.units:
+        raw = page.document.text[unit.start : unit.end]
+        text = (
+            raw if excerpt.form is NoteForm.STATEMENT and "\n" in raw and _is_code(page.document, unit) else _line(raw)
+        )
+        evidence = Evidence(
+            page.document.quote(unit.start, unit.end),
+            page.snapshot.snapshot_id,
+            page.snapshot.body_sha256,
+            page.url,
+            context=context_of(page.document, unit.start, unit.end),
+        )
+        made.append(
+            Claim(
+                claim_id(text, part),
+                text,
+                part,
+                confidence=confidence,
+                evidence=(evidence,),
+                form=excerpt.form,
+                group=group,
+            )
+        )
+    return tuple(made)
+
+
+def stands_alone(document: Document, unit: Span) -> bool:
+    """Whether a unit can open an answer: a whole sentence of text that needs no other one to be understood."""
+    block = document.blocks[document.block_at(unit.start)]
+    text = document.text[unit.start : unit.end].strip()
+    least, most = _DIRECT_WORDS
+    if block.kind not in _TEXT_KINDS | {BlockKind.LIST_ITEM} or not least <= len(text.split()) <= most:
+        return False
+    if not text.endswith(_SENTENCE_ENDS) or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha()):
+        return False
+    return not _points_back(document, unit)
+
+
+def marked_words(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """The spans of the words of `text` that the question has, in any inflection."""
+    wanted, found, at = set(terms), [], 0
+    for word in words(text):
+        start = text.index(word, at)
+        at = start + len(word)
+        if wanted.intersection(index_terms(word)):
+            found.append((start, at))
+    return tuple(found)
+
+
+def block_form(document: Document, start: int) -> BlockKind:
+    """What the block at that place of the page is."""
+    return document.blocks[document.block_at(start)].kind
+
+
+def table_header(document: Document, start: int) -> tuple[str, ...]:
+    """The names of the columns of the table at that place; empty where it has no header."""
+    block = document.blocks[document.block_at(start)]
+    rows = header_row_count(block)
+    return block.rows[rows - 1] if rows and len(block.rows) >= rows else ()
+
+
+def _units(document: Document, index: int, passage: RankedPassage) -> Iterator[tuple[int, Span]]:
+    """The sentences of a block, rows of a table, or code as a whole, as far as they lie within the passage."""
+    block, base = document.blocks[index], document.starts[index]
+    low, high = passage.draft.start, passage.draft.end
+    if block.kind in (BlockKind.HEADING, BlockKind.TERM) or not block.text.strip():
+        return
+    if block.kind is BlockKind.CODE:
+        start, end = max(base, low), min(base + len(block.text), high)
+        if document.text[start:end].strip():
+            yield index, Span(start, end)
+        return
+    if block.kind is BlockKind.TABLE:
+        yield from ((index, span) for span in _rows(block, base) if low <= span.start and span.end <= high)
+        return
+    for span in sentences(block.text):
+        found = Span(base + span.start, base + span.end)
+        if low <= found.start and found.end <= high and _says_something(block.text[span.start : span.end]):
+            yield index, found
+
+
+def _rows(block: Block, base: int) -> Iterator[Span]:
+    at = 0
+    for number, line in enumerate(block.text.split("\n")):
+        if line.strip() and number >= header_row_count(block):
+            yield Span(base + at, base + at + len(line))
+        at += len(line) + 1
+
+
+def _says_something(text: str) -> bool:
+    """Whether a sentence is more than a scrap: three words, most of it letters."""
+    letters = sum(character.isalpha() or character.isspace() for character in text)
+    return len(text.split()) >= 3 and letters * 2 >= len(text)
+
+
+def _nearness(document: Document, span: Span, told: dict[int, float], terms: Sequence[str], rarity: Rarity) -> float:
+    """How near a unit is to the question: by meaning where that is known, a little by its words in any case."""
+    found = set(index_terms(document.text[span.start : span.end]))
+    total = sum(map(rarity.weight, terms)) or 1.0
+    return told.get(span.start, 0.0) + 0.3 * sum(rarity.weight(term) for term in terms if term in found) / total
+
+
+def _excerpt(
+    passage: RankedPassage,
+    units: Sequence[tuple[int, Span]],
+    near: Sequence[float],
+    chosen: Sequence[int],
+    form: NoteForm = NoteForm.STATEMENT,
+) -> tuple[Excerpt, ...]:
+    return (Excerpt(passage, form, tuple(units[at][1] for at in chosen), tuple(near[at] for at in chosen)),)
+
+
+def _table(passage: RankedPassage, rows: Sequence[tuple[Span, float]]) -> tuple[Excerpt, ...]:
+    """The rows that matter, in their order."""
+    best = sorted(range(len(rows)), key=lambda at: -rows[at][1])[:MAX_ROWS]
+    floor = rows[best[0]][1] / 2
+    kept = sorted(at for at in best if rows[at][1] >= floor)
+    return (Excerpt(passage, NoteForm.ROW, tuple(rows[at][0] for at in kept), tuple(rows[at][1] for at in kept)),)
+
+
+def _code(passage: RankedPassage, index: int, nearness: float) -> tuple[Excerpt, ...]:
+    """The whole block where it is short, else its first lines."""
+    document = passage.source.document
+    start, text = document.starts[index], document.blocks[index].text
+    if not text.strip():
+        return ()
+    lines = text.split("\n")
+    cut = text if len(lines) <= MAX_CODE_LINES else "\n".join(lines[:MAX_CODE_LINES])
+    lead = len(cut) - len(cut.lstrip("\n"))
+    span = Span(start + lead, start + len(cut.rstrip()))
+    return (Excerpt(passage, NoteForm.STATEMENT, (span,), (nearness,)),) if span.start < span.end else ()
+
+
+def _list_around(document: Document, units: Sequence[tuple[int, Span]], best: int) -> list[int]:
+    """The items of the list around a unit, as many as are read at a glance, and the sentence that introduces it."""
+    index = units[best][0]
+    places = [index for index, _ in units]
+    items = [(block, [at for at, place in enumerate(places) if place == block]) for block in dict.fromkeys(places)]
+    here = next(place for place, (block, _) in enumerate(items) if block == index)
+    low = high = here
+    while low > 0 and _same_list(document, items[low - 1][0], index) and here - low < MAX_ITEMS // 2:
+        low -= 1
+    while high + 1 < len(items) and _same_list(document, items[high + 1][0], index) and high - low + 1 < MAX_ITEMS:
+        high += 1
+    chosen = [at for _, own in items[low : high + 1] for at in own]
+    while _size(document, units, chosen) > MAX_WORDS and high > low:
+        if high - here >= here - low:
+            high -= 1
+        else:
+            low += 1
+        chosen = [at for _, own in items[low : high + 1] for at in own]
+    return chosen
+
+
+def _same_list(document: Document, one: int, other: int) -> bool:
+    first, second = document.blocks[one], document.blocks[other]
+    same = first.kind is second.kind is BlockKind.LIST_ITEM and first.parent == second.parent
+    return same and first.ordered == second.ordered and first.level == second.level
+
+
+def _window(document: Document, units: Sequence[tuple[int, Span]], near: Sequence[float], best: int) -> list[int]:
+    """The paragraph around a sentence, or the run of at most five sentences in it that is nearest to the question."""
+    index = units[best][0]
+    low = high = best
+    while high - low + 1 < MAX_SENTENCES:
+        options = [at for at in (low - 1, high + 1) if 0 <= at < len(units) and units[at][0] == index]
+        if not options:
+            break
+        back = low - 1 in options and _points_back(document, units[low][1])
+        taken = low - 1 if back else max(options, key=lambda at: near[at])
+        grown = range(min(low, taken), max(high, taken) + 1)
+        if _size(document, units, grown) > MAX_WORDS:
+            break
+        low, high = grown[0], grown[-1]
+    return list(range(low, high + 1))
+
+
+def _points_back(document: Document, unit: Span) -> bool:
+    """Whether a sentence needs the one before it."""
+    return any(piece.role is ContextRole.ANTECEDENT for piece in context_of(document, unit.start, unit.end))
+
+
+def _size(document: Document, units: Sequence[tuple[int, Span]], chosen: Sequence[int]) -> int:
+    return sum(document.text[units[at][1].start : units[at][1].end].count(" ") + 1 for at in chosen)
+
+
+def _is_text(document: Document, index: int) -> bool:
+    return document.blocks[index].kind in _TEXT_KINDS
+
+
+def _is_code(document: Document, unit: Span) -> bool:
+    return document.blocks[document.block_at(unit.start)].kind is BlockKind.CODE
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def with_direct(claims: Sequence[Claim], direct: frozenset[str]) -> tuple[Claim, ...]:
+    """The claims, those with these ids marked as ones that may open the answer."""
+    return tuple(replace(claim, direct=True) if claim.claim_id in direct else claim for claim in claims)

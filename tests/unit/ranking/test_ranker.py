@@ -1,0 +1,99 @@
+"""Passages ranked for a question, by words and by meaning, and how likely they answer it."""
+
+from pathlib import Path
+
+import pytest
+
+from pincite.domain.library import Survey
+from pincite.library.vectors import VectorFile
+from pincite.ranking.answerable import is_here, part_features, part_likelihood
+from pincite.ranking.ranker import PassageRanker, Ranking, Source
+from pincite.ranking.vectors import KeptVectors, vector_key
+from pincite.testing.embedder import WordEmbedder
+from pincite.testing.small_web import document_of
+
+PAGES = {
+    "https://owls.test/box": "# Owl boxes\n\nAn owl box is made of larch. It hangs six metres above the ground.",
+    "https://owls.test/food": "# What owls eat\n\nOwls eat mice and voles. A barn owl eats four mice a night.",
+    "https://web.test/mail": "# Mail queue\n\nThe queue manager retries deferred mail for five days.",
+}
+SOURCES = [Source(url, document_of(text)) for url, text in PAGES.items()]
+
+
+class Meaning(WordEmbedder):
+    """Knows that who dines eats, and nothing else."""
+
+    def embed(self, texts: object) -> list[list[float]]:
+        return super().embed([str(text).replace("dines on", "eats mice and voles") for text in texts])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("question", "url"),
+    [("What do owls eat?", "https://owls.test/food"), ("How long is mail retried?", "https://web.test/mail")],
+)
+@pytest.mark.parametrize("embedder", [None, WordEmbedder()])
+def test_the_passage_with_the_words_comes_first(question: str, url: str, embedder: WordEmbedder | None) -> None:
+    ranking = PassageRanker(embedder).rank(question, SOURCES)
+    assert ranking.passages[0].source.url == url
+    assert ranking.words_only is (embedder is None)
+    likelihoods = [passage.likelihood for passage in ranking.passages]
+    assert likelihoods == sorted(likelihoods, reverse=True)
+
+
+def test_meaning_brings_up_what_is_worded_otherwise() -> None:
+    question = "What an owl dines on above the ground"
+    assert PassageRanker().rank(question, SOURCES).passages[0].source.url == "https://owls.test/box"
+    near = {p.source.url: p.features.similarity for p in PassageRanker(Meaning()).rank(question, SOURCES).passages}
+    assert near["https://owls.test/food"] > near["https://owls.test/box"]
+
+
+def test_other_wordings_of_a_question_count_too() -> None:
+    ranking = PassageRanker().rank("How is post handled?", SOURCES, queries=["deferred mail queue"])
+    assert ranking.passages[0].source.url == "https://web.test/mail"
+
+
+def test_sentences_have_offsets_into_their_page_and_the_nearest_is_told() -> None:
+    best = PassageRanker(WordEmbedder()).rank("How many mice does a barn owl eat a night?", SOURCES).passages[0]
+    spans = {best.source.document.text[span.start : span.end]: near for span, near in best.sentences}
+    assert max(spans, key=lambda text: spans[text]) == "A barn owl eats four mice a night."
+
+
+def test_a_question_of_other_things_is_less_likely_answered_than_one_of_these() -> None:
+    ranker = PassageRanker(WordEmbedder())
+    here, elsewhere = (
+        ranker.rank(q, SOURCES) for q in ("How many mice does a barn owl eat?", "Who owns the tax office?")
+    )
+    assert part_likelihood(here) > part_likelihood(elsewhere)
+    assert part_likelihood(Ranking()) == 0.0
+    assert not is_here(Ranking())
+    assert set(part_features(here)) == set(part_features(Ranking()))
+
+
+def test_rarity_is_that_of_the_library_where_one_is_known() -> None:
+    survey = Survey(passages=10_000, frequencies=(("owl", 9_000), ("larch", 3)))
+    ranking = PassageRanker().rank("owl larch", SOURCES, survey=survey)
+    assert ranking.rarity.weight("larch") > 10 * ranking.rarity.weight("owl")
+
+
+def test_each_text_is_embedded_once_and_vectors_outlive_the_process(tmp_path: Path) -> None:
+    first, file = WordEmbedder(), VectorFile(tmp_path / "vectors.sqlite")
+    kept = KeptVectors(first, file)
+    one = PassageRanker(kept).rank("What do owls eat?", SOURCES)
+    embedded = len(first.embedded)
+    assert PassageRanker(kept).rank("What do owls eat?", SOURCES) == one
+    assert len(first.embedded) == embedded
+    second = WordEmbedder()
+    again = PassageRanker(KeptVectors(second, VectorFile(tmp_path / "vectors.sqlite"))).rank(
+        "What do owls eat?", SOURCES
+    )
+    assert not second.embedded
+    assert [p.source.url for p in again.passages] == [p.source.url for p in one.passages]
+
+
+def test_a_file_of_vectors_that_is_damaged_costs_nothing_but_time(tmp_path: Path) -> None:
+    broken = tmp_path / "vectors.sqlite"
+    broken.write_bytes(b"no database" * 500)
+    file = VectorFile(broken)
+    assert file.vectors([vector_key("owl")]) == {}
+    file.keep({vector_key("owl"): [1.0, 0.0]})
+    assert PassageRanker(KeptVectors(WordEmbedder(), file)).rank("What do owls eat?", SOURCES).passages
