@@ -53,7 +53,6 @@ from pincite.research.survey import LibrarySurvey
 from pincite.runtime.clock import SystemClock
 from pincite.settings import Settings, load_settings
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
-from pincite.verification.checker import MechanicalChecker
 from pincite.wiring import Parts, open_parts
 from pincite.wiring.checking import check_stored_report
 from pincite.wiring.registry import EMBEDDERS
@@ -101,7 +100,7 @@ async def ask(
             await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False
         ),
         ExtractiveAnalyst(ranker, max_domain_share=limits.max_domain_share),
-        ExtractiveVerifier(MechanicalChecker()),
+        ExtractiveVerifier(),
         ExtractiveWriter(),
     )
     service = ResearchService(

@@ -381,11 +381,3 @@ class VerifiedClaim:
     def unresolved(self) -> bool:
         """Whether its pages are old and their sites could not be asked whether they still say it."""
         return any(check.name == UNRESOLVED for check in self.checks)
-
-
-def page_texts(quotes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """`(url, quote)` pairs as one text for each page, in order: what a claim is judged by, and nothing more."""
-    by_page: dict[str, list[str]] = {}
-    for url, text in quotes:
-        by_page.setdefault(url, []).append(text)
-    return tuple(": ".join(texts) for texts in by_page.values())

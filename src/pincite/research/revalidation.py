@@ -74,6 +74,7 @@ class Revalidation:
         events: `page.revalidated` for each page.
         clock: waits between attempts.
         judge: with exact facts decides whether a claim that lost a page stands on the others.
+        at: the time that is noted with judgements; the same when a run is made again.
         after: the age from which on a cited page is asked for again.
         deadline_s: seconds for one request.
         concurrency: pages asked for at the same time.
@@ -89,6 +90,7 @@ class Revalidation:
         clock: Clock,
         judge: Judge | None,
         *,
+        at: datetime | None = None,
         after: timedelta,
         deadline_s: float = 12.0,
         concurrency: int = 4,
@@ -100,6 +102,7 @@ class Revalidation:
         self._events = events
         self._clock = clock
         self._judge = judge
+        self._at = at or clock.now()
         self._after = after
         self._deadline_s = deadline_s
         self._concurrency = concurrency
@@ -127,9 +130,9 @@ class Revalidation:
         looks = {page.url: self._looks[page.snapshot.snapshot_id] for page in old}
         found = await anyio.to_thread.run_sync(_as_they_stand, progress, looks)
         asked = [(left, _statement(left)) for left in found if left.must_be_proven]
-        proven = await prove([statement for _, statement in asked], self._judge, at=self._clock.now())
+        proven = await prove([statement for _, statement in asked], self._judge, at=self._at)
         again = {left.item.claim.claim_id: result for (left, _), result in zip(asked, proven, strict=True)}
-        claims = _each_once([_settled(left, again.get(left.item.claim.claim_id), looks) for left in found])
+        claims = _each_once(found, [_settled(left, again.get(left.item.claim.claim_id), looks) for left in found])
         return _progress_with(progress, claims, looks)
 
     def _is_old(self, page: ReadPage, since: datetime) -> bool:
@@ -333,18 +336,25 @@ def _settled(left: _Left, proven: Proven | None, looks: Mapping[str, _Look]) -> 
     )
 
 
-def _each_once(claims: Sequence[VerifiedClaim]) -> tuple[VerifiedClaim, ...]:
-    """The claims; one that now says what another says is told by that one."""
-    seen: set[str] = set()
+def _each_once(found: Sequence[_Left], claims: Sequence[VerifiedClaim]) -> tuple[VerifiedClaim, ...]:
+    """The claims; one that was put in a page's own words is left to another that says just that."""
+    restated = {
+        n for n, (left, item) in enumerate(zip(found, claims, strict=True)) if _words(left.item) != _words(item)
+    }
+    told = {_words(item) for n, item in enumerate(claims) if item.printable and n not in restated}
     kept: list[VerifiedClaim] = []
-    for item in claims:
-        if item.printable and item.claim.claim_id in seen:
+    for number, item in enumerate(claims):
+        if number in restated and item.printable and _words(item) in told:
             reasons = (*item.verdict.reasons, "what is left of it is told by another claim")
             kept.append(replace(item, verdict=replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=reasons)))
             continue
-        seen.add(item.claim.claim_id)
+        told.add(_words(item))
         kept.append(item)
     return tuple(kept)
+
+
+def _words(item: VerifiedClaim) -> str:
+    return item.claim.text
 
 
 def _restated(left: _Left) -> VerifiedClaim | None:

@@ -65,7 +65,6 @@ def build_roles(
     from pincite.research.extractive.writer import ExtractiveWriter
     from pincite.research.reader import PageReader
     from pincite.research.searcher import QuerySearcher
-    from pincite.verification.checker import MechanicalChecker
 
     rules = Roles(
         planner=ExtractivePlanner(
@@ -85,7 +84,7 @@ def build_roles(
             chunked=False,
         ),
         analyst=ExtractiveAnalyst(doors.ranker, max_domain_share=settings.max_domain_share),
-        verifier=ExtractiveVerifier(MechanicalChecker()),
+        verifier=ExtractiveVerifier(doors.judge, run.at or run.clock.now()),
         writer=ExtractiveWriter(),
         drafter=ExtractiveDrafter(run.events),
         revalidator=_revalidator(settings, doors, run),
@@ -108,6 +107,7 @@ def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | No
         run.events,
         run.clock,
         doors.judge,
+        at=run.at,
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
         concurrency=run.limits.concurrency,

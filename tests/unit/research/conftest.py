@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from pincite.domain.page import FetchRequest, FetchResult
+from pincite.ports import Judge
 from pincite.research.extractive.analyst import ExtractiveAnalyst
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.extractive.verifier import ExtractiveVerifier
@@ -15,7 +16,6 @@ from pincite.research.service import ResearchService, Roles
 from pincite.research.state import Limits
 from pincite.testing.clock import FrozenClock
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
-from pincite.verification.checker import MechanicalChecker
 
 
 class StoringFetch:
@@ -39,7 +39,7 @@ class Bench:
         self.events = ListEvents()
         self.stores = MemoryStores()
         self.clock = FrozenClock()
-        self.checker = MechanicalChecker()
+        self.judge: Judge | None = None
 
     def service(self) -> ResearchService:
         """A fresh service on the same ledger and stores, as a resumed run makes it."""
@@ -51,7 +51,7 @@ class Bench:
                 fetch, self.stores.snapshots, self.stores.documents, self.ledger, self.events, limits=self.limits
             ),
             ExtractiveAnalyst(),
-            ExtractiveVerifier(self.checker),
+            ExtractiveVerifier(self.judge),
             ExtractiveWriter(),
         )
         return ResearchService(

@@ -1,4 +1,4 @@
-"""Claims that exclude each other, as typed conflicts: other figures, a denial, another version of the same page."""
+"""Claims that exclude each other, as typed conflicts: other figures, another version of a page, a denial (judged)."""
 
 import itertools
 import math
@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pincite.domain.evidence import VerdictStatus, VerifiedClaim
+from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.plan import Conflict, ConflictSide, ReadPage
 from pincite.domain.report import ConflictKind
-from pincite.ports import ClaimChecker
 from pincite.ranking.terms import index_terms as key_terms
-from pincite.research.extractive.versions import Versions, independent_sources, texts_of, versions_of
+from pincite.research.extractive.versions import Versions, independent_sources, versions_of
 
 _SAME_WORDS, _CONTAINED_WORDS = 0.6, 0.85
 _DENIED_WORDS = 0.6
@@ -41,9 +40,7 @@ class _Read:
         return len(self.words & other.words) / (min(len(self.words), len(other.words)) or 1)
 
 
-def conflicts_between(
-    checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage], checker: ClaimChecker
-) -> list[Conflict]:
+def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
     """The conflicts between claims that passed, those of one sub-question only, at most six."""
     versions = versions_of(tuple(pages.values()))
     read = [_read(item) for item in checked if item.printable]
@@ -51,7 +48,7 @@ def conflicts_between(
     found = [_between_figures(group, pages) for group in grouped]
     for one, other in itertools.combinations(read, 2):
         if one.item.claim.sub_question == other.item.claim.sub_question and not one.urls & other.urls:
-            pair = _between_versions(one, other, versions) or _denial(one, other, pages, checker)
+            pair = _between_versions(one, other, versions)
             found += [pair] if pair else []
     return found[:_MOST]
 
@@ -156,15 +153,29 @@ def _number_of(label: str) -> tuple[float, ...]:
     return tuple(float(part) for part in re.findall(r"\d+", label)) or (math.inf,)
 
 
-def _denial(one: _Read, other: _Read, pages: Mapping[str, ReadPage], checker: ClaimChecker) -> Conflict | None:
-    """Two claims with much the same words, one of which denies the other, by the claim checker."""
-    if one.shared(other) < _DENIED_WORDS or one.figures != other.figures or len(one.words) < _LEAST_TERMS:
-        return None
-    verdict = checker.check(one.item.claim.text, texts_of(other.item.claim))
-    if verdict.status is not VerdictStatus.CONTRADICTED:
-        return None
-    sides = [_side(read.item, pages, max(read.item.independent_sources, 1)) for read in (one, other)]
-    return Conflict(tuple(sides), kind=ConflictKind.DENIAL, wording="One source denies what another says")
+def denial_candidates(checked: Sequence[VerifiedClaim]) -> list[tuple[VerifiedClaim, VerifiedClaim]]:
+    """Claims of different pages with much the same words and figures, where a judge may find that one denies the other.
+
+    The pairs with most words in common first, a few of them.
+    """
+    read = [_read(item) for item in checked if item.printable]
+    pairs = [
+        (one.shared(other), one.item, other.item)
+        for one, other in itertools.combinations(read, 2)
+        if one.item.claim.sub_question == other.item.claim.sub_question
+        and not one.urls & other.urls
+        and one.figures == other.figures
+        and one.item.claim.text != other.item.claim.text
+        and len(one.words) >= _LEAST_TERMS
+        and one.shared(other) >= _DENIED_WORDS
+    ]
+    return [(one, other) for _, one, other in sorted(pairs, key=lambda pair: -pair[0])[:_MOST]]
+
+
+def denial(one: VerifiedClaim, other: VerifiedClaim, pages: Mapping[str, ReadPage]) -> Conflict:
+    """Two claims one of which denies the other."""
+    sides = tuple(_side(item, pages, max(item.independent_sources, 1)) for item in (one, other))
+    return Conflict(sides, kind=ConflictKind.DENIAL, wording="One source denies what another says")
 
 
 def _side(item: VerifiedClaim, pages: Mapping[str, ReadPage], count: int) -> ConflictSide:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.domain.evidence import Claim, Relation, page_texts
+from pincite.domain.evidence import Claim, Relation
 from pincite.domain.plan import ReadPage
 from pincite.text.near_duplicates import cluster
 from pincite.verification.independence import Backing, independent_count
@@ -109,8 +109,3 @@ def _backing(url: str, passage: str, pages: Mapping[str, ReadPage], versions: Ve
     original = pages[url].duplicate_of or url
     own = original if original.startswith("local:") else ""
     return Backing(original, "", passage, publisher=versions.group(original) or own)
-
-
-def texts_of(claim: Claim) -> tuple[str, ...]:
-    """The supporting quotes of each page joined: what the claim may rest on, and nothing more."""
-    return page_texts((e.url, e.quote.text) for e in claim.evidence if e.relation is Relation.SUPPORTS)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from pincite.domain.evidence import JudgementLabel
 from pincite.domain.plan import Task
 from pincite.domain.report import ConflictKind
 from pincite.research.extractive.versions import versions_of
+from pincite.testing.judges import LabelJudge
 from pincite.testing.small_web import SmallWeb
 
 QUESTION = "What is the output of the Halden wind farm?"
@@ -50,7 +52,13 @@ async def test_a_denial_is_a_conflict(bench: Any) -> None:
         "https://a.test/": "# Pump\n\nThe pump starts by itself after a power cut.",
         "https://b.test/": "# Pump notes\n\nThe pump does not start by itself after a power cut.",
     }
-    report = await bench(pages).service().run(Task("Does the pump start by itself after a power cut?"))
+    question = Task("Does the pump start by itself after a power cut?")
+    unjudged = await bench(pages).service().run(question)
+    assert unjudged.conflicts == (), "what denies what is meaning: code alone does not say"
+    judged = bench(pages)
+    denied = ("The pump starts by itself after a power cut.", "The pump does not start by itself after a power cut.")
+    judged.judge = LabelJudge(dict.fromkeys(denied, JudgementLabel.CONTRADICTS))
+    report = await judged.service().run(question)
     assert [conflict.kind for conflict in report.conflicts] == [ConflictKind.DENIAL]
 
 
