@@ -14,7 +14,7 @@ from pincite.domain.budget import Usage
 from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.evidence import JudgeCase, Judgement, Thresholds, Verdict
+from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.library import Name, PageHit, Passage, Survey
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
@@ -431,14 +431,6 @@ class ModelCalls(Protocol):
         ...
 
 
-class EntailmentBackend(Protocol):
-    """Judges whether a passage entails a claim, for what the mechanical checks leave open."""
-
-    async def judge(self, claim: str, passage: str) -> float | None:
-        """Probability 0-1, or None when it can't tell."""
-        ...
-
-
 class Judge(Protocol):
     """A judge of meaning: does the evidence, read in its context, state the statement?"""
 
@@ -571,12 +563,4 @@ class Fetch(Protocol):
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The page, stored. Errors: every policy and remote error."""
-        ...
-
-
-class ClaimChecker(Protocol):
-    """Checks one statement against texts."""
-
-    def check(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """The verdict with the passages it rests on."""
         ...

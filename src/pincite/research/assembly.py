@@ -44,8 +44,8 @@ from pincite.domain.report import (
 from pincite.research.state import LOW_CONFIDENCE
 from pincite.research.tidying import conflicts_once, sections_once
 from pincite.text.context import context_of
+from pincite.text.fragments import fragment_url
 from pincite.urls import mask_url, registrable_domain
-from pincite.verification.fragments import fragment_url
 
 _TITLE_CHARS = 140
 _MAX_LEADS = 10

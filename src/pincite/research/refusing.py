@@ -1,4 +1,4 @@
-"""Claims that are refused whatever the claim checker says: those that rest only on words spoken to machines."""
+"""Claims that are refused however they are proven: those that rest only on words spoken to machines."""
 
 from dataclasses import replace
 

@@ -18,10 +18,10 @@ from pincite.research.schema_fields import Field, fields_of, lacking
 from pincite.research.schema_form import Form
 from pincite.research.schema_values import bare_text, keeps_rules, standing, value_of
 from pincite.text.tokens import terms
-from pincite.verification.lexicon import NEGATIONS
 
 _MAX_ENTRIES: Final = 400
 _MOST_CLAIMS: Final = 3
+_DENYING: Final = frozenset("no not never none neither nor cannot nobody nothing nowhere without hardly".split())
 
 
 async def fill(
@@ -98,7 +98,7 @@ def _saying(place: Field, value: bool, proven: Checked) -> list[Json]:
     text = proven.line.text
     about = set(terms(f"{bare_text(place.path[-1])} {place.description}"))
     said = {word.strip(".,;:!?()\"'").lower() for word in text.split()}
-    denies = bool(said & NEGATIONS) or any(word.endswith(("n't", "n’t")) for word in said)
+    denies = bool(said & _DENYING) or any(word.endswith(("n't", "n’t")) for word in said)
     if denies is value or not about & set(terms(text)):
         return []
     return [

@@ -71,9 +71,6 @@ _ABOUT_TIME = re.compile(
     r"\b(?:in|since|until|till|by|from|to|of|last|next|early|late|mid|between|and|during) $", re.IGNORECASE
 )
 
-DATE_WORDS = frozenset({*_MONTH_NUMBER, *_WEEKDAYS, *(f"{day}s" for day in _WEEKDAYS), *_SEASONS, "century"})
-"""Lower-case words without which, and without a digit, a sentence has no date."""
-
 
 @dataclass(frozen=True, slots=True)
 class Moment:

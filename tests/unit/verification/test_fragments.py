@@ -1,6 +1,6 @@
 from urllib.parse import unquote
 
-from pincite.verification.fragments import fragment_url
+from pincite.text.fragments import fragment_url
 
 PAGE = (
     "Wind power in numbers\n\nThe Havel park makes 398 MW - enough for 200,000 homes. It opened in March 2019, and it "

@@ -20,10 +20,10 @@ from pincite.research.model.wording import plain_line
 from pincite.research.refusing import SPEAKS_TO_MACHINES
 from pincite.runtime.failures import first_failure
 from pincite.text.context import context_of
+from pincite.text.fragments import fragment_url
 from pincite.text.instructions import is_flagged
 from pincite.text.sentences import Span
 from pincite.text.tokens import terms, words
-from pincite.verification.fragments import fragment_url
 from pincite.verification.quotes import locate
 
 MAX_CLAIM_CHARS = 520

@@ -10,9 +10,9 @@ from pincite.domain.plan import ReadPage
 from pincite.text.bm25 import Bm25
 from pincite.text.chunks import chunks
 from pincite.text.context import passage_in_context
+from pincite.text.fragments import fragment_url
 from pincite.text.sentences import sentences
 from pincite.text.tokens import terms
-from pincite.verification.fragments import fragment_url
 
 FURTHER_PASSAGES: Final = 5
 """Passages that a statement gets besides its own when these don't carry it (docs/verification.md)."""
