@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pincite.audit.problems import Problem, failed, unchecked
 from pincite.domain.citation import normalize_citation
-from pincite.domain.evidence import Relation
+from pincite.domain.evidence import Proof, Relation
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, SectionKind, Sentence
 from pincite.domain.page import BlockKind, Document, Excerpts
 from pincite.domain.report import (
@@ -48,6 +48,7 @@ def mark_problems(
         ONE_SOURCE_MARK: any(ClaimMark.ONE_SOURCE in found for found in marks),
         UNRESOLVED_MARK: any(ClaimMark.UNRESOLVED in found for found in marks),
         LOW_CONFIDENCE_LABEL: kind is not SectionKind.UNCERTAIN
+        and sentence.proof is not Proof.QUOTED  # a source's own words are printed as they stand
         and bool(marks)
         and all(ClaimMark.LOW_CONFIDENCE in found for found in marks),
     }
