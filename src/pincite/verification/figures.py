@@ -193,9 +193,12 @@ def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False) -
         return True
     if not rounded and wanted.bound != "about":
         return False
-    if math.isclose(one, other, rel_tol=_SLACK_ABOUT if wanted.bound == "about" else _SLACK_UNIT):
+    written = re.sub(r"\D", "", _LEADING_ZEROS.sub("", wanted.text)).rstrip("0")
+    digits = len(written) or 1
+    # "About 80" and "about 45" are round and leave room; "about 82" is 82 rounded, not 79.
+    coarse = wanted.bound == "about" and (digits == 1 or written.endswith("5"))
+    if math.isclose(one, other, rel_tol=_SLACK_ABOUT if coarse else _SLACK_UNIT if rounded else 0.0):
         return True
-    digits = len(re.sub(r"\D|0+$", "", _LEADING_ZEROS.sub("", wanted.text))) or 1
     unit = one / wanted.raw[0] if wanted.raw and wanted.raw[0] else 1.0
     return bool(other) and math.isclose(float(f"{other / unit:.{digits - 1}e}"), one / unit, rel_tol=1e-9)
 
