@@ -16,10 +16,11 @@ from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.settings import Settings
-from pincite.wiring import CacheCleared, CacheStats, EvidenceKept, Parts, Shared, bundle_of_run, open_parts
+from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, open_parts
 
 if TYPE_CHECKING:
     from pincite.ports import Judge, LanguageModel
+    from pincite.wiring import EvidenceKept
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +160,15 @@ class Archive:
         exporter = self._parts.exporter(format_)
         return exporter.render(report, await self._documents_of(report))
 
-    async def bundle(self, run_id: str, kept: EvidenceKept = "passages") -> bytes:
+    async def bundle(self, run_id: str, kept: "EvidenceKept" = "passages") -> bytes:
         """The report of a run with its evidence as a WACZ, which `pincite check` verifies anywhere.
 
         Errors:
             RunNotFound, InsufficientEvidence (no report), NotFound (evidence was deleted), StorageUnavailable.
         """
         wanted = await self._resolve(run_id)
+        from pincite.wiring import bundle_of_run
+
         return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
 
     def vet_format(self, format_: str) -> None:

@@ -6,6 +6,7 @@ Nothing is decided here but when to stop. Executing a run again with a filled le
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -15,7 +16,6 @@ from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.ports import Clock, EventSink, Ledger
-from pincite.research.revalidation import Revalidator
 from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Verifier, Writer
 from pincite.research.state import (
     Limits,
@@ -31,6 +31,9 @@ from pincite.research.state import (
 from pincite.research.telling import tell_claims, tell_plan, tell_report, tell_round
 from pincite.runtime.failures import first_failure
 from pincite.runtime.metering import RequestMeter, metered
+
+if TYPE_CHECKING:
+    from pincite.research.revalidation import Revalidator
 
 MAX_QUESTION_CHARS = 20_000
 _DISCARDED = frozenset({"", "EMPTY_CONTENT"})
@@ -54,7 +57,7 @@ class Roles:
     mode: Mode = Mode.EXTRACTIVE
     tells_sections: bool = False
     drafter: Drafter | None = None
-    revalidator: Revalidator | None = None
+    revalidator: "Revalidator | None" = None
 
 
 class ResearchService:

@@ -4,7 +4,9 @@
 research; `sources` says where a run looks; `registry` names adapters by text: each is imported when it is first used.
 """
 
-from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from pincite.wiring.front_desk import DailyPurse, FrontDesk
 from pincite.wiring.judging import keep_thresholds
 from pincite.wiring.model_door import model_names
@@ -13,6 +15,9 @@ from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import CAPS, asked_model, frozen_settings, narrowed, thawed_settings
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.stores import CacheCleared, CacheStats
+
+if TYPE_CHECKING:
+    from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
 
 __all__ = [
     "CAPS",
@@ -36,3 +41,12 @@ __all__ = [
     "outlook",
     "thawed_settings",
 ]
+
+_LATE = frozenset({"EvidenceKept", "bundle_of_run", "check_stored_report"})
+
+
+def __getattr__(name: str) -> object:
+    """What checking needs (all of verification) is loaded by who checks: fetching a page does without it."""
+    if name in _LATE:
+        return getattr(import_module("pincite.wiring.checking"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.model import RESEARCH_ROLES, Effort, ModelRole
@@ -20,11 +20,13 @@ from pincite.ports import (
     SnapshotStore,
 )
 from pincite.ranking.ranker import PassageRanker
-from pincite.research.revalidation import Revalidation, Revalidator
 from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.settings import Settings, environment_secrets
+
+if TYPE_CHECKING:
+    from pincite.research.revalidation import Revalidator
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,12 @@ def build_roles(
     return _with_models(settings, rules, doors, run, calls or run_calls(settings, run, model), modelled)
 
 
-def _revalidator(settings: Settings, doors: Doors, run: Run) -> Revalidator | None:
+def _revalidator(settings: Settings, doors: Doors, run: Run) -> "Revalidator | None":
     """Asks for old pages again before writing, where the settings name an age."""
     if settings.revalidate_after_h is None:
         return None
+    from pincite.research.revalidation import Revalidation
+
     return Revalidation(
         doors.fetch,
         doors.snapshots,

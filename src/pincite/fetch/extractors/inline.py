@@ -31,6 +31,8 @@ _MARKS = {
     "s": MarkKind.STRUCK,
     "strike": MarkKind.STRUCK,
 }
+_APART = frozenset({MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE, MarkKind.STRUCK})
+"""After these a digit begins a number of its own."""
 _TOLD = frozenset({*_MARKS, "q", "sup", "sub", "abbr", "acronym", "math", "math-tex", "rt", "rp"})
 _LINED_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _PERMALINKS = frozenset(
@@ -86,7 +88,7 @@ class InlineReader:
             self.text.close(kind)
             if kind is MarkKind.SUPERSCRIPT and closing:
                 self.text.add(closing)
-            if kind in {MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE}:
+            if kind in _APART:
                 self.text.keep_apart()
         elif element.tag == "q":
             self.text.add("”")
@@ -96,6 +98,8 @@ class InlineReader:
     def _begin(
         self, element: HtmlElement, kind: MarkKind, *, href: str = "", title: str = "", closing: str = ""
     ) -> None:
+        if kind is MarkKind.STRUCK:
+            self.text.keep_apart()  # the old price and the new one
         self.text.open(kind, href, title)
         self._open.append((element, kind, closing))
 

@@ -133,3 +133,10 @@ def test_headings_that_are_links_to_themselves_stay() -> None:
         "<h2>Affinity<a class=headerlink href='#b'>¶</a></h2>"
     )
     assert (first.text, second.text) == ("Types of storage", "Affinity")
+
+
+def test_a_struck_figure_never_joins_the_one_beside_it() -> None:
+    (block,) = read("<p>Was <s>9</s>8 and 7<del>6</del> today.</p>")
+    assert block.text == "Was 9 8 and 7 6 today."
+    assert marked(block, MarkKind.STRUCK) == ["9", "6"]
+    assert marked(block, MarkKind.JOINED) == []
