@@ -269,7 +269,7 @@ def test_feed_entries() -> None:
 def test_markdown_source() -> None:
     source = (
         b"---\ntitle: Guide\n---\n# Use *it*\n\nA [link](b.md) and `code`,\nwrapped.\n\n- one\n  - two\n1. three\n\n"
-        b"```py\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | **2** |\n\n> said\n\n<!-- note -->Under\n=====\n"
+        b"```py\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | **2** |\n\n> said\n\n<!-- note -->\nUnder\n=====\n"
     )
     document = extract(source, URL + "/a.md")
     assert document.title == "Guide"
