@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import anyio
 
 from pincite.domain.codec import from_json
-from pincite.domain.errors import Locked, PinciteError, RunCancelled, RunFenced, StateError
+from pincite.domain.errors import CoverageNotMet, Locked, PinciteError, RunCancelled, RunFenced, StateError
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.ids import report_id, topic_hash
 from pincite.domain.plan import Task
@@ -89,14 +89,20 @@ class Execution:
         return FINAL_STATUS[report.status]
 
     async def resume(self, run_id: str, tell: Tell, hands_on: HandsOn | None = None) -> Report:
-        """The report of a run that is taken here. Errors: Locked, RunNotFound, and those of research.
+        """The report of a run that is taken here.
+
+        Errors: Locked, RunNotFound, and those of research; CoverageNotMet, with the report that was stored.
 
         `hands_on` says whether workers shall go on with the run when this task is cancelled.
         """
         runs, lease = await self._parts.runs(), Lease(self._parts.clock)
         with anyio.CancelScope(shield=True):
             record = await runs.take(run_id, this_worker(), LEASE_S)
-        return await self._execute(runs, record, lease, tell, hands_on or _keeps)
+        report = await self._execute(runs, record, lease, tell, hands_on or _keeps)
+        settings = thawed_settings(self._settings, record.inputs.get("settings"))
+        if not covers(report, settings):
+            raise coverage_not_met(report, settings)
+        return report
 
     async def calling(self, run_id: str, work: Callable[[ModelCalls], Awaitable[T]], *, from_record: bool) -> T:
         """What `work` gives with models whose calls are on the record of a run that has ended, within its caps.
@@ -177,7 +183,8 @@ class Execution:
                 error.hint = _GOES_ON.format(run_id=record.run_id)
             raise
         with anyio.CancelScope(shield=True):
-            await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status])
+            unmet = "" if covers(report, settings) else CoverageNotMet.default_reason
+            await runs.finish(record.run_id, record.epoch, FINAL_STATUS[report.status], unmet)
         line(
             "run ended",
             status=str(FINAL_STATUS[report.status]),
@@ -217,6 +224,22 @@ async def _taken_over(runs: RunStore, record: RunRecord) -> RunFenced:
     else:
         did, hint = f"has ended it ({now.status})", f"Its report: pincite runs export {record.run_id} -o report.html"
     return RunFenced(f"this process stood still, and another one took over run {record.run_id} and {did}", hint=hint)
+
+
+def covers(report: Report, settings: Settings) -> bool:
+    """Whether as many parts of the question are answered as the settings require."""
+    return settings.require_coverage is None or report.answered_share() >= settings.require_coverage
+
+
+def coverage_not_met(report: Report, settings: Settings) -> CoverageNotMet:
+    """The refusal, with the report that was made and stored."""
+    share = report.answered_share()
+    error = CoverageNotMet(
+        f"{share:.0%} of the question's parts are answered; {settings.require_coverage:.0%} were required",
+        context={"run_id": report.run_id, "coverage": round(share, 3)},
+    )
+    error.report = report
+    return error
 
 
 def next_version(report: Report, newest: Report | None) -> Report:

@@ -174,6 +174,13 @@ class Settings(BaseModel):
     domain_quality: Weights = Field(
         {}, description="Which domain stands for a cluster of near-copies, higher first; 0 for those not named."
     )
+    require_coverage: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of the question's parts that must be answered; below it one more round is made, and then the"
+        " run ends with COVERAGE_NOT_MET and the smaller report.",
+    )
     independent_share: float | None = Field(
         None, ge=0, le=1, description="Share of claims that should rest on two independent sources; others get marked."
     )

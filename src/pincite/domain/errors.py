@@ -333,10 +333,13 @@ class EvidenceError(PinciteError):
 
 
 class CoverageNotMet(EvidenceError):
-    """The report is complete but below the coverage the caller demanded."""
+    """Fewer parts of the question are answered than the caller required; the smaller report is stored and attached."""
 
     code = "COVERAGE_NOT_MET"
     default_reason = "coverage_not_met"
+    default_hint = "Raise max_rounds or add sources; the smaller report is kept under the run."
+    report: object = None
+    """The `Report`; errors are below reports in the layers, so its type can't be named here."""
 
 
 class InsufficientEvidence(EvidenceError):

@@ -322,6 +322,12 @@ class Report:
         """All sentences in reading order."""
         return self.summary.sentences + tuple(s for section in self.sections for s in section.sentences)
 
+    def answered_share(self) -> float:
+        """Share of the question's parts that are answered, 0 to 1; a report without parts counts as one part."""
+        if not self.parts:
+            return float(self.status is ReportStatus.COMPLETE)
+        return sum(part.status is PartStatus.ANSWERED for part in self.parts) / len(self.parts)
+
     def reference(self, n: int) -> Reference:
         """What `[n]` (`citation:n`) stands for. Errors: NotFound (`citation_unknown`)."""
         if not 1 <= n <= len(self.references):

@@ -20,6 +20,7 @@ class Limits:
 
     `per_domain_cap` counts results over the whole run; sources on this machine and URLs given by the user are
     exempt unless the task itself sets a cap. `keep_undated` decides about pages without a date when a period is set.
+    `require_coverage` of the parts must be answered: below it one round more is made than `rounds`.
     `independent_share` of the printed claims should rest on two independent sources; None sets no target.
     `search_requests` is how many of a cap on web requests searches may take: the rest is for pages.
     `max_domain_share` of the claims of a sub-question may be of one domain where others have as much to say.
@@ -31,6 +32,7 @@ class Limits:
     queries_per_round: int = 24
     per_domain_cap: int = 3
     keep_undated: bool = True
+    require_coverage: float | None = None
     independent_share: float | None = None
     max_domain_share: float = 0.7
     concurrency: int = 4
@@ -48,7 +50,7 @@ class Limits:
     @property
     def rounds(self) -> int:
         """Rounds of search and reading at most, at least one."""
-        return max(self.budget.rounds or 1, 1)
+        return max(self.budget.rounds or 1, 1) + (self.require_coverage is not None)
 
 
 PATIENCE_S = 600.0

@@ -430,6 +430,7 @@ def _limits(record: RunRecord, settings: Settings, *, over_web: bool) -> "Limits
         queries_per_round=settings.queries_per_round,
         follow_ups_per_sub_question=settings.follow_ups_per_sub_question,
         keep_undated=settings.keep_undated,
+        require_coverage=settings.require_coverage,
         independent_share=settings.independent_share,
         max_domain_share=settings.max_domain_share,
         search_deadline_s=settings.search_deadline_s + 5.0,  # the service ends first and says why

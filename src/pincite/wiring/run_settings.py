@@ -1,7 +1,7 @@
 """The settings that belong to a run: stored with it, so that a resumed run does what it set out to do."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
@@ -25,6 +25,7 @@ FROZEN: Final = (
     "keep_undated",
     "revalidate_after_h",
     "domain_quality",
+    "require_coverage",
     "independent_share",
     "max_domain_share",
     "embeddings",
@@ -47,12 +48,13 @@ CAPS: Final = (
     "max_cost_usd",
     "max_tokens",
     "deadline_s",
+    "require_coverage",
 )
-"""The settings that a single run may lower."""
+"""The settings that a single run may make stricter: lower, but for the coverage that it requires."""
 
 
 def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
-    """The settings with those of `caps` that are lower than what is in force; None counts as not given.
+    """The settings with those of `caps` that are stricter than what is in force; None counts as not given.
 
     Errors:
         InvalidInput: not a cap. InvalidSetting: a value that is out of range.
@@ -64,8 +66,8 @@ def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
         return settings
     own = settings.model_dump(exclude_unset=True)
     asked = load_settings({**own, **given})
-    lower = {name: getattr(asked, name) for name in given if _lower(getattr(asked, name), getattr(settings, name))}
-    return load_settings({**own, **lower}) if lower else settings
+    stricter = {name: getattr(asked, name) for name in given if _is_stricter(name, asked, settings)}
+    return load_settings({**own, **stricter}) if stricter else settings
 
 
 def asked_model(settings: Settings, llm: str | None) -> Settings:
@@ -84,8 +86,11 @@ def asked_model(settings: Settings, llm: str | None) -> Settings:
     return load_settings({**settings.model_dump(exclude_unset=True), "llm": llm, "llm_roles": {}})
 
 
-def _lower(asked: Any, in_force: Any) -> bool:  # numbers of one kind: ints, floats or Decimals
-    return in_force is None or asked < in_force
+def _is_stricter(name: str, asked: Settings, in_force: Settings) -> bool:
+    wanted, now = getattr(asked, name), getattr(in_force, name)
+    if now is None:
+        return True
+    return bool(wanted > now if name == "require_coverage" else wanted < now)
 
 
 def frozen_settings(settings: Settings) -> dict[str, Json]:

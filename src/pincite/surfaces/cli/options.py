@@ -25,6 +25,9 @@ Judge = Annotated[
     ),
 ]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print every event of the run.")]
+RequireCoverage = Annotated[
+    float | None, typer.Option(help="Share of the question's parts that must be answered (0 to 1), else exit 7.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Profile = Annotated[str | None, typer.Option(help="Preset of caps: quick, standard, thorough or offline.")]
 Source = Annotated[

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from pincite.domain.errors import InvalidInput, PinciteError
+from pincite.domain.errors import CoverageNotMet, InvalidInput, PinciteError
 from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_report
-from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async, typed
+from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async, tell, typed
 from pincite.surfaces.cli.schemas import read_schema
 from pincite.surfaces.outcomes import EXIT_CODES, exit_code
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
     from pincite.domain.events import Json
     from pincite.domain.report import Report
+    from pincite.engine import Engine
+    from pincite.execution import OnEvent
     from pincite.research.model.estimate import Estimate
 
 INTERACTIVE = 10
 """Somebody waits for a queued run: before every batch."""
 
 Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
-"""A report, the bytes to print, and why a file of it could not be written."""
+"""A report, the bytes to print, and why the command fails all the same: a file that was not written, too few parts."""
 
 
 def research(
@@ -44,6 +46,7 @@ def research(
     llm: options.Llm = None,
     judge: options.Judge = None,
     words_only: options.WordsOnly = False,
+    require_coverage: options.RequireCoverage = None,
     max_rounds: Annotated[int | None, typer.Option(help="Rounds of search and reading at most.")] = None,
     max_pages: Annotated[int | None, typer.Option(help="Pages read at most.")] = None,
     max_web_requests: Annotated[int | None, typer.Option(help="Requests of all kinds together at most.")] = None,
@@ -78,6 +81,7 @@ def research(
         "judge": judge,
         "embeddings": "none" if words_only else None,
         "per_domain_cap": per_domain_cap,
+        "require_coverage": require_coverage,
         "max_rounds": max_rounds,
         "max_pages": max_pages,
         "max_web_requests": max_web_requests,
@@ -147,12 +151,24 @@ async def ask(overrides: dict[str, object], wish: Wish, started: list[str], *, v
             if wish.queue:
                 return run_id
             started.append(run_id)
-            report = await engine.resume(run_id, on_event=show)
-        failed = await write_report(engine, report, wish.files)
+            report, unmet = await ended(engine, run_id, show)
+        failed = await write_report(engine, report, wish.files) or unmet
         if wish.schema is not None:
             filled: dict[str, Json] = {"run_id": report.run_id, **await engine.structure(report, wish.schema)}
             return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n", failed
         return report, await engine.export(report, wish.printed), failed
+
+
+async def ended(engine: "Engine", run_id: str, show: "OnEvent") -> "tuple[Report, PinciteError | None]":
+    """The report of a run, and why it isn't enough where fewer parts are answered than required."""
+    from pincite.domain.report import Report
+
+    try:
+        return await engine.resume(run_id, on_event=show), None
+    except CoverageNotMet as error:
+        if not isinstance(error.report, Report):
+            raise
+        return error.report, error
 
 
 def tell_queued(run_id: str, *, as_json: bool) -> None:
@@ -203,4 +219,6 @@ def present(answer: Answer, *, hint: bool = True) -> None:
         note("Nothing that was read supports an answer [INSUFFICIENT_EVIDENCE]. Try other sources.")
         raise typer.Exit(EXIT_CODES["INSUFFICIENT_EVIDENCE"])
     if failed is not None:
+        if isinstance(failed, CoverageNotMet):  # a file that was not written was told when that was tried
+            tell(failed)
         raise typer.Exit(exit_code(failed))

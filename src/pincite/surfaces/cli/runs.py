@@ -107,7 +107,7 @@ def resume(
     run_id: RunId, home: options.Home = None, verbose: options.Verbose = False, as_json: options.Json = False
 ) -> None:
     """Continue a run that was interrupted; finished calls are not made again."""
-    from pincite.surfaces.cli.research import Answer, how_to_resume, present
+    from pincite.surfaces.cli.research import Answer, ended, how_to_resume, present
 
     async def job() -> Answer:
         from pincite.engine import Engine
@@ -115,8 +115,8 @@ def resume(
 
         async with Engine.from_settings(home=home) as engine:
             with live_progress(verbose=verbose) as watch:
-                report = await engine.resume(run_id, on_event=watch)
-            return report, await engine.export(report, "json" if as_json else "md"), None
+                report, unmet = await ended(engine, run_id, watch)
+            return report, await engine.export(report, "json" if as_json else "md"), unmet
 
     answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume([run_id]))
     present(answer, hint=not as_json)

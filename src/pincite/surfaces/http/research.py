@@ -65,6 +65,9 @@ class ResearchBody(Limits):
     max_tokens: int | None = Field(None, ge=0)
     max_cost_usd: float | None = Field(None, ge=0, le=1_000_000)
     deadline_s: float | None = Field(None, gt=0, le=86_400)
+    require_coverage: float | None = Field(
+        None, gt=0, le=1, description="Share of the parts that must be answered; below, the run's reason says so."
+    )
     llm: str | None = Field(
         None, max_length=200, description="Model of this run: one that the operator allows, or none. Never a key."
     )
@@ -72,7 +75,15 @@ class ResearchBody(Limits):
 
     def wish(self) -> starting.Wish:
         """What is to be found out, under which caps."""
-        names = ("max_rounds", "max_searches", "max_pages", "max_web_requests", "max_tokens", "deadline_s")
+        names = (
+            "max_rounds",
+            "max_searches",
+            "max_pages",
+            "max_web_requests",
+            "max_tokens",
+            "deadline_s",
+            "require_coverage",
+        )
         given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.max_cost_usd is not None:
             given["max_cost_usd"] = Decimal(str(self.max_cost_usd))

@@ -80,7 +80,9 @@ class Office:
         """What the caller may spend today; None without such a cap."""
         return None if self.purse_of is None else await self.purse_of(context, engine)
 
-    async def begin(self, context: Context, engine: Engine, question: str, max_cost_usd: float | None) -> str:
+    async def begin(
+        self, context: Context, engine: Engine, question: str, max_cost_usd: float | None, coverage: float | None = None
+    ) -> str:
         """The id of a new run that is worked on, within the caller's budget.
 
         Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), RateLimited.
@@ -88,7 +90,7 @@ class Office:
         self.desk.vet_room(self.owner(context))
         purse = await self.purse(context, engine)
         wanted = None if max_cost_usd is None else Decimal(str(max_cost_usd))
-        caps = {"max_cost_usd": wanted}
+        caps: dict[str, object] = {"max_cost_usd": wanted, "require_coverage": coverage}
         aside = Decimal(0)
         if purse is not None:
             asked = [cap for cap in (wanted, engine.settings.max_cost_usd) if cap is not None]
@@ -207,12 +209,15 @@ def _add_research_tools(server: MCPServer[Office]) -> None:
         context: Context,
         effort: Effort = None,
         budget_usd: Annotated[float | None, Field(ge=0, description="US dollars it may spend at most.")] = None,
+        require_coverage: Annotated[
+            float | None, Field(gt=0, le=1, description="Share of the question's parts that must be answered.")
+        ] = None,
         max_wait_seconds: Wait = 45,
     ) -> Annotated[CallToolResult, Progress]:
         """Answer a question from several sources; every sentence carries [n]. Long runs go on: call research_result."""
         with _entered(context) as office:
             engine = await office.engine(context, effort)
-            run_id = await office.begin(context, engine, question, budget_usd)
+            run_id = await office.begin(context, engine, question, budget_usd, require_coverage)
             try:
                 await _wait(office.desk, engine, run_id, max_wait_seconds, context)
             except anyio.get_cancelled_exc_class():
