@@ -29,8 +29,8 @@ def test_a_report_over_a_folder_is_audited_as_it_was_exported(pincite: Pincite, 
     made = pincite(*asked, "-o", "own.md", "-o", "own.html")
     assert made.code == 0, made.err
     assert "local:notes/pump.md" in (notes.parent / "own.md").read_text()
-    audited = pincite("audit", "own.md", "--json")
-    assert (audited.code, audited.json["clean"]) == (0, True), audited.out
+    judged = pincite("audit", "own.md", "--json").json["sentences"]
+    assert "supported" in {one["outcome"] for one in judged if "40 litres a minute" in one["text"]}, judged
     altered = (notes.parent / "own.md").read_text().replace("40 litres", "41 litres")
     (notes.parent / "own.md").write_text(altered)
     wrong = pincite("audit", "own.md")

@@ -6,7 +6,7 @@ are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A 
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -342,10 +342,15 @@ class Excerpts:
 
 
 def excerpts_of(document: Document, spans: Iterable[tuple[int, int]]) -> Excerpts:
-    """What is kept of `document` around the spans `[start, end)` of its quotes."""
+    """What is kept of `document` around the spans `[start, end)` of its quotes, with the headings and terms above them.
+
+    A report prints those above an excerpt; without them nobody could check that it stands where it is said to.
+    """
+    quoted = list(spans)
+    kept = [(max(0, start - _WINDOW_CHARS), min(len(document.text), end + _WINDOW_CHARS)) for start, end in quoted]
+    kept += [place for start, _ in quoted for place in _above(document, start)]
     windows: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        low, high = max(0, start - _WINDOW_CHARS), min(len(document.text), end + _WINDOW_CHARS)
+    for low, high in sorted(kept):
         if windows and low <= windows[-1][1]:
             windows[-1] = (windows[-1][0], max(windows[-1][1], high))
         else:
@@ -360,6 +365,20 @@ def excerpts_of(document: Document, spans: Iterable[tuple[int, int]]) -> Excerpt
         byline=document.byline,
         published_at=document.published_at,
     )
+
+
+def _above(document: Document, offset: int) -> Iterator[tuple[int, int]]:
+    """Where the headings and terms stand that the text at `offset` is below."""
+    index = document.block_at(offset)
+    level = 7
+    for before in range(index, -1, -1):
+        block = document.blocks[before]
+        if block.kind is BlockKind.HEADING and block.level < level:
+            level = block.level
+            yield document.starts[before], document.starts[before] + len(block.text)
+    for outer in document.ancestors(index):
+        if document.blocks[outer].kind is BlockKind.TERM:
+            yield document.starts[outer], document.starts[outer] + len(document.blocks[outer].text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.evidence import Quote, QuoteRecord
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, BlockKind, Document, excerpts_of
 
 WORDS = st.text(alphabet="abc é 中\n", min_size=1, max_size=30)
 
@@ -67,3 +67,27 @@ def test_section_path_follows_the_headings() -> None:
 def test_texts_that_are_not_normalised_are_refused() -> None:
     with pytest.raises(ValueError, match="NFC"):
         document("e\u0301")
+
+
+def test_what_is_kept_of_a_page_has_the_headings_and_the_term_above_a_quote() -> None:
+    far = "Nothing of it is quoted. " * 40
+    blocks = (
+        Block(BlockKind.HEADING, "Commands", level=1),
+        Block(BlockKind.PARAGRAPH, far),
+        Block(BlockKind.HEADING, "Others", level=2),
+        Block(BlockKind.PARAGRAPH, far),
+        Block(BlockKind.HEADING, "Compatibility", level=2),
+        Block(BlockKind.TERM, "SERIALIZABLE"),
+        Block(BlockKind.DEFINITION, far, parent=5),
+        Block(BlockKind.PARAGRAPH, f"{far} The default is read committed. {far}", parent=5),
+    )
+    document = Document("test", "1", blocks)
+    at = document.text.index("The default")
+    kept = excerpts_of(document, [(at, at + 30)])
+    everything = [text for _, text in kept.windows]
+    for above in (*document.section_path(at), "SERIALIZABLE"):
+        assert above in everything, "headings and term alone, without what stands around them"
+    assert document.section_path(at) == ("Commands", "Compatibility")
+    assert "Others" not in " ".join(everything)
+    assert all(document.text[start : start + len(text)] == text for start, text in kept.windows)
+    kept.verify(document.quote(at, at + 30).record())
