@@ -99,6 +99,7 @@ class CheckResult:
     `kept` counts the captures by what is kept of them: `full`; `run`, the text and the body's hash; `excerpts`, the
     quotes with the windows around them, compared word for word, and hashes that can't be made anew. `proofs` counts the
     printed sentences by how they are proven, `judged` names who judged, `notes` what else a reader should know.
+    `judged_again` is whom `again` of them were put before once more.
     """
 
     status: CheckStatus
@@ -108,6 +109,8 @@ class CheckResult:
     proofs: Mapping[str, int] = field(default_factory=dict)
     judged: tuple[JudgedBy, ...] = ()
     notes: tuple[str, ...] = ()
+    judged_again: str = ""
+    again: int = 0
 
 
 def check_report(raw: Mapping[str, Json], evidence: EvidenceSource, *, reread: Reread | None = None) -> CheckResult:
@@ -307,7 +310,7 @@ class _Check:
             for page in pages
             for text in ([page.text] if isinstance(page, Document) else [window for _, window in page.windows])
         ]
-        excerpt = _folded(reference.excerpt).removesuffix("…").rstrip()
+        excerpt = _folded(reference.excerpt.removesuffix("…"))
         if texts and not any(excerpt in _folded(text) for text in texts):
             yield failed(f"{where}.excerpt", "is not in the stored text of the page")
         if pages:

@@ -34,6 +34,7 @@ from pincite.verification.verdicts import VERDICTS, Said, facts_of
 Stored = Callable[[ReportEvidence], "Document | Excerpts | None"]
 """What is stored of the page that an item of evidence was cut from."""
 
+NOT_ON_RECORD = "is in other words than its passages, and no judgement is on record"
 _LEADS = frozenset({ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
 
 
@@ -74,7 +75,7 @@ class Proofs:
 
     def statement(self, item: ToProve) -> Iterator[Problem]:
         """What is wrong with the proof of a statement that cites."""
-        passages = self._passages(item.rests_on)
+        passages = passages_of(self._stored, item.rests_on)
         if passages is None:
             return  # what is not stored is told already
         quoted = is_quoted(item.text, passages)
@@ -109,25 +110,13 @@ class Proofs:
         else:
             self.used.append(entry)
 
-    def _passages(self, claims: Sequence[ReportClaim]) -> tuple[EvidencePassage, ...] | None:
-        """The passages as the stored pages have them; None when a page is not stored."""
-        found: list[EvidencePassage] = []
-        for item in _supporting(claims):
-            stored = self._stored(item)
-            if stored is None:
-                return None
-            passage = _whole_page(stored, item) if isinstance(stored, Document) else _window(stored, item)
-            if passage is not None:
-                found.append(passage)
-        return arranged(found)
-
     def _without_proof(self, item: ToProve, passages: Sequence[EvidencePassage]) -> Iterator[Problem]:
         """A sentence of a report that doesn't say how it was proven: its exact facts, and nothing more."""
         problem = self._facts(item, evidence_lines(passages), ())
         if problem:
             yield failed(f"{item.where}.text", problem)
         else:
-            yield unchecked(f"{item.where}.text", "is in other words than its passages, and no judgement is on record")
+            yield unchecked(f"{item.where}.text", NOT_ON_RECORD)
 
     def _judged(self, item: ToProve) -> Iterator[Problem]:
         entry = self._judgements.get(item.judgement)
@@ -173,6 +162,19 @@ class Proofs:
         stored = [self._stored(item) for item in _supporting(claims)]
         whole = {page.document_id: page.text for page in stored if isinstance(page, Document)}
         return tuple(whole.values()) if all(isinstance(page, Document) for page in stored) else ()
+
+
+def passages_of(stored: Stored, claims: Sequence[ReportClaim]) -> tuple[EvidencePassage, ...] | None:
+    """The passages of the claims as the stored pages have them; None when a page is not stored."""
+    found: list[EvidencePassage] = []
+    for item in _supporting(claims):
+        page = stored(item)
+        if page is None:
+            return None
+        passage = _whole_page(page, item) if isinstance(page, Document) else _window(page, item)
+        if passage is not None:
+            found.append(passage)
+    return arranged(found)
 
 
 def evidence_lines(passages: Sequence[EvidencePassage]) -> list[str]:

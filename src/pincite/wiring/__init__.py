@@ -17,7 +17,7 @@ from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.stores import CacheCleared, CacheStats
 
 if TYPE_CHECKING:
-    from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report
+    from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report, check_with_judge
 
 __all__ = [
     "CAPS",
@@ -32,6 +32,7 @@ __all__ = [
     "asked_model",
     "bundle_of_run",
     "check_stored_report",
+    "check_with_judge",
     "frozen_settings",
     "keep_thresholds",
     "model_names",
@@ -42,7 +43,7 @@ __all__ = [
     "thawed_settings",
 ]
 
-_LATE = frozenset({"EvidenceKept", "bundle_of_run", "check_stored_report"})
+_LATE = frozenset({"EvidenceKept", "bundle_of_run", "check_stored_report", "check_with_judge"})
 
 
 def __getattr__(name: str) -> object:

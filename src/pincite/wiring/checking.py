@@ -1,13 +1,20 @@
 """Checking a stored report against a home, without the database layer."""
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Literal
+
+from anyio import to_thread
 
 from pincite.audit.check import CheckCounts, CheckResult, CheckStatus, check_report
 from pincite.audit.problems import failed
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, ParseError, RunNotFound, SchemaMismatch
+from pincite.domain.events import Json
 from pincite.domain.page import Document, Excerpts, Snapshot
+from pincite.ports import EvidenceSource, Judge
 from pincite.settings import Settings
 from pincite.wiring.shared_evidence import is_on_server, load_evidence, load_run
 
@@ -28,23 +35,59 @@ def check_stored_report(data: bytes, settings: Settings) -> CheckResult:
         InvalidInput: not JSON. SchemaMismatch: written by a newer Pincite. ArchiveCorrupt: a zip, but no bundle.
     """
     from pincite.fetch.extractors import extract
-    from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
 
     if _is_bundle(data):
         return _check_bundle(data)
+    raw = _parsed(data)
+    with _evidence(raw, settings) as evidence:
+        return _with_names(data, check_report(raw, evidence, reread=extract))
+
+
+async def check_with_judge(data: bytes, settings: Settings, judge: Judge, at: datetime) -> CheckResult:
+    """As `check_stored_report`, and then each sentence that is not quoted is put before the judge again.
+
+    Errors: as there, and those of a judge's settings; what it does not answer is `unchecked`.
+    """
+    from pincite.audit.judged_again import ToJudge, judged_again, to_judge
+    from pincite.exports.bundle import Bundle
+
+    def statements() -> tuple[ToJudge, ...]:
+        if _is_bundle(data):
+            try:
+                return to_judge((bundle := Bundle(data)).report, bundle)
+            except InvalidInput:
+                return ()
+        raw = _parsed(data)
+        with _evidence(raw, settings) as evidence:
+            return to_judge(raw, evidence)
+
+    result = await to_thread.run_sync(check_stored_report, data, settings)
+    return await judged_again(result, await to_thread.run_sync(statements), judge, at=at)
+
+
+def _parsed(data: bytes) -> dict[str, Json]:
     try:
         raw = json.loads(data)
     except ValueError as error:
         raise InvalidInput("this is neither a bundle nor a report as JSON", reason="not_json", hint=_GIVE) from error
     if not isinstance(raw, dict):
         raise InvalidInput("this is no report: a JSON object was expected", reason="not_json", hint=_GIVE)
-    if is_on_server(settings):
-        return _with_names(data, check_report(raw, load_evidence(settings, raw), reread=extract))
+    return raw
+
+
+@contextmanager
+def _evidence(raw: Mapping[str, Json], settings: Settings) -> Iterator[EvidenceSource]:
+    """What the home, or the server, holds of a report's pages."""
+    from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
+
     database = settings.home / DATABASE_NAME
-    if not database.is_file():
-        return _with_names(data, check_report(raw, NothingStored(), reread=extract))
-    with EvidenceReader(database, settings.scope) as evidence:
-        return _with_names(data, check_report(raw, evidence, reread=extract))
+    if is_on_server(settings):
+        yield load_evidence(settings, raw)
+    elif not database.is_file():
+        yield NothingStored()
+    else:
+        with EvidenceReader(database, settings.scope) as evidence:
+            yield evidence
 
 
 def _with_names(data: bytes, result: CheckResult) -> CheckResult:

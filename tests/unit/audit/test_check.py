@@ -294,3 +294,11 @@ def test_a_label_must_be_that_of_the_page_and_a_wording_that_of_the_sides() -> N
     assert "14 in no title or address that it cites" in whats(result)
     wording = put(("conflicts", 0, "wording"), "1 source says 64 MB, 1 says 97 MB")
     assert "97 in no passage of its sides" in whats(check_report(wording, SAMPLE))
+
+
+def test_an_excerpt_that_was_cut_is_on_its_page() -> None:
+    raw = put(("references", 0, "excerpt"), "It takes 64 MB of memory and runs every…")
+    markdown_only = [p for p in check_report(raw, SAMPLE).problems if "excerpt" in p.where]
+    assert markdown_only == []
+    raw = put(("references", 0, "excerpt"), "It takes 65 MB of memory and runs every…")
+    assert "references[0].excerpt" in whats(check_report(raw, SAMPLE))

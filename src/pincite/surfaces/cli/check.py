@@ -1,12 +1,13 @@
 """`pincite check`: re-verify a stored report, offline and without a model."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, print_json, print_text
+from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async
 from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
 
 if TYPE_CHECKING:
@@ -27,11 +28,21 @@ _KEPT = {
 
 def check(
     report: Annotated[Path, typer.Argument(help="A bundle (.wacz), or a report as JSON where its pages are stored.")],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge", help="Put what is not quoted before this judge again: model, PROVIDER:NAME, http://..."
+        ),
+    ] = None,
+    llm: options.Llm = None,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Verify every quote, hash, number, [n] and the rendering against the stored pages, offline."""
-    result = guarded(lambda: _check(report, home), as_json=as_json)
+    if judge is None:
+        result = guarded(lambda: _check(report, home), as_json=as_json)
+    else:
+        result = run_async(lambda: _judged_again(report, home, judge, llm), as_json=as_json)
     if as_json:
         from pincite.domain.codec import to_json
 
@@ -43,15 +54,35 @@ def check(
 
 
 def _check(report: Path, home: Path | None) -> "CheckResult":
-    from pincite.domain.errors import InvalidInput
     from pincite.settings import load_settings
     from pincite.wiring import check_stored_report
 
+    return check_stored_report(_read(report), load_settings({"home": home}))
+
+
+async def _judged_again(report: Path, home: Path | None, judge: str, llm: str | None) -> "CheckResult":
+    """The check, and what a judge of today says."""
+    from anyio import to_thread
+
+    from pincite.domain.errors import InvalidSetting
+    from pincite.engine import Engine
+    from pincite.wiring import check_with_judge
+
+    data = await to_thread.run_sync(_read, report)
+    async with Engine.from_settings(home=home, judge=judge, llm=llm) as engine:
+        asked = await engine.judge()
+        if asked is None:
+            raise InvalidSetting(f"judge = {judge!r} names nobody who could judge", reason="no_judge")
+        return await check_with_judge(data, engine.settings, asked, datetime.now(UTC))
+
+
+def _read(report: Path) -> bytes:
+    from pincite.domain.errors import InvalidInput
+
     try:
-        data = report.read_bytes()
+        return report.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a report.json.") from None
-    return check_stored_report(data, load_settings({"home": home}))
 
 
 def _render(result: "CheckResult") -> str:
@@ -64,7 +95,9 @@ def _render(result: "CheckResult") -> str:
     ]
     if result.proofs:
         lines.append("  " + "; ".join(f"{count} {_PROOFS[name]}" for name, count in result.proofs.items()))
-    lines += [f"  {_judged(entry)}" for entry in result.judged]
+    lines += [f"  {_judged(entry, again=bool(result.judged_again))}" for entry in result.judged]
+    if result.judged_again:
+        lines.append(f"  {result.again} put before {result.judged_again} again")
     lines += [f"  note: {note}" for note in result.notes]
     cut = {name: count for name, count in result.kept.items() if name != "full"}
     lines += [f"  {count} of the captures kept as `{name}`: {_KEPT[name]}" for name, count in cut.items()]
@@ -76,9 +109,9 @@ def _render(result: "CheckResult") -> str:
     return "\n".join(lines)
 
 
-def _judged(entry: "JudgedBy") -> str:
-    """Who judged, when, and that nobody did so again."""
+def _judged(entry: "JudgedBy", *, again: bool) -> str:
+    """Who judged, when, and whether nobody did so again."""
     first, last = f"{entry.first:%Y-%m-%d}", f"{entry.last:%Y-%m-%d}"
     when = first if first == last else f"{first} to {last}"
     sentences = "1 sentence" if entry.sentences == 1 else f"{entry.sentences} sentences"
-    return f"{sentences} judged by {entry.judge} on {when}, not judged again"
+    return f"{sentences} judged by {entry.judge} on {when}{'' if again else ', not judged again'}"

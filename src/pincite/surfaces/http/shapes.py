@@ -163,6 +163,12 @@ class CheckResult(BaseModel):
     status: Literal["passed", "failed", "unchecked"]
     counts: dict[str, int]
     problems: list[CheckProblem]
+    kept: dict[str, int] = Field(description="How many captures are kept as what.")
+    proofs: dict[str, int] = Field(description="How many sentences are proven how.")
+    judged: list[dict[str, Any]] = Field(description="Who judged how many sentences, and when.")
+    notes: list[str]
+    judged_again: str
+    again: int
 
 
 class Audit(BaseModel):
@@ -175,7 +181,9 @@ class Audit(BaseModel):
     citation_precision: float | None
     citation_recall: float | None
     clean: bool = Field(description="There was something to check, all of it was checked, and nothing is wrong.")
-    shortfall: str = Field(description="Why the audit says nothing about the report; empty when a claim was checked.")
+    strict: bool = Field(description="Whether partly supported sentences count as wrong.")
+    judge: str = Field(description="Who judged meaning; empty where nobody did.")
+    shortfall: str = Field(description="What the audit leaves open and why; empty with a verdict on every claim.")
     counts: dict[str, int]
     entries_never_cited: list[str]
     sentences: list[dict[str, Any]]
