@@ -144,7 +144,10 @@ def _place(where: str, excerpt: Excerpt, block: ReportBlock, page: Page) -> Iter
     for name in excerpt.path:
         if _flat(name) not in of_kind[BlockKind.HEADING] | {_flat(page.title)}:
             yield failed(where, f"“{name}” is no heading of the page")
-    if excerpt.term and _flat(excerpt.term) not in of_kind[BlockKind.TERM]:
+    # Terms inside of each other are printed in a row, and cut where they are long.
+    terms = {" ".join(text.split()) for text in of_kind[BlockKind.TERM] | of_kind[BlockKind.LIST_ITEM]}
+    named = [" ".join(_flat(part).split()) for part in f"{excerpt.term} ".split("› ")]
+    if not all(any(term.startswith(part) for term in terms) for part in named if part):
         yield failed(where, f"“{excerpt.term}” is no term of the page")
     columns = _flat(CELL_SEPARATOR.join(block.header))
     if columns and not any(columns in table for table in of_kind[BlockKind.TABLE]):
@@ -169,7 +172,7 @@ def label_problems(report: Report, said: Sequence[str]) -> Iterator[Problem]:
     yield from _absent("title", report.title, known)
     for number, section in enumerate(report.sections):
         yield from _absent(f"sections[{number}].heading", section.heading, known)
-    if report.status is ReportStatus.COMPLETE and not report.summary.sentences:
+    if report.status is ReportStatus.COMPLETE and not report.sentences():
         yield failed("status", "is complete, and nothing is answered")
     if report.status is ReportStatus.COMPLETE and any(part.status is not PartStatus.ANSWERED for part in report.parts):
         yield failed("status", "is complete, and a part of the question is not answered")
