@@ -1,11 +1,11 @@
 """Shapes and words for verdicts and proofs, the same wherever a report is shown: nothing rests on colour."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.domain.evidence import Proof, VerdictStatus
 from pincite.domain.layout import Sentence
-from pincite.domain.markdown import day, labelled, without_controls
+from pincite.domain.markdown import day, labelled, one_line, without_controls
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
 
 VERDICTS: Mapping[str, tuple[str, str]] = {
@@ -97,6 +97,12 @@ def telling_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> I
             at = high
     if at < last:
         yield without_controls(printed[at:last]), False
+
+
+def place_of(title: str, path: Sequence[str]) -> str:
+    """Where an excerpt stands: the title of its page and the headings above it, one that repeats the title left out."""
+    parts = [one_line(part) for part in (title, *path)]
+    return " › ".join(part for index, part in enumerate(parts) if part and (index != 1 or part != parts[0]))
 
 
 def cells_of(text: str) -> tuple[tuple[int, int], ...]:

@@ -45,7 +45,16 @@ from pincite.domain.report import (
     balance_text,
     coverage_text,
 )
-from pincite.domain.signs import PROOFS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal, telling_pieces
+from pincite.domain.signs import (
+    PROOFS,
+    VERDICTS,
+    beyond_text,
+    claim_proof,
+    place_of,
+    proofs_used,
+    refusal,
+    telling_pieces,
+)
 from pincite.exports.docx_layout import write_blocks
 from pincite.runtime.installing import install_extra
 
@@ -243,7 +252,7 @@ class _File:
     def source(self, paragraph: "Paragraph", path: Iterable[str], n: int) -> None:
         """Where an excerpt stands: the title of its page, the headings above it, its number."""
         title = self._report.reference(n).title
-        paragraph.add_run(_text(" › ".join(part for part in (title, *path) if part)) + " ")
+        paragraph.add_run(_text(place_of(title, tuple(path))) + " ")
         self._marks(paragraph, (n,))
 
     def _marks(self, paragraph: "Paragraph", numbers: Iterable[int]) -> None:

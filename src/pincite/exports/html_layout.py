@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, paragraphs
 from pincite.domain.markdown import one_line
-from pincite.domain.signs import PROOFS, cells_of, telling_pieces
+from pincite.domain.signs import PROOFS, cells_of, place_of, telling_pieces
 
 
 class Pen(Protocol):
@@ -81,7 +81,7 @@ def _excerpt(block: ReportBlock, excerpt: Excerpt, items: Sequence[Sequence[Sent
     title, mark = pen.source(excerpt.reference_n)
     defines = excerpt.kind is ExcerptKind.DEFINITION and bool(excerpt.term)
     path = excerpt.path if defines or not excerpt.term else (*excerpt.path, excerpt.term)
-    place = " › ".join(escape(one_line(part)) for part in (title, *path) if part)
+    place = escape(place_of(title, path))
     yield f'<figure class="excerpt {excerpt.kind}">'
     yield f'<figcaption dir="auto">{place} {mark}</figcaption>'
     yield "<blockquote>"

@@ -10,6 +10,7 @@ from lxml import html as parser
 from pincite.domain.layout import SectionKind
 from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report
+from pincite.domain.signs import place_of
 from pincite.exports.codec import dump_report, load_report
 from pincite.exports.csv import CsvExporter
 from pincite.exports.docx import DocxExporter
@@ -95,6 +96,11 @@ def test_html_lays_out_every_form_of_block() -> None:
         "telling": 9,
     }
     assert "Halden lighthouse | Register › Lighthouses › Halden" in page
+
+
+def test_a_heading_that_repeats_the_title_is_left_out() -> None:
+    assert place_of("13.2. Isolation", ("13.2. Isolation", "Read Committed")) == "13.2. Isolation › Read Committed"
+    assert place_of("Manual", ("13.2. Isolation",)) == "Manual › 13.2. Isolation"
 
 
 def test_html_leads_from_every_sentence_cell_and_item_to_a_passage() -> None:
