@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+import anyio
+
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import (
     EvidenceLine,
@@ -35,6 +37,8 @@ MAX_STATEMENT_CHARS: Final = 2_000
 """Longer than any sentence: what is longer is a page, and no judge's window holds it with its evidence."""
 MAX_EVIDENCE_CHARS: Final = 24_000
 """About 6,000 tokens: 20 passages in context. More is not evidence for one sentence but a page that nobody searched."""
+JUDGE_DEADLINE_S: Final = 600.0
+"""For one batch: the judges of this program end earlier by deadlines of their own; one of somebody else's may hang."""
 _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 _BY_FACT: Final = frozenset({Facts.NOWHERE, Facts.NOWHERE_OTHER})
 
@@ -116,9 +120,12 @@ async def _asked(judge: Judge | None, cases: Sequence[JudgeCase]) -> tuple[dict[
     if judge is None or not cases:
         return {}, ""
     try:
-        answers = await judge.judge(cases)
+        with anyio.fail_after(JUDGE_DEADLINE_S):
+            answers = await judge.judge(cases)
     except _FAILURES as error:
         return {}, f"the judge could not be asked: {error.message}"
+    except TimeoutError:
+        return {}, f"the judge did not answer within {JUDGE_DEADLINE_S:g} s"
     return usable(answers, cases), ""
 
 

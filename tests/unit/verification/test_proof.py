@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
 
+import anyio
 import pytest
 
 from pincite.domain.errors import BudgetExhausted, ModelUnavailable, RunFenced
@@ -287,3 +288,15 @@ async def test_too_long_is_not_judged() -> None:
     assert [item.verdict for item in found] == [VerdictStatus.UNCHECKED] * 3
     assert judge.asked == []
     assert str(len(long)) in found[0].reason
+
+
+async def test_a_judge_that_never_answers_leaves_statements_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Saying):
+        async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    monkeypatch.setattr("pincite.verification.proof.JUDGE_DEADLINE_S", 0.05)
+    found = await one("A reservoir takes 40 litres.", Silent(()))
+    assert (found.verdict, found.judgement) == (VerdictStatus.UNCHECKED, None)
+    assert "did not answer within" in found.reason
