@@ -1,7 +1,7 @@
 """How well and how fast pages are read: `python benchmarks/extraction.py DATA_FOLDER [--json FILE]`.
 
 DATA_FOLDER holds labelled pages in `public/` and `run.py`, which scores an extractor in the metrics of the three
-sets: 4-word shingles (scrapinghub), words (WCXB), segments (trafilatura's tests). Both rows come from the same run.
+sets: 4-word shingles (scrapinghub), words (WCXB), segments (trafilatura's tests). All rows come from the same run.
 """
 
 import argparse
@@ -32,17 +32,27 @@ def trafilatura_standard(html: bytes, url: str) -> str:
     return trafilatura.extract(html, url=url or None) or ""
 
 
+def trafilatura_without_comments(html: bytes, url: str) -> str:
+    """The second baseline: the text of the page alone, as the sets of articles count it."""
+    import trafilatura
+
+    return trafilatura.extract(html, url=url or None, include_comments=False) or ""
+
+
+READERS = ("trafilatura_standard", "trafilatura_without_comments", "ours")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sample", type=int, default=0, help="at most this many pages per set")
-    parser.add_argument("--only", choices=("ours", "trafilatura_standard"))
+    parser.add_argument("--only", choices=READERS)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     sys.path[:0] = [str(Path(__file__).parent), str(arguments.folder)]
     run = importlib.import_module("run")
     results: dict[str, object] = {}
-    for name in ("trafilatura_standard", "ours"):
+    for name in READERS:
         if arguments.only in {None, name}:
             options = argparse.Namespace(source=None, sample=arguments.sample, timeout=30.0, md=False)
             rows, runner = run.evaluate(str(arguments.folder / "public"), f"extraction:{name}", options)
