@@ -17,18 +17,13 @@ class PassageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PassageMatch:
-    """Why a passage matched: each number is 0-1 and can be weighed by a reader of its own.
+    """Why a passage matched.
 
-    `coverage` is the share of the question's term weight found in the passage with its title and headings,
-    `body_coverage` the same in the passage's own text, `proximity` how close together the found terms stand,
-    `phrase` the share of neighbouring question words that are neighbours here too. `quantities` counts numbers, and
-    `dates` years and dates, in the text.
+    `coverage` (0-1) is the share of the question's words, by rarity, found in the passage with its title and headings.
+    `quantities` counts numbers, and `dates` years and dates, in the text.
     """
 
     coverage: float = 0.0
-    body_coverage: float = 0.0
-    proximity: float = 0.0
-    phrase: float = 0.0
     quantities: int = 0
     dates: int = 0
 

@@ -1,23 +1,14 @@
-"""Words of addresses as index terms, and the names a page uses."""
+"""The names a page uses: acronyms with what they stand for, identifiers, proper names."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
 
-from pincite.ranking.terms import index_terms
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, words
 
 _MAX_NAME = 80
 _NAMES_PER_PAGE = 400
-
-
-def address_terms(url: str) -> list[str]:
-    """The words of a page's host and path; what marks up the file name is left out."""
-    parts = urlsplit(url)
-    path = unquote(parts.path).rsplit(".", 1)[0] if "." in parts.path.rsplit("/", 1)[-1] else unquote(parts.path)
-    return index_terms(re.sub(r"[^\w]+", " ", f"{(parts.hostname or '').removeprefix('www.')} {path}"))
 
 
 @dataclass(frozen=True, slots=True)

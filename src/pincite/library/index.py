@@ -18,9 +18,7 @@ from pathlib import Path
 from pincite.domain.errors import PinciteError
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, Skipped
-from pincite.library.analysis import address_terms
 from pincite.library.folder import FileEntry, Source, list_files, pages_of
-from pincite.library.ranking import FIELD_WEIGHTS
 from pincite.library.reading import PreparedPage, Unread, read_all
 from pincite.library.records import Ignored, RawPage
 from pincite.library.schema import mapped
@@ -117,8 +115,7 @@ class Update:
         if row is not None and row[0] == identity:
             return
         self._db.execute("BEGIN IMMEDIATE")
-        for index in ("passage_terms", "page_terms"):
-            self._db.execute(f"INSERT INTO {index} ({index}) VALUES ('delete-all')")  # noqa: S608  # names from above
+        self._db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')")
         for table in ("passages", "pages", "files", "skipped", "page_names", "words"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  # names from the line above
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
@@ -244,37 +241,22 @@ class Update:
         for passage in prepared.passages:
             draft = passage.draft
             row = self._db.execute(
-                'INSERT INTO passages (page_id, start, "end", kind, section, title, headings, body)'
-                " VALUES (?,?,?,?,?,?,?,?)",
+                'INSERT INTO passages (page_id, start, "end", kind, section, title, headings, body, vector_key)'
+                " VALUES (?,?,?,?,?,?,?,?,?)",
                 (page_id, draft.start, draft.end, draft.kind.value, json.dumps(draft.section, ensure_ascii=False),
-                 prepared.title_terms, passage.headings, passage.body),
+                 prepared.title_terms, passage.headings, passage.body, passage.vector_key),
             )  # fmt: skip
             self._db.execute(
                 "INSERT INTO passage_terms (rowid, title, headings, body) VALUES (?,?,?,?)",
                 (row.lastrowid, prepared.title_terms, passage.headings, passage.body),
             )
-        self._index_page(page_id, None)
         self._db.executemany(
             "INSERT OR IGNORE INTO page_names VALUES (?,?,?,?)",
             ((name.key, page_id, name.text, name.expansion) for name in prepared.names),
         )
         self._words.update(prepared.words)
 
-    def _index_page(self, page_id: int, command: str | None) -> None:
-        """Put the page's terms into the page index, or take the same ones out of it."""
-        self._db.execute(
-            "INSERT INTO page_terms (page_terms, rowid, title, address, body)"
-            " SELECT ?, page_id, max(passages.title), ?, group_concat(body, ' ')"
-            " FROM (SELECT * FROM passages WHERE page_id = ? ORDER BY passage_id) AS passages",
-            (command, self._address(page_id), page_id),
-        )
-
-    def _address(self, page_id: int) -> str:
-        row = self._db.execute("SELECT url FROM pages WHERE page_id = ?", (page_id,)).fetchone()
-        return " ".join(address_terms(row[0])) if row else ""
-
     def _drop_page(self, page_id: int) -> None:
-        self._index_page(page_id, "delete")
         row = self._db.execute("SELECT text FROM pages WHERE page_id = ?", (page_id,)).fetchone()
         self._words.subtract(page_words(zlib.decompress(row[0]).decode("utf-8", "surrogatepass")) if row else ())
         self._db.execute(
@@ -351,9 +333,8 @@ class Update:
 
     def _keep_totals(self) -> None:
         """Store what scoring needs of the whole library."""
-        lengths = ", ".join(f"avg(length({f}) - length(replace({f}, ' ', '')) + 1)" for f in FIELD_WEIGHTS)
-        row = self._db.execute(f"SELECT count(*), {lengths} FROM passages").fetchone()  # noqa: S608  # our field names
-        totals = json.dumps([row[0], {name: mean or 1.0 for name, mean in zip(FIELD_WEIGHTS, row[1:], strict=True)}])
+        row = self._db.execute("SELECT count(*) FROM passages").fetchone()
+        totals = json.dumps([row[0]])
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
         self._db.execute("DELETE FROM frequencies")
         self._db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")

@@ -16,6 +16,7 @@ from pincite.domain.library import IndexReport, ListedPage, Name, PageHit, Passa
 from pincite.domain.page import LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
+from pincite.library.heads import VectorProgress, make_heads
 from pincite.library.index import Progress, Reading, Update, page_key
 from pincite.library.listing import listed
 from pincite.library.lookup import Lookup
@@ -23,6 +24,7 @@ from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
 from pincite.library.vocabulary import names_in, survey
 from pincite.ports import Extractor
+from pincite.ranking.vectors import KnownVectors
 
 _LOCK_WAIT_S = 600.0
 
@@ -30,7 +32,16 @@ _LOCK_WAIT_S = 600.0
 class LocalLibrary(AbstractContextManager["LocalLibrary"]):
     """A searchable library. Implements ports.PageIndex, ports.PassageIndex, ports.Vocabulary, ports.PageSource."""
 
-    def __init__(self, path: Path, *, index_dir: Path, reading: Reading, revision: str, limits: SourceLimits) -> None:
+    def __init__(  # one argument for each thing that is chosen outside
+        self,
+        path: Path,
+        *,
+        index_dir: Path,
+        reading: Reading,
+        revision: str,
+        limits: SourceLimits,
+        embedder: KnownVectors | None = None,
+    ) -> None:
         self._source = open_source(path, limits)
         self._reading = reading
         self._revision = revision
@@ -38,7 +49,8 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         self._file = index_dir / f"{_safe(self._source.manifest.name)}-{identity}-v{LAYOUT}.sqlite"
         self._connection = open_index(self._file)
         self._lock = threading.RLock()
-        self._lookup = Lookup(self._connection)
+        self._embedder = embedder
+        self._lookup = Lookup(self._connection, embedder)
 
     @classmethod
     def open(
@@ -50,6 +62,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         revision: str = "",
         workers: int = 2,
         limits: SourceLimits | None = None,
+        embedder: KnownVectors | None = None,
     ) -> Self:
         """The library at `path`; nothing is indexed before `refresh`.
 
@@ -60,6 +73,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             revision: changes when the extractor reads differently; all pages are then read again.
             workers: child processes that read pages; 0 reads in this process.
             limits: bounds of reading.
+            embedder: ranks by meaning as well, and keeps the vectors it makes; None: words alone.
 
         Errors:
             LibraryNotFound, InvalidInput (manifest), StorageUnavailable, StorageFull.
@@ -70,6 +84,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             reading=Reading(extractor, workers),
             revision=revision,
             limits=limits or SourceLimits(),
+            embedder=embedder,
         )
 
     @property
@@ -98,6 +113,27 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         with self._lock:
             self._lookup.forget()
         return report
+
+    def make_vectors(self, progress: VectorProgress) -> int:
+        """Make the vectors of page and section heads that are missing; how many. Search works before they are there.
+
+        Args:
+            progress: is told how many of how many are done; what it raises ends the work, and what was made stays.
+
+        Errors:
+            StorageUnavailable: the index is damaged.
+        """
+        if self._embedder is None:
+            return 0
+        with mapped(self._file):
+            reader = open_index(self._file)
+            try:
+                made = make_heads(reader, self._embedder, progress)
+            finally:
+                reader.close()
+        with self._lock:
+            self._lookup.forget()
+        return made
 
     def search(self, query: Query) -> tuple[PageHit, ...]:
         """The best pages, best first, within the query's domain lists and dates.

@@ -23,7 +23,9 @@ from pincite.library.records import RawPage
 from pincite.library.spelling import page_words
 from pincite.ports import Extractor
 from pincite.ranking.passages import Draft, drafts
+from pincite.ranking.ranker import passage_text
 from pincite.ranking.terms import index_terms
+from pincite.ranking.vectors import vector_key
 
 K = TypeVar("K")
 
@@ -35,6 +37,7 @@ class PreparedPassage:
     draft: Draft
     headings: str
     body: str
+    vector_key: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ def prepare(extractor: Extractor, page: RawPage) -> PreparedPage | Unread:
                 draft=draft,
                 headings=" ".join(index_terms(f"{inner} {draft.label}")),
                 body=" ".join(index_terms(document.text[draft.start : draft.end])),
+                vector_key=vector_key(passage_text(title, draft.section, document.text[draft.start : draft.end])),
             )
         )
     return PreparedPage(

@@ -12,7 +12,7 @@ from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnav
 from pincite.runtime.open_files import too_many_open_files
 from pincite.runtime.private_files import make_private
 
-LAYOUT = 5
+LAYOUT = 6
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,13 +34,11 @@ CREATE INDEX IF NOT EXISTS pages_key ON pages (url_key);
 CREATE TABLE IF NOT EXISTS passages (
     passage_id INTEGER PRIMARY KEY, page_id INTEGER NOT NULL REFERENCES pages (page_id), start INTEGER NOT NULL,
     "end" INTEGER NOT NULL, kind TEXT NOT NULL, section TEXT NOT NULL,
-    title TEXT NOT NULL, headings TEXT NOT NULL, body TEXT NOT NULL);
+    title TEXT NOT NULL, headings TEXT NOT NULL, body TEXT NOT NULL, vector_key BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS passages_page ON passages (page_id);
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_terms USING fts5(
     title, headings, body, content='passages', content_rowid='passage_id',
     tokenize="unicode61 remove_diacritics 0 tokenchars '_.,'");
-CREATE VIRTUAL TABLE IF NOT EXISTS page_terms USING fts5(
-    title, address, body, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '_.,'");
 CREATE TABLE IF NOT EXISTS frequencies (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_vocabulary USING fts5vocab('passage_terms', 'row');
 CREATE TABLE IF NOT EXISTS page_names (

@@ -38,7 +38,7 @@ _UNSEEN: Final = 100
 """Passages that were not read, none of which has a word of the question: a few pages don't say which words are rare."""
 _FULL_WORDS: Final = 80
 """From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are."""
-_NEAR_WEIGHT: Final = 1.25
+NEAR_WEIGHT: Final = 1.25
 """Of meaning beside words before sentences are read; anything from 1 to 2 does as well (docs/research.md)."""
 RANK_CONSTANT: Final = 10
 """Source: Cormack, Clarke and Büttcher 2009 use 60 for lists of hundreds; 10 tells the first few apart."""
@@ -170,7 +170,7 @@ class PassageRanker:
         wanted, *vectors = self._embedder.embed([question, *map(embedded_text, best)])
         near = [dot(wanted, vector) for vector in vectors]
         ranks = places(near)
-        fused = sorted(range(len(best)), key=lambda i: -(first[i].score + _NEAR_WEIGHT * near[i]))
+        fused = sorted(range(len(best)), key=lambda i: -(first[i].score + NEAR_WEIGHT * near[i]))
         closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
         told = {
             index: max((value for _, value in spans), default=0.0) for index, spans in zip(fused, closer, strict=False)

@@ -16,6 +16,10 @@ _KEPT: Final = 8_192
 class KnownVectors(Embedder, Protocol):
     """An embedder that remembers: what was embedded before costs nothing."""
 
+    def stored(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[float]]:
+        """The vectors that are at hand, by their keys."""
+        ...
+
     def known(self, texts: Sequence[str]) -> Mapping[int, Sequence[float]]:
         """The vectors that are at hand, by the place of their text."""
         ...
@@ -64,6 +68,13 @@ class KeptVectors:
             while len(self._memory) > _KEPT:
                 self._memory.popitem(last=False)
         return found
+
+    def stored(self, keys: Sequence[bytes]) -> dict[bytes, Sequence[float]]:
+        """The vectors that are at hand, by key; nothing is embedded."""
+        with self._lock:
+            found = {key: self._memory[key] for key in keys if key in self._memory}
+            missing = [key for key in keys if key not in found]
+            return {**found, **(self._store.vectors(missing) if self._store is not None else {})}
 
     def known(self, texts: Sequence[str]) -> dict[int, Sequence[float]]:
         """The vectors that are at hand, by the place of their text."""

@@ -9,6 +9,7 @@ import anyio.to_thread
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
+from pincite.wiring.ranking import vectors_of
 from pincite.wiring.sources import Sources, remember_library
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class OpenLibraries:
                 index_dir=self._settings.home / "libraries",
                 extractor=BytesExtractor(),
                 revision=BytesExtractor.revision,
+                embedder=vectors_of(self._settings),
             )
             self._kept.on_close(library.close)
             self._opened[path] = library

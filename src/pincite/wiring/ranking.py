@@ -22,8 +22,17 @@ def ranker_of(settings: Settings) -> PassageRanker:
     Errors:
         ExtraNotInstalled: an embedder is named and its packages are missing.
     """
+    return PassageRanker(vectors_of(settings))
+
+
+def vectors_of(settings: Settings) -> KeptVectors | None:
+    """The embedder of these settings, with its vectors kept in the home; None: words alone.
+
+    Errors:
+        ExtraNotInstalled: an embedder is named and its packages are missing.
+    """
     name = embedder_name(settings)
-    return PassageRanker(None if name is None else _kept(name, settings.home / "libraries" / f"vectors-{name}.sqlite"))
+    return None if name is None else _kept(name, settings.home / "libraries" / f"vectors-{name}.sqlite")
 
 
 def embedder_name(settings: Settings) -> str | None:
