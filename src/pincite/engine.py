@@ -264,13 +264,18 @@ class Engine(Archive):
                 async for event in receive:
                     yield event
 
-    async def index(self, path: Path) -> IndexReport:
+    async def index(self, path: Path, *, vectors: bool = False) -> IndexReport:
         """Make a folder, WARC or WACZ searchable without naming it; only what changed is read again.
+
+        Args:
+            path: of the pages.
+            vectors: also make the vectors of page and section heads that are missing, where the settings rank by
+                meaning; without them they are made for what questions meet.
 
         Errors:
             LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
         """
-        return await self._parts.index(path)
+        return await self._parts.index(path, vectors=vectors)
 
     async def summarize(self, target: str, *, sentences: int = 8, from_record: bool = False) -> "Summarised":
         """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.

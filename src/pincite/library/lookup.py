@@ -216,7 +216,7 @@ class Lookup:
     def _passage(self, item: _Ranked, rank: int, asked: _Asked) -> Passage:
         candidate, page = item.candidate, item.page
         body, has = self._body(candidate), set(candidate.terms.split())
-        weights = {term: asked.rarity.weight(term) for term in query_terms(asked.text)}
+        weights = {term: asked.rarity.weight(term) for term in asked.terms}
         covered = sum(weight for term, weight in weights.items() if term in has) / (sum(weights.values()) or 1.0)
         return Passage(
             url=page.url,

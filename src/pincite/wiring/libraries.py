@@ -52,11 +52,13 @@ class OpenLibraries:
         """The libraries, made ready before, whose words a question is read by: none when the web is searched too."""
         return () if sources.providers else tuple(self._opened[path] for path in sources.libraries)
 
-    def index(self, path: Path) -> IndexReport:
+    def index(self, path: Path, vectors: bool = False) -> IndexReport:
         """What indexing the folder did; it is searched from now on when no source is named. Blocks."""
         wanted = path.expanduser().resolve()
         report = self._open(wanted).refresh(_stop_when_cancelled)
         remember_library(self._settings, wanted)
+        if vectors:
+            self._opened[wanted].make_vectors(lambda done, of: _stop_when_cancelled(done, ""))
         return report
 
     def _open(self, path: Path) -> "LocalLibrary":

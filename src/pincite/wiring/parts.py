@@ -380,9 +380,9 @@ class Parts(OpenStores):
         await self._search(sources)
         await self._fetch(sources.libraries)
 
-    async def index(self, path: Path) -> IndexReport:
+    async def index(self, path: Path, *, vectors: bool = False) -> IndexReport:
         """Index a library and remember it as one that is searched when no source is named."""
-        return await anyio.to_thread.run_sync(self._libraries.index, path)
+        return await anyio.to_thread.run_sync(self._libraries.index, path, vectors)
 
     # ---- building ----
 

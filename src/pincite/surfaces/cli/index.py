@@ -17,6 +17,9 @@ SKIPPED_SHOWN = 20
 
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Folders of pages, WARC or WACZ files.")],
+    words_only: Annotated[
+        bool, typer.Option("--words-only", help="Make no vectors of headings; questions make those they need.")
+    ] = False,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
@@ -26,7 +29,7 @@ def index(
         from pincite.engine import Engine
 
         async with Engine.from_settings(home=home) as engine:
-            return [await engine.index(path) for path in paths]
+            return [await engine.index(path, vectors=not words_only) for path in paths]
 
     stopped = "Stopped; pages that were indexed are kept. The same command goes on."
     summaries = run_async(job, as_json=as_json, stopped=lambda: stopped)

@@ -1,0 +1,69 @@
+"""A library asked by words and by meaning together, and its vectors."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.library.conftest import TinyExtractor
+
+from pincite.domain.search import Query
+from pincite.library import LocalLibrary
+from pincite.library.vectors import VectorFile
+from pincite.ranking.vectors import KeptVectors
+from pincite.testing.embedder import WordEmbedder
+
+pytest.importorskip("numpy")
+
+
+class Synonyms(WordEmbedder):
+    """Knows that an automobile is a car."""
+
+    def embed(self, texts: object) -> list[list[float]]:
+        return super().embed([str(text).replace("automobile", "car") for text in texts])  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pages = tmp_path / "garage"
+    pages.mkdir()
+    (pages / "car.html").write_text("<h1>Car</h1><p>A car is washed on Saturday with warm water.</p>")
+    (pages / "bees.html").write_text("<h1>Bees</h1><p>Bees live in a hive and make honey from flowers.</p>")
+    return pages
+
+
+def opened(folder: Path, embedder: WordEmbedder | None) -> LocalLibrary:
+    home = folder.parent / "index"
+    kept = None if embedder is None else KeptVectors(embedder, VectorFile(home / "vectors.sqlite"))
+    library = LocalLibrary.open(folder, index_dir=home, extractor=TinyExtractor(), workers=0, embedder=kept)
+    library.refresh()
+    return library
+
+
+def test_what_is_worded_otherwise_is_found_once_vectors_are_made(folder: Path) -> None:
+    question = Query("when is an automobile cleaned", 5)
+    with opened(folder, None) as words:
+        assert not words.search(question)
+    with opened(folder, Synonyms()) as library:
+        told: list[tuple[int, int]] = []
+        assert library.make_vectors(lambda done, of: told.append((done, of))) == 2
+        assert told == [(2, 2)]
+        assert next(hit.title for hit in library.search(question)) == "Car"
+        assert library.make_vectors(lambda done, of: None) == 0, "made once"
+
+
+def test_vectors_that_questions_met_are_kept_by_what_was_read(folder: Path) -> None:
+    with opened(folder, first := WordEmbedder()) as library:
+        assert library.search(Query("bees and honey", 5))[0].title == "Bees"
+    assert any("Bees live in a hive" in text for text in first.embedded)
+    with opened(folder, second := WordEmbedder()) as library:
+        assert library.search(Query("bees and honey", 5))[0].title == "Bees"
+    assert not second.embedded
+
+
+def test_work_that_is_stopped_keeps_what_was_made(folder: Path) -> None:
+    def stop(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with opened(folder, WordEmbedder()) as library:
+        with pytest.raises(KeyboardInterrupt):
+            library.make_vectors(stop)
+        assert library.make_vectors(lambda done, of: None) == 0
