@@ -26,7 +26,7 @@ _PER_PAGE: Final = 3
 _MOST_WORDS: Final = 480
 _SAID_ALREADY: Final = 0.5
 """Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen."""
-_WEAK: Final = 0.3
+_WEAK: Final = 0.18
 """A passage this much less likely than the best one is left out: fewer excerpts rather than weak ones."""
 _DIRECT: Final = 3
 _MORE_PAGES: Final = 2

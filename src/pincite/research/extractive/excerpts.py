@@ -65,14 +65,15 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
         return ()
     told = {span.start: value for span, value in passage.sentences}
     near = [_nearness(document, span, told, terms, rarity) for _, span in units]
-    best = max(range(len(units)), key=lambda at: (near[at], -at))
+    # Code holds many words; what is said of it is read first, and the code comes behind.
+    told_in = [at for at in range(len(units)) if document.blocks[units[at][0]].kind is not BlockKind.CODE]
+    best = max(told_in or range(len(units)), key=lambda at: (near[at], -at))
     index, _ = units[best]
     kind = document.blocks[index].kind
     if kind is BlockKind.TABLE:
         return _table(passage, [(span, value) for (at, span), value in zip(units, near, strict=True) if at == index])
     if kind is BlockKind.CODE:
-        lead = [at for at in range(len(units)) if units[at][0] < index and _is_text(document, units[at][0])][-1:]
-        return (*(_excerpt(passage, units, near, lead) if lead else ()), *_code(passage, index, near[best]))
+        return _code(passage, index, near[best])
     if kind is BlockKind.LIST_ITEM:
         chosen = _list_around(document, units, best)
         form = NoteForm.STEP if document.blocks[index].ordered else NoteForm.STATEMENT
@@ -81,8 +82,9 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     form = NoteForm.DEFINITION if passage.draft.label else NoteForm.STATEMENT
     behind = units[chosen[-1]][0] + 1
     code: tuple[Excerpt, ...] = ()
-    if behind <= last and document.blocks[behind].kind is BlockKind.CODE:
-        code = _code(passage, behind, near[best])
+    shown = next((at for at in range(behind, last + 1) if document.blocks[at].kind is BlockKind.CODE), None)
+    if shown is not None:
+        code = _code(passage, shown, near[best])
     listed = [at for at in range(len(units)) if units[at][0] == behind]
     introduced = document.text[: units[chosen[-1]][1].end].endswith(":")
     if not code and listed and introduced and document.blocks[behind].kind is BlockKind.LIST_ITEM:
@@ -278,10 +280,6 @@ def _points_back(document: Document, unit: Span) -> bool:
 
 def _size(document: Document, units: Sequence[tuple[int, Span]], chosen: Sequence[int]) -> int:
     return sum(document.text[units[at][1].start : units[at][1].end].count(" ") + 1 for at in chosen)
-
-
-def _is_text(document: Document, index: int) -> bool:
-    return document.blocks[index].kind in _TEXT_KINDS
 
 
 def _is_code(document: Document, unit: Span) -> bool:

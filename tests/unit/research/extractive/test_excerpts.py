@@ -1,0 +1,102 @@
+"""What is printed of a passage that answers: whole paragraphs, lists, rows, definitions, code, word for word."""
+
+from typing import Any
+
+import pytest
+
+from pincite.domain.evidence import Proof
+from pincite.domain.layout import ExcerptKind
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.plan import Task
+from pincite.domain.report import PartStatus, ReportStatus
+from pincite.ranking.ranker import PassageRanker, Source
+from pincite.research.extractive.excerpts import Excerpt, excerpts_of, marked_words
+
+HOW_TO = Document(
+    extractor="t",
+    version="1",
+    title="Owl boxes",
+    blocks=(
+        Block(BlockKind.HEADING, "Building", level=1),
+        Block(BlockKind.PARAGRAPH, "An owl box is built in three steps:"),
+        Block(BlockKind.LIST_ITEM, "Saw the boards of larch.", ordered=True, number=1),
+        Block(BlockKind.LIST_ITEM, "Screw the boards of the owl box together.", ordered=True, number=2),
+        Block(BlockKind.LIST_ITEM, "Hang the box on the barn.", ordered=True, number=3),
+        Block(BlockKind.HEADING, "Ordering", level=1),
+        Block(BlockKind.PARAGRAPH, "The order of boards is written by the command below. It needs no argument."),
+        Block(BlockKind.CODE, "boards --order\nboards --send", language="sh"),
+        Block(BlockKind.HEADING, "Prices", level=1),
+        Block(
+            BlockKind.TABLE,
+            "board | price\nlarch plank | 12 euros\noak plank | 30 euros",
+            rows=(("board", "price"), ("larch plank", "12 euros"), ("oak plank", "30 euros")),
+            has_header=True,
+        ),
+    ),
+)
+
+
+def excerpts(question: str) -> tuple[Excerpt, ...]:
+    ranking = PassageRanker().rank(question, [Source("https://owls.test/", HOW_TO)])
+    return excerpts_of(ranking.passages[0], ranking.terms, ranking.rarity)
+
+
+def texts(found: Excerpt) -> list[str]:
+    return [HOW_TO.text[unit.start : unit.end] for unit in found.units]
+
+
+def test_what_a_text_introduces_comes_with_it_as_steps() -> None:
+    intro, steps = excerpts("How is an owl box built in steps?")
+    assert texts(intro) == ["An owl box is built in three steps:"]
+    assert [text.split()[0] for text in texts(steps)] == ["Saw", "Screw", "Hang"]
+    assert steps.form == "step"
+
+
+def test_code_comes_whole_behind_what_is_said_of_it() -> None:
+    said, code = excerpts("Which command writes the order of boards?")
+    assert texts(said)[0].startswith("The order of boards is written")
+    assert texts(code) == ["boards --order\nboards --send"]
+
+
+def test_of_a_table_the_rows_that_matter_are_shown() -> None:
+    (rows,) = excerpts("What is the price of an oak plank?")
+    assert "oak plank | 30 euros" in texts(rows)
+    assert rows.form == "row"
+
+
+def test_telling_words_are_marked_in_any_inflection() -> None:
+    text = "Boxes of owls hang high."
+    assert [text[start:end] for start, end in marked_words(text, ("owl", "box"))] == ["Boxes", "owls"]
+
+
+PAGES = {
+    "https://owls.test/": (
+        "# Barn owls\n\nA barn owl eats four mice a night. It hunts over meadows. Its young leave in ten weeks."
+    )
+}
+
+
+async def test_all_that_is_printed_is_quoted_and_each_part_says_what_became_of_it(bench: Any) -> None:
+    question = "How many mice does a barn owl eat a night? What is the capital of Australia?"
+    report = await bench(PAGES).service().run(Task(question))
+    assert all(sentence.proof is Proof.QUOTED for sentence in report.sentences())
+    assert [part.status for part in report.parts][1] is PartStatus.NOT_HERE
+    assert report.parts[0].status is not PartStatus.NOT_HERE
+    assert report.status is ReportStatus.PARTIAL
+    kinds = {block.excerpt.kind for section in report.sections for block in section.blocks if block.excerpt}
+    assert kinds == {ExcerptKind.PROSE}
+
+
+async def test_a_sentence_that_points_back_never_opens_the_answer(bench: Any) -> None:
+    report = await bench(PAGES).service().run(Task("Where does a barn owl hunt, over meadows?"))
+    assert report.summary.sentences
+    assert not any(sentence.text.startswith(("It ", "Its ")) for sentence in report.summary.sentences)
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the capital of Australia?", "Who is the author of the owl_feeder command?"]
+)
+async def test_what_is_not_here_is_no_answer(bench: Any, question: str) -> None:
+    report = await bench(PAGES).service().run(Task(question))
+    assert report.status is ReportStatus.INSUFFICIENT_EVIDENCE
+    assert not report.summary.sentences
