@@ -1,8 +1,8 @@
 """Passages of documents in the order in which they answer a question, each with a likelihood that it does.
 
 Three orders are fused by rank: words (BM25), the nearness in meaning of question and passage in its context, and that
-of question and best sentence. The weights were fitted on public questions and are kept in `weights.json` (docs/research.md).
-Without an embedder words alone decide, and `Ranking.words_only` says so.
+of question and best sentence. The weights were fitted on public questions (docs/research.md) and are kept in
+`weights.json`. Without an embedder words alone decide, and `Ranking.words_only` says so.
 """
 
 import json
