@@ -16,7 +16,7 @@ def settings(home: Path, **given: object) -> Settings:
 
 
 def test_without_a_key_duckduckgo_is_asked(tmp_path: Path) -> None:
-    assert resolve_sources(settings(tmp_path)) == Sources(providers=("duckduckgo",))
+    assert resolve_sources(settings(tmp_path)) == Sources(providers=("duckduckgo", "wikipedia"))
 
 
 def test_with_keys_their_engines_are_asked(tmp_path: Path) -> None:
@@ -37,7 +37,8 @@ def test_a_server_does_not_ask_duckduckgo_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_server_asks_duckduckgo_when_it_is_turned_on(tmp_path: Path) -> None:
-    assert resolve_sources(settings(tmp_path, serving=True, duckduckgo=True)).providers == ("duckduckgo",)
+    given = settings(tmp_path, serving=True, duckduckgo=True)
+    assert resolve_sources(given).providers == ("duckduckgo", "wikipedia")
 
 
 def test_duckduckgo_can_be_turned_off_everywhere(tmp_path: Path) -> None:
@@ -48,6 +49,18 @@ def test_duckduckgo_can_be_turned_off_everywhere(tmp_path: Path) -> None:
 def test_a_server_without_an_engine_still_reads_pages(tmp_path: Path) -> None:
     assert resolve_libraries(settings(tmp_path, serving=True)) == ()
     assert resolve_sources(settings(tmp_path, serving=True), only_urls=True) == Sources()
+
+
+@pytest.mark.parametrize("typed", ["docs/", "./pages", "/srv/pages.warc.gz"])
+def test_a_folder_without_its_word_is_told_how_to_be_named(tmp_path: Path, typed: str) -> None:
+    with pytest.raises(InvalidSetting, match="there is no source") as refused:
+        resolve_sources(settings(tmp_path, source=typed))
+    assert f"local:{typed}" in refused.value.hint
+
+
+def test_the_bundled_pages_are_a_source(tmp_path: Path) -> None:
+    (library,) = resolve_sources(settings(tmp_path, source="bundled")).libraries
+    assert library.is_file()
 
 
 def test_named_libraries_are_found_and_missing_ones_said(tmp_path: Path) -> None:

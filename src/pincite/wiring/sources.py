@@ -53,6 +53,8 @@ def resolve_sources(settings: Settings, *, only_urls: bool = False) -> Sources:
         elif source == KEYLESS and not _may_ask_duckduckgo(settings):
             raise InvalidSetting("DuckDuckGo is off here", reason="provider_off", hint=_TURN_ON)
         elif not _is_local(source):
+            if "/" in source or source.startswith("."):
+                raise InvalidSetting(f"there is no source {source!r}", hint=f"A folder or a file is local:{source}.")
             providers.append(source)
     return Sources(resolve_libraries(settings), tuple(dict.fromkeys(providers)))
 

@@ -16,7 +16,7 @@ Pincite: research you can check. Every sentence leads to its passage.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Start here": ("demo", "ui", "setup", "doctor"),
     "Ask": ("research", "batch", "search", "fetch", "index"),
-    "Check": ("check", "audit", "recheck", "bundle", "eval"),
+    "Check": ("check", "audit", "recheck", "bundle", "eval", "models"),
     "Serve": ("serve", "mcp", "worker", "keys"),
     "Keep": ("runs", "cache", "scope", "log", "completion"),
 }
