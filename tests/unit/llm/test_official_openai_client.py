@@ -11,7 +11,7 @@ MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "conten
 
 
 def client(server: ModelServer, key: str = "k") -> Any:  # its overloads want literal types
-    return openai.AsyncOpenAI(base_url=server.base_url, api_key=key, max_retries=0, timeout=5)
+    return openai.AsyncOpenAI(base_url=server.base_url, api_key=key, max_retries=0, timeout=60)
 
 
 async def test_whole_answers_streams_tools_and_models() -> None:

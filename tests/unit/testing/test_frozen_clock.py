@@ -12,7 +12,7 @@ async def test_sleepers_wake_in_the_order_of_their_time_without_waiting() -> Non
         await clock.sleep(seconds)
         woken.append((seconds, clock.monotonic_s()))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             for seconds in (300.0, 0.5, 20.0):
                 tasks.start_soon(sleeper, seconds)
