@@ -25,6 +25,7 @@ from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
 from pincite.research.records import from_cache, ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
+from pincite.research.telling import tell_calls, tell_settled
 from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
 from pincite.text.chunks import chunks
@@ -97,6 +98,7 @@ class PageReader:
         shelf = _Shelf(list(progress.pages), {page_key(page.url) for page in progress.pages})
         told = 0
         at_once = await self._at_once()
+        await tell_calls(self._events, EventType.PAGE_REQUESTED, [{"url": slot.result.url} for slot in slots])
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(at_once)
@@ -109,6 +111,8 @@ class PageReader:
                         await self._collect(task, slot, shelf)
         for slot in slots[told:]:
             await self._collect(task, slot, shelf)
+        answered = sum(isinstance(slot.outcome, _Fetched) for slot in slots)
+        await tell_settled(self._events, EventType.PAGE_REQUESTED, len(slots), answered)
         marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(shelf.pages), self._domain_quality)
         await self._tell_duplicates(marked, progress)
         return Reading(marked, tuple(shelf.leads))
@@ -254,8 +258,8 @@ class PageReader:
             "chars": len(page.document.text),
         }
         await self._events.emit(EventType.PAGE_FETCHED, data)
-        if self._chunked:
-            await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": len(page.chunks)})
+        made = len(page.chunks) if self._chunked else len(page.document.blocks)
+        await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": made})
 
     async def _tell_duplicates(self, pages: Sequence[ReadPage], progress: Progress) -> None:
         before = {page.url: page.duplicate_of for page in progress.pages}

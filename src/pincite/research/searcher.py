@@ -22,6 +22,7 @@ from pincite.domain.search import Constraints, LeftOut, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Search
 from pincite.research.records import from_cache, left_out_from_record, query_record, results_from_record, results_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
+from pincite.research.telling import tell_calls, tell_settled
 from pincite.runtime.metering import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
@@ -56,12 +57,14 @@ class QuerySearcher:
         """
         wanted = sendable(progress, self._limits) if self._search is not None else ()
         answers: list[_Answer | PinciteError | None] = [None] * len(wanted)
+        await tell_calls(self._events, EventType.SEARCH_STARTED, [{"query": query_key(query)} for query in wanted])
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(self._limits.concurrency)
                 for index, query in enumerate(wanted):
                     group.start_soon(self._ask, query, answers, index, limiter)
         found = await self._report(wanted, answers)
+        await tell_settled(self._events, EventType.SEARCH_STARTED, len(wanted), len(found))
         given = _given(task) if progress.round_number <= 1 else ()
         if not found and not given and not progress.pages:
             _raise_first(answers)

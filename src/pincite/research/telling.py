@@ -1,10 +1,15 @@
 """What a run tells while it goes on, as events: its plan, what each round changed, its report."""
 
+from collections.abc import Mapping, Sequence
+from typing import Final
+
 from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Progress
 from pincite.domain.report import Report
 from pincite.ports import EventSink
 from pincite.research.state import query_key
+
+_KINDS: Final = {EventType.SEARCH_STARTED: "search", EventType.PAGE_REQUESTED: "fetch"}
 
 
 async def tell_plan(events: EventSink, progress: Progress) -> None:
@@ -18,6 +23,20 @@ async def tell_plan(events: EventSink, progress: Progress) -> None:
         told: dict[str, Json] = {"change": change.change, "part": change.part, "reason": change.reason}
         await events.emit(EventType.PLAN_CHANGED, {"round": progress.round_number, **told})
     await events.emit(EventType.ROUND_STARTED, {"round": progress.round_number})
+
+
+async def tell_calls(events: EventSink, started: EventType, subjects: Sequence[Mapping[str, Json]]) -> None:
+    """Tell the calls that are about to be made: what is set aside for them, then each."""
+    if subjects:
+        await events.emit(EventType.BUDGET_RESERVED, {"kind": _KINDS[started], "calls": len(subjects)})
+    for subject in subjects:
+        await events.emit(started, subject)
+
+
+async def tell_settled(events: EventSink, started: EventType, calls: int, answered: int) -> None:
+    """Tell that the calls are over, if there were any."""
+    if calls:
+        await events.emit(EventType.BUDGET_SETTLED, {"kind": _KINDS[started], "calls": calls, "answered": answered})
 
 
 async def tell_claims(events: EventSink, before: Progress, after: Progress) -> None:

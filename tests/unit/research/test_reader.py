@@ -79,6 +79,9 @@ class HeldBack(SmallWeb):
         return await super().fetch(request)
 
 
+ENDS = (EventType.PAGE_FETCHED, EventType.PAGE_FAILED)
+
+
 async def test_pages_are_told_as_they_come_in_the_order_of_the_results() -> None:
     web = HeldBack({f"https://a.test/{name}": f"Text of {name}." for name in ("1", "slow", "3")})
     web.given = anyio.Event()
@@ -87,7 +90,7 @@ async def test_pages_are_told_as_they_come_in_the_order_of_the_results() -> None
     wanted = results("https://a.test/1", "https://a.test/gone", "https://a.test/slow", "https://a.test/3")
 
     async def look() -> None:
-        while [event.type for event in events.events] != [EventType.PAGE_FETCHED, EventType.PAGE_FAILED]:
+        while [event.type for event in events.events if event.type in ENDS] != [*ENDS]:
             await anyio.lowlevel.checkpoint()
         web.given.set()
 
@@ -95,7 +98,13 @@ async def test_pages_are_told_as_they_come_in_the_order_of_the_results() -> None
         group.start_soon(look)
         reading = await slow.read(Task("q"), wanted, Progress())
     assert [page.url for page in reading.pages] == ["https://a.test/1", "https://a.test/slow", "https://a.test/3"]
-    assert [event.data["url"] for event in events.events] == [result.url for result in wanted]
+    urls = [result.url for result in wanted]
+    assert [data["url"] for data in events.of(EventType.PAGE_REQUESTED)] == urls
+    assert [event.data["url"] for event in events.events if event.type in ENDS] == urls
+    assert [data["url"] for data in events.of(EventType.CHUNK_MADE)] == [page.url for page in reading.pages]
+    calls = {"kind": "fetch", "calls": 4}
+    assert events.of(EventType.BUDGET_RESERVED) == [calls]
+    assert events.of(EventType.BUDGET_SETTLED) == [{**calls, "answered": 3}]
 
 
 async def test_a_page_outside_the_period_is_not_used() -> None:

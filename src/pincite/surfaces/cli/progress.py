@@ -14,6 +14,10 @@ from pincite.surfaces.cli.run import note, printable
 Show = Callable[[Event], None]
 QUIET = frozenset(
     {
+        EventType.SEARCH_STARTED,
+        EventType.PAGE_REQUESTED,
+        EventType.BUDGET_RESERVED,
+        EventType.BUDGET_SETTLED,
         EventType.CHUNK_MADE,
         EventType.CLAIM_PROPOSED,
     }

@@ -1,11 +1,13 @@
 """`pincite runs`: what was asked here, what came of it, and what to do with it."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from pincite.domain.events import RunStatus
+from pincite.domain.event_names import event_name
+from pincite.domain.events import EventType, RunStatus
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.bundle import Evidence, vetted
 from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_file
@@ -23,6 +25,15 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None
 )
+
+
+class EventVocabulary(StrEnum):
+    """Whose names events have."""
+
+    OWN = "own"
+    SPEC = "spec"
+
+
 _RETRIED_MAX = 10_000
 RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]
 
@@ -60,6 +71,9 @@ def list_runs(
 def show(
     run_id: RunId,
     trace: Annotated[bool, typer.Option("--trace", help="The tree of its calls with time and money.")] = False,
+    event_names: Annotated[
+        EventVocabulary, typer.Option(help="With --json: `spec` gives events the names tool_call, fetch_result, ...")
+    ] = EventVocabulary.OWN,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
@@ -78,7 +92,10 @@ def show(
     if as_json:
         from pincite.domain.codec import to_json
 
-        print_json(to_json(view, outside=True))
+        shown = cast("dict[str, Json]", to_json(view, outside=True))
+        for event in cast("list[dict[str, Json]]", shown["events"]):
+            event["type"] = event_name(EventType(str(event["type"])), event_names.value)
+        print_json(shown)
         return
     from pincite.surfaces.cli.run_view import render_run
 

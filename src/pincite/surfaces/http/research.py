@@ -13,6 +13,7 @@ from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
+from pincite.domain.event_names import EventNames, event_name
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
@@ -157,6 +158,7 @@ async def events(
     scope: Scope,
     last_event_id: Annotated[str | None, Header()] = None,
     starting_after: Annotated[int, Query(ge=0, le=MAX_EVENTS)] = 0,
+    event_names: EventNames = "own",
 ) -> EventStream:
     """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
     service = service_of(request)
@@ -166,7 +168,7 @@ async def events(
     after = starting_after
     if last_event_id and last_event_id.isdecimal():
         after = min(int(last_event_id[:18]), MAX_EVENTS)
-    return EventStream(_stream(service, engine, run_id, after, owner_of(request)))
+    return EventStream(_stream(service, engine, run_id, after, owner_of(request), event_names))
 
 
 @router.get("/{run_id}/report", response_class=Response, responses=REPORT)
@@ -285,12 +287,16 @@ def plain_run(record: RunRecord) -> dict[str, Any]:
     }
 
 
-async def _stream(service: Service, engine: Engine, run_id: str, after: int, owner: str) -> AsyncGenerator[str]:
+async def _stream(
+    service: Service, engine: Engine, run_id: str, after: int, owner: str, names: EventNames
+) -> AsyncGenerator[str]:
     with service.engines.in_use(engine):
         async with aclosing(service.follow(engine, run_id, after, HEARTBEAT_S, owner)) as events:
             async for event in events:
-                yield ": still running\n\n" if event is None else _sse(event)
+                yield ": still running\n\n" if event is None else _sse(event, names)
 
 
-def _sse(event: Event) -> str:
-    return f"id: {event.seq}\nevent: {event.type}\ndata: {json.dumps(event_json(event), ensure_ascii=False)}\n\n"
+def _sse(event: Event, names: EventNames) -> str:
+    name = event_name(event.type, names)
+    data = json.dumps({**event_json(event), "type": name}, ensure_ascii=False)
+    return f"id: {event.seq}\nevent: {name}\ndata: {data}\n\n"

@@ -15,6 +15,11 @@ START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 LIVE = (resources.files("pincite.surfaces.http.ui") / "static" / "live.js").read_text(encoding="utf-8")
 UNTOLD = {
     EventType.PAGE_REVALIDATED,  # what came of it is in the report
+    # what comes of these is told a moment later
+    EventType.SEARCH_STARTED,
+    EventType.PAGE_REQUESTED,
+    EventType.BUDGET_RESERVED,
+    EventType.BUDGET_SETTLED,
 }
 
 
