@@ -98,7 +98,7 @@ def server(made_app: Callable[..., Any], home: Path) -> Iterator[str]:
 
 @pytest.fixture
 async def client(server: str) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=server, timeout=60) as opened:
+    async with httpx2.AsyncClient(base_url=server, timeout=120) as opened:
         yield opened
 
 
@@ -122,7 +122,7 @@ def opened(made_app: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.fixture(scope="session")
 def ended_run(server: str) -> str:
     """The id of a run that has a report."""
-    with httpx2.Client(base_url=server, timeout=60) as client:
+    with httpx2.Client(base_url=server, timeout=120) as client:
         run_id: str = client.post("/v1/research", json={"question": QUESTION}).json()["id"]
         ended = client.get(f"/v1/research/{run_id}", params={"wait": 50}).json()
     assert ended["status"] in ("completed", "partial"), ended

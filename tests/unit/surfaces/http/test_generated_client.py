@@ -18,7 +18,7 @@ def test_a_generated_client_searches_researches_and_reads(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
     place = tmp_path / "openapi.json"
-    place.write_text(json.dumps(httpx2.get(f"{server}/openapi.json").json()), encoding="utf-8")
+    place.write_text(json.dumps(httpx2.get(f"{server}/openapi.json", timeout=120).json()), encoding="utf-8")
     command = [sys.executable, "-m", "uv", "tool", "run", "--from", GENERATOR, "openapi-python-client", "generate"]
     made = subprocess.run(
         [*command, "--path", str(place), "--output-path", str(tmp_path / "made"), "--fail-on-warning"],

@@ -45,7 +45,7 @@ async def test_research_over_http(server: str, mode: Any, question: str) -> None
         assert answer["run_id"] in str(told[0])
         claims = await call(client, "research_result", run_id=answer["run_id"], section="claims")
         assert "> The Halden lighthouse is 41 metres tall." in claims["content"]
-    async with httpx2.AsyncClient(base_url=server) as http:  # the run is one of the server's
+    async with httpx2.AsyncClient(base_url=server, timeout=120) as http:  # the run is one of the server's
         assert (await http.get(f"/v1/research/{answer['run_id']}")).status_code == 200
 
 
@@ -92,14 +92,14 @@ async def test_a_key_opens_its_own_runs_only(guarded: tuple[str, str, str], mode
             assert "RUN_NOT_FOUND" in str(refused.content)
         with pytest.raises(MCPError, match="RUN_NOT_FOUND"):
             await client.read_resource(f"research://runs/{run_id}/report")
-    async with httpx2.AsyncClient(base_url=url) as http:
+    async with httpx2.AsyncClient(base_url=url, timeout=120) as http:
         answer = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
         assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHORIZED")
 
 
 async def test_foreign_pages_and_hosts_reach_no_tool(server: str) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    async with httpx2.AsyncClient(base_url=server) as http:
+    async with httpx2.AsyncClient(base_url=server, timeout=120) as http:
         assert (await http.post("/mcp", json=body, headers={"Origin": "https://evil.example"})).status_code == 403
         assert (await http.post("/mcp", json=body, headers={"Host": "evil.example"})).status_code == 422
 

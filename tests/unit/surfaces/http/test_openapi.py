@@ -19,7 +19,7 @@ LONG = int(os.environ.get("PINCITE_TEST_EXAMPLES", "300"))
 
 @pytest.fixture(scope="module")
 def document(server: str) -> dict[str, Any]:
-    found: dict[str, Any] = httpx2.get(f"{server}/openapi.json").json()
+    found: dict[str, Any] = httpx2.get(f"{server}/openapi.json", timeout=120).json()
     return found
 
 
