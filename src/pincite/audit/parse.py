@@ -9,11 +9,17 @@ from pincite.audit.findings import ListedReference
 from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
+from pincite.domain.markdown import BALANCE_WORD
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts
 
 LONGEST_REPORT_CHARS = 5_000_000
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^[ \t]{0,3}(?:>[ \t]?)?(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}(?:>[ \t]?)?\1[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_BALANCE = re.compile(rf"^{BALANCE_WORD}: \d+ (?:sentence|paraphrase|derived)[^\n]*$", re.MULTILINE)
+"""What a report of ours says of itself: how its sentences were proven."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|(?<!!)\[\]\((?!https?:)[^)\n]*\)")
@@ -24,6 +30,11 @@ _RULE = re.compile(
 )
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
 _PREFIX = re.compile(r"^(?:\s*+>)++\s?|^\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_TITLED_QUOTE = re.compile(
+    r"^[ ]{0,3}>[ ]?(?:\*\*|__)[^\n]{1,600}?(?:\*\*|__)[^\w\n]{0,3}\[[^\n]{1,200}\n(?:[ ]{0,3}>[^\n]*(?:\n|\Z))*+",
+    re.MULTILINE,
+)
+"""A block quotation under the title of its page: "> **Title** [1]", as this program's own reports print excerpts."""
 _GAP_CHARS = 8
 _LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
@@ -63,7 +74,7 @@ def parse_report(text: str, annotations: Sequence[Marker] = ()) -> ParsedReport:
         raise InvalidInput("the report is empty", reason="empty")
     if len(text) > LONGEST_REPORT_CHARS:
         raise InvalidInput(f"the report is longer than {LONGEST_REPORT_CHARS:,} characters", reason="too_large")
-    without_code = _blanked(text, _FENCE, _COMMENT)
+    without_code = _blanked(text, _FENCE, _COMMENT, _BALANCE)
     listed, spans = find_references(without_code)
     book = _Book(listed)
     body = _blank_spans(without_code, spans)
@@ -73,7 +84,25 @@ def parse_report(text: str, annotations: Sequence[Marker] = ()) -> ParsedReport:
     result: list[ReportSentence] = []
     for block, heading in _blocks(reading):
         result += _sentences(reading, block, found, book, heading=heading)
-    return ParsedReport(text, tuple(result), tuple(book.references))
+    return ParsedReport(text, tuple(_with_quoted(body, result)), tuple(book.references))
+
+
+def _with_quoted(body: str, found: Sequence[ReportSentence]) -> Iterator[ReportSentence]:
+    """The sentences, those of a block quotation with the sources that its first line, in bold, names for all of it."""
+    groups = [match.span() for match in _TITLED_QUOTE.finditer(body)]
+    starts = [start for start, _ in groups]
+    cited: dict[int, ReportSentence] = {}
+    for sentence in found:
+        at = bisect_right(starts, sentence.start) - 1
+        if at < 0 or sentence.start >= groups[at][1]:
+            yield sentence
+        elif at not in cited:
+            cited[at] = sentence
+            yield replace(sentence, heading=True)
+        elif sentence.references or sentence.missing:
+            yield sentence
+        else:
+            yield replace(sentence, references=cited[at].references, missing=cited[at].missing)
 
 
 class _Book:

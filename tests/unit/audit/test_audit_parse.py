@@ -260,3 +260,20 @@ def test_a_small_letter_begins_a_sentence_behind_a_marker() -> None:
 @pytest.mark.parametrize("marker", ["[1]", r"\[1\]", "［1］", "[ 1 ]", "[[1]]", "【1】"])
 def test_a_marker_never_stays_in_the_claim(marker: str) -> None:
     assert cites(f"It opened {marker}." + LIST) == [("It opened.", ["1"], [])]
+
+
+def test_a_quotation_under_the_title_of_its_page_is_cited_by_it() -> None:
+    text = (
+        "# Bridges\n\nIt is 31 metres high. [2]\n\n"
+        "> **Bridges of Ostrow › History** [1]\n>\n> The bridge was opened in 1931. It carries two tracks.\n\n"
+        "> **Rates** [2]\n>\n> ```python\n> rate = 5.0\n> ```\n\n"
+        "> Somebody said this in 1950.\n\n"
+        "Proof: 3 sentences in their sources' words.\n\n"
+        "## References\n\n[1] Bridges\n<https://a.example/>\n\n[2] Heights\n<https://b.example/>\n"
+    )
+    parsed = parse_report(text)
+    said = {sentence.claim: sentence.references for sentence in parsed.sentences if not sentence.heading}
+    assert said["The bridge was opened in 1931."] == said["It carries two tracks."] == (0,)
+    assert said["It is 31 metres high."] == (1,)
+    assert said["Somebody said this in 1950."] == ()
+    assert not any("Proof" in claim or "rate" in claim for claim in said)
