@@ -20,7 +20,7 @@ from pincite.domain.events import Event, Json, RunStatus
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
 from pincite.domain.page import FetchRequest, FetchResult
-from pincite.domain.plan import Task
+from pincite.domain.plan import ReportStyle, SubQuestion, Task
 from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints, Query, SearchResponse
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 Lane = Literal["critical", "interactive", "batch"]
 ANYWHERE = Constraints()
 """No limits on where and when evidence may come from."""
+PLAIN = ReportStyle()
+"""No wishes about the report."""
 
 ASKED = frozenset({"off", "miss", "revalidated"})
 """States of the cache in which somebody outside was asked."""
@@ -233,16 +235,40 @@ class Engine(Archive):
         *,
         urls: Sequence[str] = (),
         constraints: Constraints = ANYWHERE,
+        style: ReportStyle = PLAIN,
+        parts: Sequence[SubQuestion] = (),
         on_event: OnEvent | None = None,
     ) -> Report:
         """The report on `question`. With `urls` those pages are read; with no source named, only those.
+
+        `style` says how a model's report shall be (audience, length, language, depth, wishes in one's own words):
+        obeyed for its form, never for what counts as true. `parts` are those of `plan`, perhaps changed.
 
         Errors:
             InvalidTopic, InvalidUrl, LibraryNotFound, SearchProviderUnavailable, StorageUnavailable, StorageFull.
             A cap that is reached is no error: the report is smaller and says so.
         """
-        run_id = await self.start(question, urls=urls, constraints=constraints)
+        run_id = await self.start(question, urls=urls, constraints=constraints, style=style, parts=parts)
         return await self._execution.resume(run_id, teller(on_event))
+
+    async def plan(
+        self, question: str, *, constraints: Constraints = ANYWHERE, style: ReportStyle = PLAIN
+    ) -> tuple[SubQuestion, ...]:
+        """The parts that a language model would split the question into; nothing is searched, and no run is stored.
+
+        Errors: InvalidInput (no model is set), and those of the model.
+        """
+        from pincite.domain.plan import Progress
+        from pincite.research.model.planner import ModelPlanner
+
+        calls = await self._parts.calls()
+        if calls is None:
+            raise InvalidInput(
+                "a plan needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
+            )
+        planner = ModelPlanner(calls, results_per_query=self.settings.results_per_query)
+        task = Task(vet_question(question), constraints, style=style)
+        return (await planner.plan(task, Progress(round_number=1))).sub_questions
 
     async def research_events(
         self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE
@@ -365,7 +391,7 @@ class Engine(Archive):
 
     # ---- runs ----
 
-    async def start(
+    async def start(  # noqa: PLR0913  # what may be said of a run
         self,
         question: str,
         *,
@@ -375,19 +401,27 @@ class Engine(Archive):
         caps: Mapping[str, object] | None = None,
         continues: str = "",
         llm: str | None = None,
+        style: ReportStyle = PLAIN,
+        parts: Sequence[SubQuestion] = (),
     ) -> str:
         """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker).
 
         `caps` are settings of `CAPS` for this run alone; one above the cap in force changes nothing. `continues` names
         an earlier run (or `last`): its pages are at hand and its claims are candidates. `llm` is the model of this run,
-        one of `llm` and `llm_allowed` of the settings, or `none`.
+        one of `llm` and `llm_allowed` of the settings, or `none`. `style` shapes the report, and `parts` are those of a
+        plan that the asker has seen (`plan`): both need a language model.
 
         Errors:
             RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting (a cap that is none).
         """
         settings = asked_model(narrowed(self.settings, caps or {}), llm)
         task = Task(
-            question=vet_question(question), constraints=constraints, urls=tuple(urls), profile=settings.profile
+            question=vet_question(question),
+            constraints=constraints,
+            urls=tuple(urls),
+            profile=settings.profile,
+            style=style,
+            parts=tuple(parts),
         )
         await self._parts.vet_task(task)
         if continues:

@@ -115,3 +115,32 @@ def test_a_page_is_shown_in_markdown_that_a_model_wrote(pincite: Pincite, tmp_pa
     assert shown.code == 0, shown.err
     assert f"**{text}**" in shown.out
     assert "markdown by: server:small:1b (prompt 1)" in shown.out
+
+
+def test_a_plan_is_shown_changed_and_obeyed(pincite: Pincite, tmp_path: Path) -> None:
+    source = pages(tmp_path)
+    with ModelServer(FaithfulModel(), api_key=KEY) as server:
+        environ = with_server(server)
+        shown = pincite("research", ASKED, "--source", source, "--llm", "m", "--plan", "show", environ=environ)
+        runs = pincite("runs", "list", "--json")
+        plan = tmp_path / "my.plan"
+        plan.write_text("Who built the Varden lighthouse?\n  search: Varden lighthouse built\n")
+        done = pincite(
+            *("research", ASKED, "--source", source, "--llm", "m", "--plan", str(plan), "--json"),
+            *("--audience", "sailors", "--length", "short", "--report-language", "German", "--depth", "expert"),
+            *("--instructions", "No lists."),
+            environ=environ,
+        )
+        prompts = [str(request["messages"]) for request in server.requests]
+        bad = pincite("research", ASKED, "--source", source, "--llm", "m", "--plan", "nothing.plan", environ=environ)
+    assert (shown.code, done.code, bad.code) == (0, 0, 2)
+    assert shown.out.count("\n  search: ") >= 2
+    assert runs.json == [], "showing a plan stores no run"
+    assert [part["text"] for part in done.json["parts"]] == ["Who built the Varden lighthouse?"]
+    assert any("Reader: sailors" in text and "No lists." in text and "German" in text for text in prompts)
+
+
+def test_a_plan_without_a_model_says_what_it_needs(pincite: Pincite, tmp_path: Path) -> None:
+    shown = pincite("research", ASKED, "--source", pages(tmp_path), "--plan", "show")
+    assert shown.code == 2
+    assert "--llm" in shown.err

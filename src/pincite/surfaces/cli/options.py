@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pincite.domain.errors import InvalidInput
+from pincite.domain.plan import ReportDepth, ReportLength, ReportStyle
 from pincite.domain.search import Constraints, since_of
 
 Llm = Annotated[
@@ -22,6 +23,22 @@ Judge = Annotated[
     typer.Option(
         "--judge",
         help="Who judges meaning: model, PROVIDER:NAME, http://..., a local one, or none (docs/verification.md).",
+    ),
+]
+Audience = Annotated[str | None, typer.Option(help="Who reads the report, as in `new administrators` (with a model).")]
+Length = Annotated[ReportLength | None, typer.Option(help="How long the report may be (with a model).")]
+ReportLanguage = Annotated[
+    str | None, typer.Option("--report-language", help="Language of the report; else the question's (with a model).")
+]
+Depth = Annotated[ReportDepth | None, typer.Option(help="How deep the report goes (with a model).")]
+Instructions = Annotated[
+    str | None,
+    typer.Option(help="Wishes about the report's form, in your own words; never about what is true (with a model)."),
+]
+PlanOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plan", metavar="show|edit|FILE", help="Print the plan only, edit it first, or take it from a file."
     ),
 ]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print every event of the run.")]
@@ -50,6 +67,23 @@ AllowNetwork = Annotated[
     list[str] | None, typer.Option("--allow-network", help="CIDR of a private network to open (repeatable).")
 ]
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the database and indexes (PINCITE_HOME).")]
+
+
+def style(
+    audience: str | None,
+    length: ReportLength | None,
+    language: str | None,
+    depth: ReportDepth | None,
+    instructions: str | None,
+) -> ReportStyle:
+    """The wishes about a report."""
+    return ReportStyle(
+        audience or "",
+        length or ReportLength.STANDARD,
+        language or "",
+        depth or ReportDepth.STANDARD,
+        instructions or "",
+    )
 
 
 def joined(values: list[str] | None) -> tuple[str, ...] | None:

@@ -1,13 +1,15 @@
 """`pincite research`: question in, report out, progress on stderr."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+import anyio.to_thread
 import typer
 
 from pincite.domain.errors import CoverageNotMet, InvalidInput, PinciteError
+from pincite.domain.plan import ReportStyle
 from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_report
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from pincite.domain.events import Json
+    from pincite.domain.plan import SubQuestion
     from pincite.domain.report import Report
     from pincite.engine import Engine
     from pincite.execution import OnEvent
@@ -47,6 +50,12 @@ def research(
     judge: options.Judge = None,
     words_only: options.WordsOnly = False,
     require_coverage: options.RequireCoverage = None,
+    audience: options.Audience = None,
+    length: options.Length = None,
+    report_language: options.ReportLanguage = None,
+    depth: options.Depth = None,
+    instructions: options.Instructions = None,
+    plan: options.PlanOption = None,
     max_rounds: Annotated[int | None, typer.Option(help="Rounds of search and reading at most.")] = None,
     max_pages: Annotated[int | None, typer.Option(help="Pages read at most.")] = None,
     max_web_requests: Annotated[int | None, typer.Option(help="Requests of all kinds together at most.")] = None,
@@ -96,17 +105,26 @@ def research(
     started: list[str] = []
     schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
-    async def job() -> "Answer | str":
+    async def job() -> "Answer | str | Shown":
         when = {"since": since, "until": until, "language": language}
         constraints = options.constraints(
             include=include_domain, prefer=prefer_domain, exclude=exclude_domain, cap=per_domain_cap, **when
         )
         for path in files:
             vet_output(path, report_formats(), BUNDLE if path is bundle else None)
-        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, files, continued, schema)
+        style = options.style(audience, length, report_language, depth, instructions)
+        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, files, continued, schema, style)
+        if plan is not None:
+            shown = await planned(overrides, wish, plan)
+            if isinstance(shown, str):
+                return Shown(shown)
+            wish = replace(wish, parts=shown)
         return await ask(overrides, wish, started, verbose=verbose)
 
     answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
+    if isinstance(answer, Shown):
+        print_text(answer.text)
+        return
     if isinstance(answer, str):
         tell_queued(answer, as_json=as_json)
         return
@@ -126,6 +144,43 @@ class Wish:
     files: tuple[Path, ...]
     continues: str = ""
     schema: "Json" = None
+    style: ReportStyle = ReportStyle()
+    parts: "tuple[SubQuestion, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is printed instead of a report."""
+
+    text: str
+
+
+async def planned(overrides: dict[str, object], wish: Wish, plan: str) -> "str | tuple[SubQuestion, ...]":
+    """The plan as text to show, or its parts as they were edited or stand in a file. Errors: those of `Engine.plan`."""
+    from click import edit  # typer stands on click
+
+    from pincite.domain.plan import Plan
+    from pincite.engine import Engine
+    from pincite.research.plan_text import plan_text, read_plan
+
+    async with Engine.from_settings(**overrides) as engine:
+        if plan not in ("show", "edit"):
+            text = read_text(Path(plan))
+            return read_plan(text, wish.constraints, engine.settings.results_per_query)
+        parts = await engine.plan(wish.question, constraints=wish.constraints, style=wish.style)
+        text = plan_text(Plan(parts))
+        if plan == "show":
+            return text
+        edited = await anyio.to_thread.run_sync(lambda: edit(text, extension=".plan"))
+        return read_plan(edited or text, wish.constraints, engine.settings.results_per_query)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of the user. Errors: InvalidInput."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"can't read {path}: {error}", reason="plan_unreadable") from error
 
 
 async def ask(overrides: dict[str, object], wish: Wish, started: list[str], *, verbose: bool = False) -> "Answer | str":
@@ -146,7 +201,13 @@ async def ask(overrides: dict[str, object], wish: Wish, started: list[str], *, v
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
         with live_progress(verbose=verbose) as show:
             run_id = await engine.start(
-                text, urls=wish.urls, constraints=wish.constraints, filing=filing, continues=wish.continues
+                text,
+                urls=wish.urls,
+                constraints=wish.constraints,
+                filing=filing,
+                continues=wish.continues,
+                style=wish.style,
+                parts=wish.parts,
             )
             if wish.queue:
                 return run_id

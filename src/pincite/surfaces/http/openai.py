@@ -25,6 +25,7 @@ from pincite.surfaces.http.openai_parts import (
     annotations,
     begun,
     data,
+    instructions_of,
     kept_alive,
     pieces,
     profile_of,
@@ -83,7 +84,12 @@ async def chat(body: ChatBody, request: Request, scope: str = Depends(admitted))
     profile = profile_of(body.model)
     body.vet()
     engine = await service_of(request).engine(scope, profile)
-    run_id = await begun(request, engine, starting.Wish(question_of(body.messages)), streams=body.stream)
+    run_id = await begun(
+        request,
+        engine,
+        starting.Wish(question_of(body.messages), style=instructions_of(body.messages)),
+        streams=body.stream,
+    )
     if body.stream:
         return EventStream(_stream(request, engine, run_id, body))
     report = await starting.to_the_end(request, engine, run_id)

@@ -9,6 +9,7 @@ import anyio
 from fastapi import Request
 
 from pincite.domain.errors import InvalidInput, InvalidTopic, NotFound
+from pincite.domain.plan import ReportStyle
 from pincite.domain.report import Reference, Report
 from pincite.engine import Engine
 from pincite.surfaces.desk import EXTRACTIVE
@@ -50,6 +51,17 @@ def question_of(messages: Objects) -> str:
             parts = content if isinstance(content, list) else []
             return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
     raise InvalidTopic("there is no user message to answer")
+
+
+def instructions_of(messages: Objects, instructions: str | None = None) -> ReportStyle:
+    """What the system (or developer) says of the answer: wishes about its form, with those given beside it."""
+    told = [instructions or ""]
+    for message in messages:
+        if message.get("role") in ("system", "developer"):
+            content = message.get("content")
+            parts = content if isinstance(content, list) else [{"text": content}]
+            told += [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
+    return ReportStyle(instructions="\n".join(text for text in told if text)[:2_000])
 
 
 def refuse_functions(tools: Objects | None) -> None:

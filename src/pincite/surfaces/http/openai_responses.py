@@ -33,6 +33,7 @@ from pincite.surfaces.http.openai_parts import (
     begun,
     data,
     given_up,
+    instructions_of,
     pieces,
     profile_of,
     question_of,
@@ -67,6 +68,7 @@ class ResponsesBody(BaseModel):
     metadata: dict[str, str] | None = Field(None, max_length=16)
     tools: Objects | None = None
     text: dict[str, Any] | None = None
+    instructions: str | None = None
 
     def wish(self) -> starting.Wish:
         """What is to be found out. Errors: InvalidInput, InvalidTopic."""
@@ -74,7 +76,8 @@ class ResponsesBody(BaseModel):
         refuse_format((self.text or {}).get("format"), "text.format")
         before = None if self.previous_response_id is None else _run_id(self.previous_response_id)
         question = self.input if isinstance(self.input, str) else question_of(self.input)
-        return starting.Wish(question, continues=before or "")
+        style = instructions_of(() if isinstance(self.input, str) else self.input, self.instructions)
+        return starting.Wish(question, continues=before or "", style=style)
 
 
 @router.post("")

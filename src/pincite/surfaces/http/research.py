@@ -15,14 +15,16 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InvalidInput
 from pincite.domain.event_names import EventNames, event_name
 from pincite.domain.events import Event, RunStatus
+from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
+from pincite.research.plan_text import plan_parts
 from pincite.surfaces.http import cursors, shapes, starting
 from pincite.surfaces.http.event_stream import EventStream
 from pincite.surfaces.http.service import Service, owner_of, service_of
 from pincite.surfaces.http.shapes import published, shaped, streamed
-from pincite.surfaces.http.tools import Limits, Scope
+from pincite.surfaces.http.tools import Limits, Scope, Strict
 
 router = APIRouter(prefix="/v1/research", tags=["research"])
 
@@ -53,7 +55,38 @@ REPORT = published(
 )
 
 
-class ResearchBody(Limits):
+class PlanPart(Strict):
+    """One part of a plan: `after` is the number of an earlier part whose answer it needs."""
+
+    question: str = Field(min_length=1, max_length=500)
+    heading: str = Field("", max_length=90)
+    form: AnswerForm = AnswerForm.PROSE
+    queries: tuple[str, ...] = Field((), max_length=6)
+    after: int | None = Field(None, ge=1, le=8)
+
+
+class StyleBody(Limits):
+    """How the report shall be (with a language model): obeyed for its form, never for what counts as true."""
+
+    audience: str = Field("", max_length=200)
+    length: ReportLength = ReportLength.STANDARD
+    report_language: str = Field("", max_length=40)
+    depth: ReportDepth = ReportDepth.STANDARD
+    instructions: str = Field("", max_length=2_000)
+
+    def style(self) -> ReportStyle:
+        """These wishes as the engine takes them."""
+        return ReportStyle(self.audience, self.length, self.report_language, self.depth, self.instructions)
+
+
+class PlanBody(StyleBody):
+    """A question to be planned."""
+
+    question: str = Field(validation_alias=AliasChoices("question", "query", "input"), max_length=20_000)
+    profile: Literal["quick", "standard", "thorough", "offline"] | None = None
+
+
+class ResearchBody(StyleBody):
     """A question with its limits; `query` and `input` are other names of `question`."""
 
     question: str = Field(validation_alias=AliasChoices("question", "query", "input"), max_length=20_000)
@@ -74,8 +107,10 @@ class ResearchBody(Limits):
     )
     webhook_url: str | None = Field(None, max_length=2048, description="Told when the run has ended; signed.")
 
+    plan: tuple[PlanPart, ...] = Field((), max_length=8, description="A plan of `/v1/research/plan`, perhaps changed.")
+
     def wish(self) -> starting.Wish:
-        """What is to be found out, under which caps."""
+        """What is to be found out, under which caps. Errors: InvalidInput (`plan_invalid`)."""
         names = (
             "max_rounds",
             "max_searches",
@@ -88,7 +123,9 @@ class ResearchBody(Limits):
         given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.max_cost_usd is not None:
             given["max_cost_usd"] = Decimal(str(self.max_cost_usd))
-        return starting.Wish(self.question, self.urls, self.constraints(), given, llm=self.llm)
+        limits = self.constraints()
+        parts = plan_parts([part.model_dump() for part in self.plan], limits) if self.plan else ()
+        return starting.Wish(self.question, self.urls, limits, given, llm=self.llm, style=self.style(), parts=parts)
 
 
 @router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))
@@ -119,6 +156,25 @@ async def start(
         raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
     response.headers["Location"] = f"/v1/research/{run_id}"
     return await run_json(engine, await engine.run(run_id))
+
+
+@router.post("/plan", response_model=None)
+async def plan(body: PlanBody, request: Request, scope: Scope) -> dict[str, Any]:
+    """The parts that a language model would split the question into, to be changed and given back as `plan`."""
+    engine = await service_of(request).engine(scope, body.profile)
+    parts = await engine.plan(body.question, constraints=body.constraints(), style=body.style())
+    return {
+        "plan": [
+            {
+                "question": part.text,
+                "heading": part.heading,
+                "form": str(part.form),
+                "queries": [query.text for query in part.queries],
+                "after": int(part.depends_on) if part.depends_on else None,
+            }
+            for part in parts
+        ]
+    }
 
 
 @router.get("", response_model=None, responses=shaped(shapes.RunPage))

@@ -10,10 +10,11 @@ from fastapi import Request
 
 from pincite.domain.errors import Conflict, InsufficientEvidence, PinciteError, RunCancelled, leaves
 from pincite.domain.events import EventType, RunStatus
+from pincite.domain.plan import ReportStyle, SubQuestion
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import Constraints
-from pincite.engine import ANYWHERE, Engine, Filing
+from pincite.engine import ANYWHERE, PLAIN, Engine, Filing
 from pincite.surfaces.http.service import owner_of, service_of
 from pincite.wiring import DailyPurse
 
@@ -22,7 +23,8 @@ from pincite.wiring import DailyPurse
 class Wish:
     """What is to be found out, and under which caps (settings that only lower what is in force).
 
-    `continues` is the run whose pages and claims are at hand, `llm` the model that the caller wants.
+    `continues` is the run whose pages and claims are at hand, `llm` the model that the caller wants, `style` how the
+    report shall be, `parts` a plan that the caller has seen.
     """
 
     question: str
@@ -31,6 +33,8 @@ class Wish:
     caps: Mapping[str, Any] = field(default_factory=dict)
     continues: str = ""
     llm: str | None = None
+    style: ReportStyle = PLAIN
+    parts: tuple[SubQuestion, ...] = ()
 
 
 async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
@@ -66,6 +70,8 @@ async def start(request: Request, engine: Engine, wish: Wish, webhook_url: str |
             caps=caps,
             continues=wish.continues,
             llm=wish.llm,
+            style=wish.style,
+            parts=wish.parts,
         )
     except PinciteError:
         await _give_back(request, engine)
