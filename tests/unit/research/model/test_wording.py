@@ -60,6 +60,11 @@ def test_lines_lose_links_images_marks_and_tags() -> None:
     assert "\n" not in line
 
 
+def test_operators_stay() -> None:
+    line = "A B-tree index can be used for <, <=, =, >= and >, and for a << b."
+    assert plain_line(line) == line
+
+
 def test_types_in_brackets_stay() -> None:
     assert plain_line("It returns list[int], see [a] and [12].") == "It returns list[int], see and ."
 
