@@ -20,7 +20,9 @@ _ENTROPY_FROM: Final = 3.4
 _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
-_MARKUP = re.compile(r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?|</?[a-zA-Z!][^<>]{0,200}>|`{3,}")
+_MARKUP = re.compile(
+    r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?|</?[a-zA-Z!][^<>]{0,200}>|`{3,}"
+)
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
 
