@@ -83,23 +83,12 @@ def research(
     as_json: options.Json = False,
 ) -> None:
     """Answer a question with a report in which every sentence leads to its passage."""
-    overrides: dict[str, object] = {
-        "profile": profile,
-        "source": options.joined(source),
-        "llm": llm,
-        "judge": judge,
-        "embeddings": "none" if words_only else None,
-        "per_domain_cap": per_domain_cap,
-        "require_coverage": require_coverage,
-        "max_rounds": max_rounds,
-        "max_pages": max_pages,
-        "max_web_requests": max_web_requests,
-        "max_cost_usd": max_cost,
-        "deadline_s": deadline,
-        "resolve": options.joined(resolve),
-        "allow_networks": options.joined(allow_network),
-        "home": home,
-    }
+    overrides: dict[str, object] = {"profile": profile, "llm": llm, "judge": judge, "home": home}
+    overrides |= {"source": options.joined(source), "embeddings": "none" if words_only else None}
+    overrides |= {"per_domain_cap": per_domain_cap, "require_coverage": require_coverage, "deadline_s": deadline}
+    overrides |= {"max_rounds": max_rounds, "max_pages": max_pages, "max_web_requests": max_web_requests}
+    overrides |= {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
+    overrides["max_cost_usd"] = max_cost
     printed = "json" if as_json else format_
     files = tuple(output or ()) + ((bundle,) if bundle else ())
     started: list[str] = []
@@ -114,12 +103,7 @@ def research(
             vet_output(path, report_formats(), BUNDLE if path is bundle else None)
         style = options.style(audience, length, report_language, depth, instructions)
         wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, files, continued, schema, style)
-        if plan is not None:
-            shown = await planned(overrides, wish, plan)
-            if isinstance(shown, str):
-                return Shown(shown)
-            wish = replace(wish, parts=shown)
-        return await ask(overrides, wish, started, verbose=verbose)
+        return await ask_planned(overrides, wish, started, plan, verbose=verbose)
 
     answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
     if isinstance(answer, Shown):
@@ -153,6 +137,18 @@ class Shown:
     """What is printed instead of a report."""
 
     text: str
+
+
+async def ask_planned(
+    overrides: dict[str, object], wish: Wish, started: list[str], plan: str | None, *, verbose: bool
+) -> "Answer | str | Shown":
+    """As `ask`, with a plan that is shown, edited or taken from a file first."""
+    if plan is not None:
+        shown = await planned(overrides, wish, plan)
+        if isinstance(shown, str):
+            return Shown(shown)
+        wish = replace(wish, parts=shown)
+    return await ask(overrides, wish, started, verbose=verbose)
 
 
 async def planned(overrides: dict[str, object], wish: Wish, plan: str) -> "str | tuple[SubQuestion, ...]":
