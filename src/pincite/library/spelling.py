@@ -30,7 +30,7 @@ def page_words(text: str) -> frozenset[str]:
 def misspelt(connection: sqlite3.Connection, text: str) -> dict[str, str]:
     """The words of the text that are on no page, each with the word of the library it is taken for."""
     written = list(dict.fromkeys(word for word in words(text) if _worth_a_look(word)))[:_MAX_WORDS]
-    unknown = [word for word in written if not _is_known(connection, word)]
+    unknown = [word for word in written if not _is_known(connection, word) and not _is_compound(connection, word)]
     read = {word: _read_as(connection, word) for word in unknown}
     return {word: other for word, other in read.items() if other}
 
@@ -60,6 +60,18 @@ def _is_known(connection: sqlite3.Connection, word: str) -> bool:
         (terms[0], terms[-1], terms[0], terms[-1]),
     ).fetchone()
     return row is not None
+
+
+def _is_compound(connection: sqlite3.Connection, word: str) -> bool:
+    """Whether two words of the library make it up: "downtime" is no slip of "downside"."""
+    lowered = word.lower()
+    least = _SHORT_LENGTH  # shorter pieces stand in any word
+    cuts = range(least, len(lowered) - least + 1)
+    halves = {half for cut in cuts for half in (lowered[:cut], lowered[cut:])}
+    marks = ",".join("?" * len(halves))
+    rows = connection.execute(f"SELECT word FROM words WHERE word IN ({marks})", tuple(halves))  # noqa: S608
+    there = {row[0] for row in rows} | {half for half in halves if is_stop(half)}
+    return any(lowered[:cut] in there and lowered[cut:] in there for cut in cuts)
 
 
 def _read_as(connection: sqlite3.Connection, word: str) -> str:

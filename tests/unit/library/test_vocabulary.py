@@ -14,6 +14,7 @@ PAGES = {
     "locks.md": "# Locks\n\nmax_connections sets the number of connections. The isolation level is shared by queues.\n",
     "names.md": "# Names\n\nAn io_mode belongs to every method. A Write-Ahead Log (WAL) keeps transactions. A pem.\n",
     "queue.md": "# Queue\n\n" + "Every queue has a default length and a message.\n",
+    "time.md": "# Limits\n\nThe downside of a time limit.\n",
     "queue2.md": "# Queues\n\n" + "Another queue with a default.\n",
 }
 
@@ -45,6 +46,8 @@ def library(tmp_path: Path, open_library: Callable[[Path], LocalLibrary]) -> Loc
         ("queue2 and quue7", {}),
         # An identifier whose parts are words of the pages is another identifier, not a slip.
         ("what does io_method do", {}),
+        # What two words make up is a word of its own, no slip of another.
+        ("what is the downtime, and the downsidde", {"downsidde": "downside"}),
     ],
 )
 def test_slips_are_read_as_words_of_the_pages(library: LocalLibrary, written: str, read_as: dict[str, str]) -> None:
