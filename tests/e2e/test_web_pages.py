@@ -317,8 +317,10 @@ def test_by_keys_alone(chromium: Any, served: Served) -> None:
         assert page.evaluate("document.querySelector('.panel').contains(document.activeElement)")
         page.keyboard.press("Escape")
         assert page.evaluate("document.activeElement.dataset.key") == key
+        place = "[...document.querySelectorAll('#text [data-key]')].indexOf(document.activeElement)"
+        before = page.evaluate(place)
         page.keyboard.press("k")
-        assert page.evaluate("document.activeElement.dataset.key") != key
+        assert 0 <= page.evaluate(place) < before  # an answer and its excerpt may lead to the same claim
 
 
 def test_without_scripts(chromium: Any, served: Served) -> None:

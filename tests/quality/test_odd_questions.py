@@ -73,4 +73,4 @@ def test_what_three_pages_do_not_say_is_said(reports: dict[str, Report], questio
 
 def test_two_versions_of_a_page_are_told_apart(reports: dict[str, Report]) -> None:
     conflicts = [c for c in reports["harbour"].conflicts if c.kind is ConflictKind.VERSIONS]
-    assert conflicts[0].wording == "2019 version says 12 metres, 2024 version says 15 metres"
+    assert conflicts[0].wording == "2024 version says 15 metres, 2019 version says 12 metres"

@@ -1,6 +1,7 @@
-"""The vectors of a library's passages that were made already, held together so that all of them are compared at once.
+"""The vectors of a library's page and section heads, held together so that all of them are compared at once.
 
-Those of page and section heads are made by `pincite index`; those of passages that a question met are kept as well.
+`pincite index` makes them. They count when all are there, and vectors of other passages never do: what a library
+answers must not depend on what was asked before, or a resumed run would end in another report.
 """
 
 import json
@@ -16,12 +17,16 @@ from pincite.ranking.vectors import KnownVectors
 VectorProgress = Callable[[int, int], None]
 """Called with the number of vectors made so far and of those to make."""
 _MOST = 300_000
-"""Passages whose vectors are held: 460 MB. A larger library is found by words, and by meaning among those."""
+"""Heads whose vectors are held: 460 MB. A larger library is found by words, and by meaning among those."""
 _AT_A_TIME = 64
+_HEADS = (
+    "SELECT min(passage_id), vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1"
+    " GROUP BY page_id, section ORDER BY 1"
+)
 
 
 class Heads:
-    """Compares a question with all vectors at hand. Not safe for several threads at a time."""
+    """Compares a question with all heads. Not safe for several threads at a time."""
 
     def __init__(self, connection: sqlite3.Connection, embedder: KnownVectors) -> None:
         self._db = connection
@@ -35,7 +40,7 @@ class Heads:
         self._matrix = None
 
     def nearest(self, wanted: Sequence[float], limit: int) -> dict[int, float]:
-        """The nearest passages with how near they are (0-1)."""
+        """The nearest heads with how near they are (0-1); none while their vectors are not all made."""
         self._load()
         if not self._names:
             return {}
@@ -46,7 +51,7 @@ class Heads:
         return {self._names[index]: max(float(near[index]), 0.0) for index in best}
 
     def of(self, wanted: Sequence[float], passages: Sequence[int]) -> dict[int, float]:
-        """How near these passages are, as far as their vectors are at hand."""
+        """How near those of these passages are that are heads."""
         self._load()
         rows = [(name, self._rows[name]) for name in passages if name in self._rows]
         if not rows:
@@ -59,12 +64,10 @@ class Heads:
         if self._matrix is not None:
             return
         numpy: Any = import_module("numpy")
-        rows = self._db.execute(
-            "SELECT passage_id, vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1 LIMIT ?",
-            (_MOST,),
-        ).fetchall()
+        rows = self._db.execute(f"{_HEADS} LIMIT ?", (_MOST,)).fetchall()
         found = self._embedder.stored([key for _, key in rows])
-        at_hand = [(name, found[key]) for name, key in rows if key in found]
+        all_there = all(key in found for _, key in rows)
+        at_hand = [(name, found[key]) for name, key in rows] if all_there else []
         self._names = [name for name, _ in at_hand]
         self._rows = {name: row for row, name in enumerate(self._names)}
         self._matrix = numpy.array([vector for _, vector in at_hand], dtype=numpy.float32)
@@ -78,10 +81,7 @@ def make_heads(connection: sqlite3.Connection, embedder: KnownVectors, progress:
         embedder: keeps what it makes.
         progress: is told how many of how many are done; what it raises ends the work.
     """
-    rows = connection.execute(
-        "SELECT min(passage_id), vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1"
-        " GROUP BY page_id, section"
-    ).fetchall()
+    rows = connection.execute(_HEADS).fetchall()
     known = embedder.stored([key for _, key in rows])
     missing = [name for name, key in rows if key not in known]
     done = 0

@@ -18,15 +18,12 @@ from pincite.domain.page import Document
 from pincite.ports import Embedder
 from pincite.ranking.passages import Draft, context_text, passages_of
 from pincite.ranking.terms import index_terms, query_terms
-from pincite.ranking.vectors import KnownVectors
 from pincite.ranking.words import Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
 
 READ: Final = 50
 """So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md)."""
-READ_NEAR: Final = 30
-"""So many more come from the vectors that are at hand already."""
 SENTENCES_OF: Final = 16
 """Of so many of the best passages the sentences are read one by one."""
 EMBEDDED_CHARS: Final = 400
@@ -144,7 +141,6 @@ class PassageRanker:
         scores = _fused([bm25(wording, found, rarity) for wording in wordings])
         order = sorted(range(len(passages)), key=lambda index: -scores[index])
         best = [index for index in order if scores[index] > 0][:READ]
-        best += self._near(question, passages, frozenset(best)) if best else []
         first = [
             Features(
                 words=place(order.index(index)) if scores[index] > 0 else 0.0,
@@ -198,18 +194,6 @@ class PassageRanker:
             )
         read = {id(best[index].draft) for index in told}
         return sorted(ranked, key=lambda passage: (id(passage.draft) not in read, -passage.likelihood))
-
-    def _near(self, question: str, passages: Sequence[RankedPassage], taken: frozenset[int]) -> list[int]:
-        """Passages that words did not find, of those whose vectors are at hand: nothing is embedded for them."""
-        if not isinstance(self._embedder, KnownVectors):
-            return []
-        left = [index for index in range(len(passages)) if index not in taken]
-        known = self._embedder.known([embedded_text(passages[index]) for index in left])
-        if not known:
-            return []
-        (wanted,) = self._embedder.embed([question])
-        near = {left[place_]: dot(wanted, vector) for place_, vector in known.items()}
-        return sorted(near, key=lambda index: -near[index])[:READ_NEAR]
 
     def _sentences(
         self, wanted: Sequence[float], passages: Sequence[RankedPassage]

@@ -32,16 +32,20 @@ class OpenLibraries:
     def __init__(self, settings: Settings, kept: KeptOpen) -> None:
         self._settings = settings
         self._kept = kept
-        self._opened: dict[Path, LocalLibrary] = {}
-        self._refreshed: set[Path] = set()
+        self._opened: dict[tuple[Path, str], LocalLibrary] = {}
+        self._refreshed: set[tuple[Path, str]] = set()
 
-    async def ready(self, path: Path) -> "LocalLibrary":
-        """The library in that folder, its index up to date. Errors: LibraryNotFound, and those of its index."""
-        if path not in self._refreshed:
-            library = await anyio.to_thread.run_sync(self._open, path)
+    async def ready(self, path: Path, settings: Settings | None = None) -> "LocalLibrary":
+        """The library in that folder, its index up to date. Errors: LibraryNotFound, and those of its index.
+
+        `settings` are those of the run that searches: it finds by meaning or not as it did when it was started.
+        """
+        key = (path, (settings or self._settings).embeddings)
+        if key not in self._refreshed:
+            library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
             await anyio.to_thread.run_sync(library.refresh, _stop_when_cancelled)
-            self._refreshed.add(path)
-        return self._opened[path]
+            self._refreshed.add(key)
+        return self._opened[key]
 
     async def listing(self, paths: tuple[Path, ...]) -> tuple[ListedPage, ...]:
         """The pages of the libraries. Errors: LibraryNotFound, and those of their indexes."""
@@ -50,19 +54,22 @@ class OpenLibraries:
 
     def vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":
         """The libraries, made ready before, whose words a question is read by: none when the web is searched too."""
-        return () if sources.providers else tuple(self._opened[path] for path in sources.libraries)
+        by_path = {path: library for (path, _), library in self._opened.items()}  # words are the same for all
+        return () if sources.providers else tuple(by_path[path] for path in sources.libraries)
 
     def index(self, path: Path, vectors: bool = False) -> IndexReport:
         """What indexing the folder did; it is searched from now on when no source is named. Blocks."""
         wanted = path.expanduser().resolve()
-        report = self._open(wanted).refresh(_stop_when_cancelled)
+        library = self._open(wanted, self._settings)
+        report = library.refresh(_stop_when_cancelled)
         remember_library(self._settings, wanted)
         if vectors:
-            self._opened[wanted].make_vectors(lambda done, of: _stop_when_cancelled(done, ""))
+            library.make_vectors(lambda done, of: _stop_when_cancelled(done, ""))
         return report
 
-    def _open(self, path: Path) -> "LocalLibrary":
-        if path not in self._opened:
+    def _open(self, path: Path, settings: Settings) -> "LocalLibrary":
+        key = (path, settings.embeddings)
+        if key not in self._opened:
             from pincite.fetch.extractors import BytesExtractor
             from pincite.library import LocalLibrary
 
@@ -71,8 +78,8 @@ class OpenLibraries:
                 index_dir=self._settings.home / "libraries",
                 extractor=BytesExtractor(),
                 revision=BytesExtractor.revision,
-                embedder=vectors_of(self._settings),
+                embedder=vectors_of(settings),
             )
             self._kept.on_close(library.close)
-            self._opened[path] = library
-        return self._opened[path]
+            self._opened[key] = library
+        return self._opened[key]

@@ -90,7 +90,7 @@ class Parts(OpenStores):
         self.log = CallLog(settings, shared)
         stores.on_close(self.log.close)
         self._libraries = OpenLibraries(settings, kept)
-        self._searches: dict[Sources, SearchService | None] = {}
+        self._searches: dict[tuple[Sources, str], SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._purse: Purse | None = None
         self._front_desk: FrontDesk | None = None
@@ -190,7 +190,7 @@ class Parts(OpenStores):
             ledger = await storage.replay(record.run_id)
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
-            found, fetch = await self._search(sources), await self._fetch(sources.libraries)
+            found, fetch = await self._search(sources, settings), await self._fetch(sources.libraries)
             known = () if task.urls else self._libraries.vocabularies(sources)
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
@@ -386,19 +386,21 @@ class Parts(OpenStores):
 
     # ---- building ----
 
-    async def _search(self, sources: Sources) -> "SearchService | None":
+    async def _search(self, sources: Sources, settings: Settings | None = None) -> "SearchService | None":
+        own = settings or self.settings
+        key = (sources, own.embeddings)
         async with self._building:
-            if sources not in self._searches:
-                self._searches[sources] = await build_search(
+            if key not in self._searches:
+                self._searches[key] = await build_search(
                     self.settings,
                     self.clock,
                     self._kept,
-                    libraries=[await self._libraries.ready(path) for path in sources.libraries],
+                    libraries=[await self._libraries.ready(path, own) for path in sources.libraries],
                     providers=sources.providers,
                     common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
                 )
-            return self._searches[sources]
+            return self._searches[key]
 
     async def _fetch(self, libraries: tuple[Path, ...]) -> Fetch:
         from pincite.fetch.extractors import BytesExtractor

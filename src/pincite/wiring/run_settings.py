@@ -6,6 +6,7 @@ from typing import Final
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
 from pincite.settings import Settings, load_settings
+from pincite.wiring.ranking import embedder_name
 
 FROZEN: Final = (
     "profile",
@@ -96,7 +97,9 @@ def _is_stricter(name: str, asked: Settings, in_force: Settings) -> bool:
 def frozen_settings(settings: Settings) -> dict[str, Json]:
     """The settings that belong to a run, as plain JSON for its record."""
     plain: dict[str, Json] = settings.model_dump(mode="json", include=set(FROZEN))
-    return plain | {"named": "source" in settings.model_fields_set}
+    # What `auto` came to here: a run that goes on where no model of meaning is installed must not rank otherwise.
+    resolved: dict[str, Json] = {"embeddings": embedder_name(settings) or "none"}
+    return plain | resolved | {"named": "source" in settings.model_fields_set}
 
 
 def thawed_settings(settings: Settings, frozen: Json) -> Settings:

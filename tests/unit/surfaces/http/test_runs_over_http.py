@@ -52,7 +52,7 @@ async def test_anyone_s_report_is_audited(client: httpx2.AsyncClient, pages: dic
         "sources": {"https://a.example/l": pages["lighthouse.md"]},
     }
     found = (await client.post("/v1/audit", json=body)).json()
-    assert [sentence["outcome"] for sentence in found["sentences"][:2]] == ["supported", "contradicted"]
+    assert [sentence["outcome"] for sentence in found["sentences"][:2]] == ["supported", "not_found"]
     assert found["clean"] is False
     answer = {"role": "assistant", "content": body["report"]}
     again = (await client.post("/v1/audit", json={**body, "report": answer})).json()
