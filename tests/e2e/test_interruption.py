@@ -185,7 +185,7 @@ def test_ctrl_c_leaves_a_run_that_can_be_resumed(demo_home: Path, tmp_path: Path
     seen = []
     for line in process.stderr:
         seen.append(line)
-        if line.startswith("page.fetched"):
+        if line.startswith("page.requested"):
             process.send_signal(signal.SIGINT)
             break
     _, rest = process.communicate(timeout=60)

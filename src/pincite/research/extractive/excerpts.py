@@ -22,6 +22,9 @@ from pincite.text.tokens import words
 MAX_SENTENCES: Final = 5
 MAX_WORDS: Final = 110
 """Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole."""
+MAX_ENTRY_SENTENCES: Final = 10
+MAX_ENTRY_WORDS: Final = 220
+"""Of the entry of an option, setting or term: its default and its limits stand anywhere in it, so it comes whole."""
 MAX_ITEMS: Final = 9
 MAX_ROWS: Final = 6
 MAX_CODE_LINES: Final = 24
@@ -78,7 +81,7 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
         chosen = _list_around(document, units, best)
         form = NoteForm.STEP if document.blocks[index].ordered else NoteForm.STATEMENT
         return _excerpt(passage, units, near, chosen, form)
-    chosen = _window(document, units, near, best)
+    chosen = _window(document, units, near, best, entry=bool(passage.draft.label))
     form = NoteForm.DEFINITION if passage.draft.label else NoteForm.STATEMENT
     behind = units[chosen[-1]][0] + 1
     code: tuple[Excerpt, ...] = ()
@@ -256,18 +259,21 @@ def _same_list(document: Document, one: int, other: int) -> bool:
     return same and first.ordered == second.ordered and first.level == second.level
 
 
-def _window(document: Document, units: Sequence[tuple[int, Span]], near: Sequence[float], best: int) -> list[int]:
-    """The paragraph around a sentence, or the run of at most five sentences in it that is nearest to the question."""
+def _window(
+    document: Document, units: Sequence[tuple[int, Span]], near: Sequence[float], best: int, *, entry: bool
+) -> list[int]:
+    """The paragraph around a sentence, or the run of so many sentences in it that is nearest to the question."""
     index = units[best][0]
     low = high = best
-    while high - low + 1 < MAX_SENTENCES:
+    most, most_words = (MAX_ENTRY_SENTENCES, MAX_ENTRY_WORDS) if entry else (MAX_SENTENCES, MAX_WORDS)
+    while high - low + 1 < most:
         options = [at for at in (low - 1, high + 1) if 0 <= at < len(units) and units[at][0] == index]
         if not options:
             break
         back = low - 1 in options and _points_back(document, units[low][1])
         taken = low - 1 if back else max(options, key=lambda at: near[at])
         grown = range(min(low, taken), max(high, taken) + 1)
-        if _size(document, units, grown) > MAX_WORDS:
+        if _size(document, units, grown) > most_words:
             break
         low, high = grown[0], grown[-1]
     return list(range(low, high + 1))
