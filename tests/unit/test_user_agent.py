@@ -50,7 +50,7 @@ async def test_sites_see_it(tmp_path: Path) -> None:
 def test_a_server_warns_when_nobody_can_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, contact: str
 ) -> None:
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
     monkeypatch.setattr(serving, "observe", lambda _: None)
     if contact:
         monkeypatch.setenv("PINCITE_USER_AGENT_CONTACT", contact)
