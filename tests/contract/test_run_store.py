@@ -136,11 +136,11 @@ async def test_a_claim_takes_only_what_waits(stores: Any, clock: FrozenClock) ->
 async def test_claims_count_the_owners_that_died(stores: Any, clock: FrozenClock) -> None:
     await stores.runs.create(record(clock))
     for deaths in range(3):
-        assert (await stores.runs.claim("run_1", "w1", 30, 4)).deaths == deaths
+        assert (await stores.runs.claim("run_1", "lonely_1", 30, 4)).deaths == deaths
         clock.advance(31)
     assert (await stores.runs.take("run_1", "me", 30)).deaths == 0, "who asks by name starts anew"
     await stores.runs.hand_back("run_1", 4)
-    handed = await stores.runs.claim("run_1", "w2", 30, 4)
+    handed = await stores.runs.claim("run_1", "lonely_2", 30, 4)
     assert (handed.epoch, handed.deaths, handed.for_workers) == (5, 0, True)
     with pytest.raises(RunFenced):
         await stores.runs.hand_back("run_1", 4)
