@@ -177,7 +177,6 @@ def test_ctrl_c_ends_the_tools_of_an_assistant(tmp_path: Path) -> None:
     assert interrupted(process)[-1] == "Stopped."
 
 
-@pytest.mark.xfail(strict=False, reason="known: a run may end before the signal is heeded")
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(demo_home: Path, tmp_path: Path) -> None:
     with_library(tmp_path, demo_home)
     command_line = ("research", QUESTION, "--source", f"local:{EXAMPLES}", "-v")
@@ -186,9 +185,10 @@ def test_ctrl_c_leaves_a_run_that_can_be_resumed(demo_home: Path, tmp_path: Path
     seen = []
     for line in process.stderr:
         seen.append(line)
-        if line.startswith("page.requested"):
+        if line.startswith("page.fetched"):
             process.send_signal(signal.SIGINT)
             break
+    assert seen[-1].startswith("page.fetched"), seen
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130, rest
     named = re.search(r"pincite runs resume (run_\S+)", rest)
