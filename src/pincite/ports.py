@@ -15,7 +15,7 @@ from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
-from pincite.domain.library import Name, PageHit, Passage, Survey
+from pincite.domain.library import PageHit, Passage, Survey
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.records import Entry, Offer, Outcome, PlannedCall, QueueCounts, Reservation, RunRecord, SettledCall
@@ -129,10 +129,6 @@ class PassageIndex(Protocol):
 
     def document_frequency(self, term: str) -> int:
         """On how many passages the word (in any inflection) occurs."""
-        ...
-
-    def names_in(self, text: str) -> Sequence[Name]:
-        """The names, identifiers and acronyms of `text` that the library itself uses, in order of the text."""
         ...
 
 

@@ -72,31 +72,17 @@ class ListedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A name, identifier or acronym that the library itself uses, and on how many of its pages.
-
-    `expansion` is what an acronym stands for, as the pages spell it out.
-    """
-
-    text: str
-    pages: int
-    expansion: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Survey:
     """What the libraries of a run know of the words of its question.
 
     `frequencies` holds each content word as written (as corrected, where it was) with the number of passages that
     have it in any inflection, of `passages` in all, parts of identifiers apart; `spellings` pairs of a word that is on
-    no page and the one it was read as; `names` the names of the question that the pages use, acronyms with what they
-    stand for; `sites` the hosts that carry a word of the question in their own name.
+    no page and the one it was read as; `sites` the hosts that carry a word of the question in their own name.
     """
 
     passages: int = 0
     frequencies: tuple[tuple[str, int], ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
-    names: tuple[Name, ...] = ()
     sites: tuple[str, ...] = ()
 
     def corrected(self, text: str) -> str:

@@ -116,7 +116,7 @@ class Update:
             return
         self._db.execute("BEGIN IMMEDIATE")
         self._db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')")
-        for table in ("passages", "pages", "files", "skipped", "page_names", "words"):
+        for table in ("passages", "pages", "files", "skipped", "words"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  # names from the line above
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (identity,))
         self._db.execute("COMMIT")
@@ -238,21 +238,17 @@ class Update:
         )  # fmt: skip
         page_id = cursor.lastrowid or 0
         keep.add(page_id)
-        for passage in prepared.passages:
-            draft = passage.draft
-            row = self._db.execute(
-                'INSERT INTO passages (page_id, start, "end", kind, section, title, headings, body, vector_key)'
-                " VALUES (?,?,?,?,?,?,?,?,?)",
-                (page_id, draft.start, draft.end, draft.kind.value, json.dumps(draft.section, ensure_ascii=False),
-                 prepared.title_terms, passage.headings, passage.body, passage.vector_key),
-            )  # fmt: skip
-            self._db.execute(
-                "INSERT INTO passage_terms (rowid, title, headings, body) VALUES (?,?,?,?)",
-                (row.lastrowid, prepared.title_terms, passage.headings, passage.body),
-            )
         self._db.executemany(
-            "INSERT OR IGNORE INTO page_names VALUES (?,?,?,?)",
-            ((name.key, page_id, name.text, name.expansion) for name in prepared.names),
+            'INSERT INTO passages (page_id, start, "end", kind, section, title, headings, body, vector_key)'
+            " VALUES (?,?,?,?,?,?,?,?,?)",
+            ((page_id, passage.draft.start, passage.draft.end, passage.draft.kind.value,
+              json.dumps(passage.draft.section, ensure_ascii=False), prepared.title_terms, passage.headings,
+              passage.body, passage.vector_key) for passage in prepared.passages),
+        )  # fmt: skip
+        self._db.execute(
+            "INSERT INTO passage_terms (rowid, title, headings, body)"
+            " SELECT passage_id, title, headings, body FROM passages WHERE page_id = ?",
+            (page_id,),
         )
         self._words.update(prepared.words)
 
@@ -264,7 +260,7 @@ class Update:
             " SELECT 'delete', passage_id, title, headings, body FROM passages WHERE page_id = ?",
             (page_id,),
         )
-        for table in ("passages", "page_names", "pages"):
+        for table in ("passages", "pages"):
             self._db.execute(f"DELETE FROM {table} WHERE page_id = ?", (page_id,))  # noqa: S608  # names from above
 
     def _keep_words(self) -> None:

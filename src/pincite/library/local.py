@@ -12,7 +12,7 @@ from typing import Self
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, ListedPage, Name, PageHit, Passage, Survey
+from pincite.domain.library import IndexReport, ListedPage, PageHit, Passage, Survey
 from pincite.domain.page import LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
@@ -22,7 +22,7 @@ from pincite.library.listing import listed
 from pincite.library.lookup import Lookup
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
-from pincite.library.vocabulary import names_in, survey
+from pincite.library.vocabulary import survey
 from pincite.ports import Extractor
 from pincite.ranking.vectors import KnownVectors
 
@@ -154,13 +154,8 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         with self._lock, mapped(self._file):
             return self._lookup.document_frequency(term)
 
-    def names_in(self, text: str) -> tuple[Name, ...]:
-        """The names, identifiers and acronyms of `text` that the library itself uses, in order of the text."""
-        with self._lock, mapped(self._file):
-            return names_in(self._connection, text)
-
     def survey(self, text: str) -> Survey:
-        """What the library knows of the words of a question: frequencies, names, words that are likely slips.
+        """What the library knows of the words of a question: frequencies, words that are likely slips.
 
         Errors:
             StorageUnavailable: the index is damaged.

@@ -18,7 +18,6 @@ from datetime import datetime
 from typing import TypeVar
 
 from pincite.domain.errors import PinciteError
-from pincite.library.analysis import PageName, page_names
 from pincite.library.records import RawPage
 from pincite.library.spelling import page_words
 from pincite.ports import Extractor
@@ -51,7 +50,6 @@ class PreparedPage:
     published_at: datetime | None
     text: str = field(repr=False)
     passages: tuple[PreparedPassage, ...] = field(repr=False)
-    names: tuple[PageName, ...] = field(repr=False)
     words: frozenset[str] = field(repr=False)
 
 
@@ -91,7 +89,6 @@ def prepare(extractor: Extractor, page: RawPage) -> PreparedPage | Unread:
         published_at=document.published_at or document.modified_at,
         text=document.text,
         passages=tuple(passages),
-        names=page_names(document.text),
         words=page_words(document.text),
     )
 

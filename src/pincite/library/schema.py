@@ -12,7 +12,7 @@ from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnav
 from pincite.runtime.open_files import too_many_open_files
 from pincite.runtime.private_files import make_private
 
-LAYOUT = 6
+LAYOUT = 7
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -41,11 +41,6 @@ CREATE VIRTUAL TABLE IF NOT EXISTS passage_terms USING fts5(
     tokenize="unicode61 remove_diacritics 0 tokenchars '_.,'");
 CREATE TABLE IF NOT EXISTS frequencies (term TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_vocabulary USING fts5vocab('passage_terms', 'row');
-CREATE TABLE IF NOT EXISTS page_names (
-    key TEXT NOT NULL, page_id INTEGER NOT NULL, text TEXT NOT NULL, expansion TEXT NOT NULL,
-    PRIMARY KEY (key, page_id)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS page_names_page ON page_names (page_id);
-CREATE INDEX IF NOT EXISTS page_names_expansion ON page_names (lower(expansion)) WHERE expansion <> '';
 CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, pages INTEGER NOT NULL) WITHOUT ROWID;
 """
 _BUSY_S = 30.0

@@ -23,7 +23,7 @@ _PART = re.compile(r"[^_]+")
 
 def page_words(text: str) -> frozenset[str]:
     """The distinct words of a page in lower case, as a reader may spell them: no figures, no stop words."""
-    found = {word.lower() for word in words(text)}
+    found = set(words(text.lower()))
     return frozenset(word for word in found if 3 <= len(word) <= MAX_WORD and word[0].isalpha() and not is_stop(word))
 
 

@@ -4,7 +4,6 @@ Documentation often comes with both: `git.txt` beside `git.html` (AsciiDoc), `_s
 (Sphinx). The source says the same in markup, so it would only crowd out other pages.
 """
 
-import html
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -17,7 +16,6 @@ _TEXT_SUFFIXES = {".txt", ".text", ".rst", ".md", ".markdown"}
 _PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 _SPHINX_SOURCES = "_sources"
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_MARKUP = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]+>", re.DOTALL | re.IGNORECASE)
 
 
 def page_beside(root: Path, path: PurePosixPath) -> PurePosixPath | None:
@@ -34,8 +32,7 @@ def page_beside(root: Path, path: PurePosixPath) -> PurePosixPath | None:
 
 def is_source(text: bytes, page: bytes) -> bool:
     """Whether the words of `text` are those of the HTML `page`."""
-    wanted = _words(text.decode("utf-8", "replace"))
-    shown = _words(html.unescape(_MARKUP.sub(" ", page.decode("utf-8", "replace"))))
+    wanted, shown = _words(text.decode("utf-8", "replace")), _words(page.decode("utf-8", "replace"))
     return bool(wanted) and len(wanted & shown) >= SAME_WORDS * len(wanted)
 
 
@@ -51,4 +48,4 @@ def _stems(path: PurePosixPath) -> Iterator[PurePosixPath]:
 
 
 def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)}
+    return set(_WORD.findall(text.casefold()))

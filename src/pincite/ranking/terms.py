@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, mentions, stem, tokens, words
@@ -34,7 +35,7 @@ def index_terms(text: str) -> list[str]:
     folded = fold(text).text
     spoken_of = mentions(folded)
     if not spoken_of:
-        return [term for word in words(folded) for term in _terms_of_word(word)]
+        return list(chain.from_iterable(map(_terms_of_word, words(folded))))
     return [
         term
         for token in tokens(folded)

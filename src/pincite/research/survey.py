@@ -56,6 +56,5 @@ def merged(surveys: Sequence[Survey]) -> Survey:
         passages=sum(survey.passages for survey in surveys),
         frequencies=tuple(frequencies.items()),
         spellings=tuple(spellings.items()),
-        names=tuple(dict.fromkeys(name for survey in surveys for name in survey.names)),
         sites=tuple(dict.fromkeys(site for survey in surveys for site in survey.sites)),
     )

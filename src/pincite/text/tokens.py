@@ -34,15 +34,15 @@ _LINKING = (
     "with|in|for|if|while|as|from|is|and|or|not|by|on|to|until|between|where|when|having|has|do|of|at|than|then|into|over|"
     "during|before|after|against|no|any|all|off|out|both"
 )
-_MENTIONED = re.compile(
-    # A quoted one; one between an article and a noun, where no preposition or conjunction can stand ("the with item").
-    rf"(?<!\w)[`\"'](?P<quoted>[A-Za-z]{{2,}})[`\"'](?!\w)|\b(?:the|an?)\s+(?P<article>{_LINKING})\s+(?=[a-z])"
-    # One before a word for a part of a language; a plural may follow a preposition, so only after "do" or "are".
-    rf"|\b(?P<part>{_LINKING})\s+(?=(?:statement|clause|keyword|operator|expression|loop|block)\b)"
-    rf"|\b(?:do|does|are|is)\s+(?P<parts>{_LINKING})\s+(?=(?:statement|clause|keyword|operator|expression|loop|block)s\b)"
-    # One in capitals.
-    r"|\b(?P<capitals>[A-Z]{2,})\b"
-)
+_PARTS_OF_LANGUAGES = ("statement", "clause", "keyword", "operator", "expression", "loop", "block")
+_PART = "|".join(_PARTS_OF_LANGUAGES)
+_QUOTED = re.compile(r"(?<!\w)[`\"']([A-Za-z]{2,})[`\"'](?!\w)")
+# One between an article and a noun, where no preposition or conjunction can stand ("the with item").
+_AFTER_ARTICLE = re.compile(rf"\b(?:the|an?)\s+({_LINKING})\s+(?=[a-z])")
+# One before a word for a part of a language; a plural may follow a preposition, so only after "do" or "are".
+_BEFORE_PART = re.compile(rf"\b({_LINKING})\s+(?=(?:{_PART})\b)")
+_BEFORE_PARTS = re.compile(rf"\b(?:do|does|are|is)\s+({_LINKING})\s+(?=(?:{_PART})s\b)")
+_CAPITALS = re.compile(r"\b([A-Z]{2,})\b")
 _LOCAL = threading.local()
 
 
@@ -53,7 +53,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 def words(text: str) -> Iterator[str]:
     """The texts of `tokens`, without offsets."""
-    return (match.group() for match in _TOKEN.finditer(text))
+    return iter(_TOKEN.findall(text))
 
 
 def is_stop(word: str) -> bool:
@@ -67,11 +67,13 @@ def mentions(text: str) -> frozenset[int]:
     Rules of form: in quotation marks, between an article and a noun, before "statement", "clause", "operator" and the
     like, or in capitals in a text that isn't.
     """
-    found = set()
-    for match in _MENTIONED.finditer(text):
-        name = match.lastgroup or ""
-        if is_stop(match[name]) and (name != "capitals" or not _is_shouted(text)):
-            found.add(match.start(name))
+    found = {match.start(1) for match in _QUOTED.finditer(text) if is_stop(match[1])}
+    found.update(match.start(1) for match in _AFTER_ARTICLE.finditer(text))
+    if any(part in text for part in _PARTS_OF_LANGUAGES):  # else two slow patterns look for nothing
+        found.update(match.start(1) for each in (_BEFORE_PART, _BEFORE_PARTS) for match in each.finditer(text))
+    capitals = [match.start() for match in _CAPITALS.finditer(text) if is_stop(match[1])]
+    if capitals and not _is_shouted(text):
+        found.update(capitals)
     return frozenset(found)
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.library.analysis import page_names
 from pincite.ranking.passages import MAX_WORDS, drafts
 from pincite.ranking.terms import index_terms, query_terms
 
@@ -135,15 +134,3 @@ def test_terms(text: str, terms: list[str]) -> None:
 def test_query_terms_are_distinct_and_bounded() -> None:
     assert query_terms("a cat, cats and a dog") == ("cat", "dog")
     assert len(query_terms(" ".join(f"w{n}" for n in range(5_000)))) == 256
-
-
-def test_names_of_a_page() -> None:
-    text = (
-        "The Transmission Control Protocol (TCP) is old. RTT (round-trip time) matters. "
-        "It was described by Vint Cerf and by Robert Kahn. Use setSoTimeout or so_timeout. However, nothing else."
-    )
-    found = {name.text: name.expansion for name in page_names(text)}
-    assert found["TCP"] == "Transmission Control Protocol"
-    assert found["RTT"] == "round-trip time"
-    assert {"Vint Cerf", "Robert Kahn", "setSoTimeout", "so_timeout"} <= set(found)
-    assert not {"It", "However", "The", "Use"} & set(found)

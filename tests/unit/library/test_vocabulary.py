@@ -1,4 +1,4 @@
-"""What a library knows of the words of a question: slips, names, acronyms, frequencies."""
+"""What a library knows of the words of a question: slips and frequencies."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -54,11 +54,10 @@ def test_slips_are_read_as_words_of_the_pages(library: LocalLibrary, written: st
     assert dict(library.survey(written).spellings) == read_as
 
 
-def test_a_survey_counts_words_and_knows_acronyms(library: LocalLibrary) -> None:
+def test_a_survey_counts_words_and_knows_what_is_nowhere(library: LocalLibrary) -> None:
     survey = library.survey("How long is the queue of the write-ahead log, and what is WAL in Esperanto?")
     assert dict(survey.frequencies)["queue"] == 3
     assert dict(survey.frequencies)["Esperanto"] == 0
-    assert {name.text for name in survey.names if name.expansion} == {"WAL"}
     assert survey.passages >= len(PAGES)
 
 
