@@ -4,9 +4,9 @@ from math import isclose
 
 import pytest
 
-from pincite.embeddings.wordpiece import pieces, vocabulary
 from pincite.ports import Embedder
 from pincite.testing.embedder import WordEmbedder
+from pincite.text.wordpiece import pieces, vocabulary
 from pincite.wiring.registry import EMBEDDERS, load
 
 

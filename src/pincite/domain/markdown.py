@@ -8,6 +8,7 @@ the `<https://...>` of references and leads.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -33,8 +34,7 @@ CitationStyle = Literal["[n]", "[n](citation:n)"]
 
 ANSWER_HEADING = "Answer"
 CONFLICTS_HEADING = "Where the sources disagree"
-PARTS_HEADING = "What is missing"
-GAPS_HEADING = "What could not be answered"
+OPEN_HEADING = "What is missing"
 SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
@@ -184,13 +184,10 @@ def _open(report: Report) -> Iterator[str]:
         yield _heading(2, CONFLICTS_HEADING)
         known = {reference.n for reference in report.references}
         yield "\n".join(line for conflict in report.conflicts for line in _conflict(conflict, known))
-    if any(part.status is not PartStatus.ANSWERED for part in report.parts):
-        yield _heading(2, PARTS_HEADING)
-        yield "\n".join(_part(part) for part in report.parts)
-    if report.gaps:
-        insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
-        yield _heading(2, SEARCHED_HEADING if insufficient else GAPS_HEADING)
-        yield "\n".join(line for gap in report.gaps for line in _gap(gap))
+    points = open_points(report)
+    if points:
+        yield _heading(2, open_heading(report))
+        yield "\n".join(line for point in points for line in _point(point))
 
 
 def _above(report: Report) -> Iterator[str]:
@@ -381,31 +378,54 @@ def shortened(text: str) -> str:
     return f"{line[:QUESTION_CHARS].rsplit(' ', 1)[0]}… ({len(line.split())} words)"
 
 
-def _part(part: ReportPart) -> str:
-    """A part of the question with what became of it."""
-    return "- " + _block(f"{escape(shortened(part.text))}: {escape(part_text(part))}")
+@dataclass(frozen=True, slots=True)
+class OpenPoint:
+    """A line of what is missing: a part of the question, what became of it, and what was searched for in vain."""
+
+    text: str
+    became: str
+    queries: tuple[str, ...] = ()
+    status: PartStatus | None = None
+
+    @property
+    def searched(self) -> str:
+        """The first queries in words, and how many more there were; empty without any."""
+        shown = [f"“{query}”" for query in self.queries[:QUERIES_SHOWN]]
+        more = len(self.queries) - len(shown)
+        others = f"; and in {more} other wording{'s' * (more > 1)}" if more else ""
+        return f"searched for: {'; '.join(shown)}{others}" if shown else ""
+
+    @property
+    def line(self) -> str:
+        """What is missing on one line, without the queries."""
+        return f"{shortened(self.text)} – {self.became}" if self.text and self.became else self.text or self.became
 
 
-def part_text(part: ReportPart) -> str:
-    """What became of a part of the question, in words."""
-    missing = f"; missing: {part.missing}" if part.missing and part.status is PartStatus.PARTLY else ""
-    return PART_WORDS[part.status] + missing
+def open_heading(report: Report) -> str:
+    """What stands over the open points."""
+    return SEARCHED_HEADING if report.status is ReportStatus.INSUFFICIENT_EVIDENCE else OPEN_HEADING
 
 
-def _gap(gap: ReportGap) -> Iterator[str]:
-    yield "- " + _block(" – ".join(filter(None, (escape(shortened(gap.sub_question)), escape(gap.reason)))))
-    searched = searched_text(gap)
-    if searched:
-        yield f"    - {escape(searched)}"
+def open_points(report: Report) -> tuple[OpenPoint, ...]:
+    """Every part of the question once, where one is open, with its gap; then the gaps that are of no part."""
+    gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
+    is_open = any(part.status is not PartStatus.ANSWERED for part in report.parts)
+    points = [_point_of(part, gaps.get(part.text)) for part in report.parts if is_open or part.text in gaps]
+    parts = {part.text for part in report.parts}
+    others = [gap for gap in report.gaps if gap.sub_question not in parts]
+    return (*points, *(OpenPoint(gap.sub_question, gap.reason, gap.queries) for gap in others))
 
 
-def searched_text(gap: ReportGap) -> str:
-    """What was searched for in vain, in words: the first queries of a gap and how many more; empty without any."""
-    shown = [f"“{query}”" for query in gap.queries[:QUERIES_SHOWN]]
-    more = len(gap.queries) - len(shown)
-    if not shown:
-        return ""
-    return f"searched for: {'; '.join(shown)}" + (f"; and in {more} other wording{'s' * (more > 1)}" if more else "")
+def _point_of(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
+    word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
+    became = why if why.startswith(word) else f"{word}: {why}" if why else word
+    return OpenPoint(part.text, became, gap.queries if gap else (), part.status)
+
+
+def _point(point: OpenPoint) -> Iterator[str]:
+    yield "- " + _block(escape(point.line))
+    if point.searched:
+        yield f"    - {escape(point.searched)}"
 
 
 def lead_head(lead: ReportLead, *, why: str | None = None) -> str:

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from pincite.domain.errors import ExtraNotInstalled
-from pincite.embeddings.wordpiece import PADDING, pieces, vocabulary
 from pincite.runtime.installing import install_extra
+from pincite.text.wordpiece import PADDING, pieces, vocabulary
 
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """The file that the figures of docs/research.md were measured with; another one is refused."""

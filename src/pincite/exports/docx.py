@@ -17,11 +17,8 @@ from pincite.domain.markdown import (
     ANSWER_HEADING,
     BALANCE_WORD,
     CONFLICTS_HEADING,
-    GAPS_HEADING,
     LEADS_HEADING,
     PARTIAL_ANSWER,
-    PARTS_HEADING,
-    SEARCHED_HEADING,
     SUPPORT_WORD,
     conflict_text,
     constraints_text,
@@ -29,8 +26,8 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
-    part_text,
-    searched_text,
+    open_heading,
+    open_points,
     shortened,
     sources_text,
 )
@@ -38,7 +35,6 @@ from pincite.domain.page import Document
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
-    PartStatus,
     Reference,
     Report,
     ReportStatus,
@@ -180,18 +176,12 @@ class _File:
 
     def _open_questions(self) -> None:
         report = self._report
-        if any(part.status is not PartStatus.ANSWERED for part in report.parts):
-            self._word.add_heading(PARTS_HEADING, 1)
-            for part in report.parts:
-                text = f"{shortened(part.text)}: {part_text(part)}"
-                self._word.add_paragraph(_text(text), style="List Bullet")
-        if report.gaps:
-            insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
-            self._word.add_heading(SEARCHED_HEADING if insufficient else GAPS_HEADING, 1)
-        for gap in report.gaps:
-            what = " – ".join(filter(None, (shortened(gap.sub_question), gap.reason)))
-            searched = searched_text(gap)
-            self._word.add_paragraph(_text(f"{what} ({searched})" if searched else what), style="List Bullet")
+        points = open_points(report)
+        if points:
+            self._word.add_heading(open_heading(report), 1)
+        for point in points:
+            text = f"{point.line} ({point.searched})" if point.searched else point.line
+            self._word.add_paragraph(_text(text), style="List Bullet")
         if report.leads:
             self._word.add_heading(LEADS_HEADING, 1)
         for lead in report.leads:

@@ -17,11 +17,8 @@ from pincite.domain.markdown import (
     ANSWER_HEADING,
     BALANCE_WORD,
     CONFLICTS_HEADING,
-    GAPS_HEADING,
     LEADS_HEADING,
-    PARTS_HEADING,
     REFERENCES_HEADING,
-    SEARCHED_HEADING,
     SUPPORT_WORD,
     conflict_text,
     constraints_text,
@@ -29,8 +26,8 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
-    part_text,
-    searched_text,
+    open_heading,
+    open_points,
     shortened,
     sources_text,
     without_controls,
@@ -40,7 +37,6 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
     Metrics,
-    PartStatus,
     Reference,
     Report,
     ReportClaim,
@@ -168,22 +164,13 @@ class _Page:
             yield f"<h2>{CONFLICTS_HEADING}</h2>"
             for conflict in report.conflicts:
                 yield from self._conflict(conflict)
-        if any(part.status is not PartStatus.ANSWERED for part in report.parts):
-            yield f"<h2>{PARTS_HEADING}</h2>"
+        points = open_points(report)
+        if points:
+            yield f"<h2>{open_heading(report)}</h2>"
             yield "<ul>"
-            for part in report.parts:
-                became = f"{_text(shortened(part.text))}: {_text(part_text(part))}"
-                yield f'<li dir="auto" class="{part.status}">{became}</li>'
-            yield "</ul>"
-        if report.gaps:
-            insufficient = report.status is ReportStatus.INSUFFICIENT_EVIDENCE
-            yield f"<h2>{SEARCHED_HEADING if insufficient else GAPS_HEADING}</h2>"
-            yield "<ul>"
-            for gap in report.gaps:
-                words = searched_text(gap)
-                searched = f'<br><span class="detail">{_text(words)}</span>' if words else ""
-                what = " – ".join(_text(part) for part in (shortened(gap.sub_question), gap.reason) if part)
-                yield f'<li dir="auto">{what}{searched}</li>'
+            for point in points:
+                searched = f'<br><span class="detail">{_text(point.searched)}</span>' if point.searched else ""
+                yield f'<li dir="auto">{_text(point.line)}{searched}</li>'
             yield "</ul>"
         if report.leads:
             yield f"<h2>{LEADS_HEADING}</h2>"

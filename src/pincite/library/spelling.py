@@ -1,7 +1,8 @@
 """Words of a question that a library does not have, read as the words of the library that they are slips of.
 
-A word is corrected by one letter wrong, missing, too many or swapped, a long word by two. Of an identifier only the
-parts that are on no page are corrected: `max_conections` may be `max_connections`, `io_method` is what it says.
+A word is corrected by one letter wrong, missing, too many or swapped, a long word by two; a common word of English
+never is: that no page has it is an answer. Of an identifier only the parts that are on no page are corrected:
+`max_conections` may be `max_connections`, `io_method` is what it says.
 """
 
 import re
@@ -12,6 +13,7 @@ from string import ascii_lowercase
 from pincite.ranking.terms import index_terms
 from pincite.text.spelling import nearest, slips_allowed
 from pincite.text.tokens import is_stop, words
+from pincite.text.wordpiece import is_common_word
 
 MIN_LENGTH = 4
 _SHORT_LENGTH = 4
@@ -38,6 +40,8 @@ def misspelt(connection: sqlite3.Connection, text: str) -> dict[str, str]:
 def _worth_a_look(word: str) -> bool:
     """Whether a word may be a slip: plain letters with a vowel, not an acronym and not small."""
     letters = [character for character in word.lower() if character.isalpha()]
+    if is_common_word(word):
+        return False
     spoken = not word.isupper() and not set("aeiouy").isdisjoint(letters)
     return spoken and len(letters) >= MIN_LENGTH and word.isascii() and not _near_stop(word.lower())
 

@@ -134,9 +134,11 @@ def test_parts_are_listed_where_one_is_open() -> None:
     partly = ReportPart("Who built it and when?", PartStatus.PARTLY, missing="when")
     missing = ReportPart("Who painted it?", PartStatus.NOT_HERE)
     text = render_markdown(replace(REPORT, parts=(answered, partly, missing)))
-    assert "## What is missing\n\n- How high is it?: answered\n- Who built it and when?: answered in part" in text
-    assert "; missing: when\n- Who painted it?: not in these sources" in text
-    assert "What is missing" not in render_markdown(replace(REPORT, parts=(answered,)))
+    assert (
+        "## What is missing\n\n- How high is it? – answered\n- Who built it and when? – answered in part: when" in text
+    )
+    assert "\n- Who painted it? – not in these sources" in text
+    assert "What is missing" not in render_markdown(replace(REPORT, parts=(answered,), gaps=()))
 
 
 def test_a_cell_states_what_its_row_and_column_say() -> None:

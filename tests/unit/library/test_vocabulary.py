@@ -46,6 +46,8 @@ def library(tmp_path: Path, open_library: Callable[[Path], LocalLibrary]) -> Loc
         ("queue2 and quue7", {}),
         # An identifier whose parts are words of the pages is another identifier, not a slip.
         ("what does io_method do", {}),
+        # A common word is meant as it is, however near a word of the pages is.
+        ("who gave a massage at the queue", {}),
         # What two words make up is a word of its own, no slip of another.
         ("what is the downtime, and the downsidde", {"downsidde": "downside"}),
     ],

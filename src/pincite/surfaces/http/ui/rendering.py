@@ -18,7 +18,7 @@ from pincite.domain.markdown import (
     linkable,
     no_answer_text,
     one_line,
-    part_text,
+    open_points,
     without_controls,
 )
 from pincite.domain.reasons import reason_text
@@ -155,7 +155,7 @@ def _templates() -> Environment:
         balance_text=balance_text,
         beyond_text=beyond_text,
         claim_proof=claim_proof,
-        part_text=part_text,
+        open_points=open_points,
         proofs_used=proofs_used,
         refusal=refusal,
         conflict_text=conflict_text,

@@ -1,4 +1,4 @@
-"""Texts as the word pieces that MiniLM was trained on."""
+"""Texts as the word pieces of BERT, and which words of English stand whole among them."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -13,8 +13,13 @@ _CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF)
 @cache
 def vocabulary() -> dict[str, int]:
     """The number of each piece. The list is that of BERT's uncased English model (Apache-2.0)."""
-    lines = resources.files("pincite.embeddings").joinpath("vocab.txt").read_text(encoding="utf-8").splitlines()
+    lines = resources.files("pincite.text").joinpath("vocab.txt").read_text(encoding="utf-8").splitlines()
     return {piece: number for number, piece in enumerate(lines)}
+
+
+def is_common_word(word: str) -> bool:
+    """Whether the word stands whole in the vocabulary, as the some 20,000 most frequent words of English texts do."""
+    return word.lower() in vocabulary()
 
 
 def pieces(text: str, *, limit: int) -> list[int]:
