@@ -12,7 +12,7 @@ from pathlib import Path
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.evaluation.judging import evaluate_judge
-from pincite.surfaces.cli.eval_judge import told
+from pincite.surfaces.cli.eval import told
 
 
 async def fitted(judge: str, text: str, home: Path | None) -> str:

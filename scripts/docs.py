@@ -22,7 +22,7 @@ from pincite.exports import schema
 from pincite.fetch.limits import CEILINGS, NOTES, FetchLimits
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
 from pincite.settings import Settings, environment_names
-from pincite.surfaces.outcomes import EXIT_CODES, HTTP_STATUS
+from pincite.surfaces.errors import EXIT_CODES, HTTP_STATUS
 
 FOLDER = Path("docs")
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z_]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)

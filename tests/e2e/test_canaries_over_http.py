@@ -30,7 +30,7 @@ import anyio, httpx2
 from fastapi import FastAPI
 from pincite.domain.errors import Internal, InvalidInput, StorageUnavailable
 from pincite.surfaces.http import problems
-from pincite.surfaces.mcp.replies import _words
+from pincite.surfaces.mcp.results import _words
 
 everything = " ".join(os.environ[name] for name in sorted(os.environ) if "canary" in os.environ[name])
 app = FastAPI()

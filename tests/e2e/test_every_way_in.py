@@ -15,8 +15,7 @@ from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.mcp.server import make_server
-from pincite.surfaces.mcp.serving import own_office
+from pincite.surfaces.mcp.server import make_server, own_office
 
 CASES = json.loads((Path(__file__).parents[1] / "conformance" / "data" / "ssrf_cases.json").read_text())["cases"]
 REFUSED = [

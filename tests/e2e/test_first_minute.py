@@ -14,8 +14,7 @@ from termios import TIOCSWINSZ
 import pytest
 from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, clean_environment, command, with_library
 
-from pincite.surfaces.cli.app import app
-from pincite.surfaces.cli.overview import GROUPS
+from pincite.surfaces.cli.app import GROUPS, app
 
 COMPLETIONS = {
     "bash": {"_PINCITE_COMPLETE": "complete_bash", "COMP_WORDS": "pincite de", "COMP_CWORD": "1"},

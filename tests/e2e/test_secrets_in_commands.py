@@ -15,8 +15,8 @@ from pincite.domain.errors import PinciteError
 from pincite.runtime.clock import SystemClock
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.storage.database import opened_now
-from pincite.surfaces import secrecy
-from pincite.surfaces.cli.secrecy import traceback_of
+from pincite.surfaces import errors
+from pincite.surfaces.cli.run import traceback_of
 
 SECRETS = tuple(
     name for name, of in Settings.model_fields.items() if SecretStr in (of.annotation, *get_args(of.annotation))
@@ -74,7 +74,7 @@ def test_settings_that_can_not_be_used_are_not_repeated(
     monkeypatch.chdir(tmp_path)  # a plain word is the path of a SQLite file
     monkeypatch.setenv("PINCITE_HOME", str(tmp_path))
     monkeypatch.setenv(environment_names(name)[0], value % CANARY)
-    monkeypatch.setattr(secrecy, "_mask", secrecy._mask.__wrapped__)
+    monkeypatch.setattr(errors, "_mask", errors._mask.__wrapped__)
     said = []
     try:
         settings = load_settings(files=())
@@ -82,9 +82,9 @@ def test_settings_that_can_not_be_used_are_not_repeated(
             with opened_now(settings.database_url.get_secret_value(), SystemClock(), wait_s=0):  # type: ignore[union-attr]
                 pass
     except PinciteError as error:
-        said = [secrecy.masked(error.as_dict()), traceback_of(error)]
+        said = [errors.masked(error.as_dict()), traceback_of(error)]
     assert CANARY not in repr(said)
-    assert CANARY not in secrecy.masked(f"it said {value % CANARY}")
+    assert CANARY not in errors.masked(f"it said {value % CANARY}")
 
 
 def test_a_database_url_that_can_not_be_used_is_not_repeated(tmp_path: Path) -> None:

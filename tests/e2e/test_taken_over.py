@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.commands import QUESTION, clean_environment
 
 from pincite.domain.errors import RunFenced
-from pincite.surfaces.outcomes import EXIT_INTERNAL, exit_code
+from pincite.surfaces.errors import EXIT_INTERNAL, exit_code
 
 
 class _SlowSite(ThreadingHTTPServer):

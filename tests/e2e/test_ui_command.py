@@ -16,7 +16,7 @@ from tests import warm
 from tests.e2e.commands import QUESTION, Pincite, clean_environment, with_library
 
 from pincite.settings import load_settings
-from pincite.surfaces.cli.ui import opened
+from pincite.surfaces.cli.serve import opened
 from pincite.surfaces.http.serving import ready_to_ask
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

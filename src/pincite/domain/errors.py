@@ -2,7 +2,7 @@
 
 `code` is the stable name (docs/errors.md lists them all), `reason` the fine cause in lower case, `retryable`
 whether the same call may work later unchanged, `hint` what a person can do next. Context never holds secrets.
-Exit codes and HTTP statuses are derived in `surfaces/outcomes.py`, not here. Cancellation is not an error.
+Exit codes and HTTP statuses are derived in `surfaces/errors.py`, not here. Cancellation is not an error.
 """
 
 from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from pincite.exports.codec import dump_report, load_report
 from pincite.exports.csv import CsvExporter
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
-from pincite.surfaces.mcp.sections import section_text
+from pincite.surfaces.mcp.results import section_text
 from pincite.testing.reports import proven_report, sample_report
 
 

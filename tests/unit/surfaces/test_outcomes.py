@@ -1,5 +1,5 @@
 from pincite.domain.errors import leaves
-from pincite.surfaces.outcomes import EXIT_CODES
+from pincite.surfaces.errors import EXIT_CODES
 
 
 def test_every_error_code_has_an_exit_code_and_none_is_unknown() -> None:

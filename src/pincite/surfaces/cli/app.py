@@ -1,44 +1,97 @@
-"""The `pincite` command: one file per subcommand beside this one; each imports the engine only when it runs."""
+"""The `pincite` command: its subcommands in groups, its greeting, and what a shell needs to complete them."""
 
+import os
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.caller import Caller, called_by
-from pincite.surfaces.cli import (
-    audit,
-    bundle,
-    cache,
-    check,
-    completion,
-    demo,
-    doctor,
-    fetch,
-    index,
-    models,
-    recheck,
-    research,
-    runs,
-    scope,
-    search,
-    setup,
+from pincite.surfaces.cli import check, doctor, research, runs, serve, setup, stored, web
+from pincite.surfaces.cli import eval as evaluating
+from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_text
+from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
+
+GREETING = """\
+Pincite: research you can check. Every sentence leads to its passage.
+
+  pincite demo      a report over bundled pages: no key, no network
+  pincite ui        ask in your browser
+  pincite setup     your model, search engines and folders
+  pincite --help    everything else
+"""
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Start here": ("demo", "ui", "setup", "doctor"),
+    "Ask": ("research", "batch", "search", "fetch", "index"),
+    "Check": ("check", "audit", "recheck", "bundle", "eval", "models"),
+    "Serve": ("serve", "mcp", "worker", "keys"),
+    "Keep": ("runs", "cache", "scope", "log", "completion"),
+}
+EXAMPLES = (
+    'pincite research "How do I ...?" --source local:docs/ -o report.html',
+    'pincite research "..." --llm openai:gpt-5-mini',
+    "pincite audit report.md",
+    "pincite runs resume last",
 )
-from pincite.surfaces.cli.batch import batch
-from pincite.surfaces.cli.eval import evaluate
-from pincite.surfaces.cli.log import log
-from pincite.surfaces.cli.mcp import mcp
-from pincite.surfaces.cli.overview import GREETING, Overview
-from pincite.surfaces.cli.run import INTERRUPTS, print_json
-from pincite.surfaces.cli.serve import keys_app, serve
-from pincite.surfaces.cli.ui import ui
-from pincite.surfaces.cli.worker import worker
-from pincite.surfaces.outcomes import EXIT_INTERRUPTED, EXIT_OK, exit_code
+
+
+class Overview(TyperGroup):
+    """The group of all commands, listed by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # both of the click that typer carries
+        """The groups with their commands, then the examples."""
+        room = formatter.width - max(map(len, self.commands)) - 6
+        listed = {name for names in GROUPS.values() for name in names}
+        more = {"More": tuple(name for name in self.commands if name not in listed)}
+        for title, names in (GROUPS | more).items():
+            rows = [(name, self.commands[name].get_short_help_str(room)) for name in names if name in self.commands]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        with formatter.section("Examples"):
+            for example in EXAMPLES:
+                formatter.write_text(example)
+
+
+COMPLETE = "_PINCITE_COMPLETE"
+"""The variable in which a shell says that it asks for completions."""
+
+
+class Shell(StrEnum):
+    """Shells that are known how to be told."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> None:
+    """Print a completion script.
+
+    bash, zsh: eval "$(pincite completion bash)" in your profile. fish: pincite completion fish | source.
+    """
+    from typer import completion as scripts
+
+    made: str = scripts.get_completion_script(  # type: ignore[attr-defined]  # not named in its __all__
+        prog_name="pincite", complete_var=COMPLETE, shell=shell.value
+    )
+    print_text(made)
+
+
+def prepare() -> None:
+    """Get ready to answer a shell that asks, where one does."""
+    if COMPLETE in os.environ:
+        from typer import completion as scripts
+
+        scripts.completion_init()  # type: ignore[attr-defined]  # as above
+
 
 app = typer.Typer(
     name="pincite",
@@ -50,30 +103,32 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("ui")(ui)
+
+
+app.command("demo")(research.demo)
+app.command("ui")(serve.ui)
 app.command("setup")(setup.setup)
 app.command("research")(research.research)
-app.command("search")(search.search)
-app.command("fetch")(fetch.fetch)
-app.command("index")(index.index)
+app.command("search")(web.search)
+app.command("fetch")(web.fetch)
+app.command("index")(stored.index)
 app.command("check")(check.check)
-app.command("bundle")(bundle.bundle)
-app.command("audit")(audit.audit)
-app.command("recheck")(recheck.recheck)
+app.command("bundle")(check.bundle)
+app.command("audit")(check.audit)
+app.command("recheck")(check.recheck)
 app.add_typer(runs.app, name="runs")
-app.command("serve")(serve)
-app.command("worker")(worker)
-app.command("batch")(batch)
-app.command("mcp")(mcp)
-app.add_typer(keys_app, name="keys")
-app.add_typer(cache.app, name="cache")
-app.add_typer(scope.app, name="scope")
-app.add_typer(models.app, name="models")
-app.command("log")(log)
-app.command("eval")(evaluate)
+app.command("serve")(serve.serve)
+app.command("worker")(serve.worker)
+app.command("batch")(research.batch)
+app.command("mcp")(serve.mcp)
+app.add_typer(serve.keys_app, name="keys")
+app.add_typer(stored.cache_app, name="cache")
+app.add_typer(stored.scope_app, name="scope")
+app.add_typer(evaluating.models_app, name="models")
+app.command("log")(stored.log)
+app.command("eval")(evaluating.evaluate)
 app.command("doctor")(doctor.doctor)
-app.command("completion")(completion.completion)
+app.command("completion")(completion)
 
 
 def _print_version(wanted: bool) -> None:
@@ -99,7 +154,7 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
             stream.reconfigure(errors="replace")  # a question mark tells more than a command that fails
-    completion.prepare()
+    prepare()
     try:
         with INTERRUPTS.installed(), called_by(Caller("cli")):
             outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")

@@ -1,17 +1,65 @@
-"""`pincite check`: re-verify a stored report, offline and without a model."""
+"""`pincite check`, `recheck`, `audit`, `bundle`: whether what a report says stands, offline, today and for anyone's."""
 
+import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async
-from pincite.surfaces.outcomes import EXIT_CHECK_FAILED
+from pincite.surfaces.cli.files import BUNDLE, format_of, vet_output, write_file
+from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async, tell
+from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 
 if TYPE_CHECKING:
     from pincite.audit.check import CheckResult, JudgedBy
+    from pincite.audit.findings import Audit
+    from pincite.audit.recheck import Recheck
+    from pincite.domain.events import Json
+    from pincite.engine import Engine
+    from pincite.wiring import EvidenceKept
+
+Evidence = Annotated[str, typer.Option(help="`full` pages, or only the `passages` that are quoted: for publishing.")]
+
+
+def bundle(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or `last`.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, a WACZ.")],
+    evidence: Evidence = "full",
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write a run's report and all the pages it cites as one WACZ; `pincite check` verifies it on any machine."""
+    size_bytes = guarded(lambda: write_bundle(run_id, output, home, evidence), as_json=as_json)
+    if as_json:
+        print_json({"bundle": str(output), "size_bytes": size_bytes})
+    else:
+        print_text(f"{size_bytes:,} bytes. Verify it anywhere: pincite check {output}")
+
+
+def write_bundle(run_id: str, output: Path, home: Path | None, evidence: str = "full") -> int:
+    """Write the run's bundle to `output`; its size in bytes."""
+    vet_output(output, wanted=BUNDLE)
+    from pincite.settings import load_settings
+    from pincite.wiring import bundle_of_run
+
+    data = bundle_of_run(run_id, load_settings({"home": home}), vetted(evidence))
+    write_file(output, data)
+    return len(data)
+
+
+def vetted(evidence: str) -> "EvidenceKept":
+    """What a bundle is to carry. Errors: InvalidInput."""
+    from pincite.domain.errors import InvalidInput
+
+    if evidence == "full":
+        return "full"
+    if evidence == "passages":
+        return "passages"
+    raise InvalidInput(f"--evidence: {evidence!r} is not full or passages", reason="evidence_unknown")
 
 
 _PROOFS = {
@@ -115,3 +163,166 @@ def _judged(entry: "JudgedBy", *, again: bool) -> str:
     when = first if first == last else f"{first} to {last}"
     sentences = "1 sentence" if entry.sentences == 1 else f"{entry.sentences} sentences"
     return f"{sentences} judged by {entry.judge} on {when}{'' if again else ', not judged again'}"
+
+
+def recheck(
+    report: Annotated[Path, typer.Argument(help="A report as JSON.")],
+    source: options.Source = None,
+    profile: options.Profile = None,
+    llm: options.Llm = None,
+    judge: options.Judge = None,
+    resolve: options.Resolve = None,
+    allow_network: options.AllowNetwork = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Fetch the references again: which are gone, moved or changed, and does every quote still stand?"""
+
+    async def job() -> "Recheck":
+        from pincite.engine import Engine
+
+        overrides = {
+            "source": options.joined(source),
+            "profile": profile,
+            "llm": llm,
+            "judge": judge,
+            "resolve": options.joined(resolve),
+            "allow_networks": options.joined(allow_network),
+            "home": home,
+        }
+        async with Engine.from_settings(**overrides) as engine:
+            return await engine.recheck(await _data(report))
+
+    result = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(result))
+    else:
+        from pincite.audit.recheck import recheck_text
+
+        print_text(recheck_text(result))
+    if not result.stands:
+        raise typer.Exit(EXIT_CHECK_FAILED if result.fell else EXIT_CODES["INSUFFICIENT_EVIDENCE"])
+
+
+async def _data(report: Path) -> "Json":
+    import anyio
+
+    from pincite.domain.errors import InvalidInput
+
+    try:
+        data: Json = json.loads(await anyio.Path(report).read_bytes())
+        return data
+    except OSError as error:
+        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a report.json.") from None
+    except ValueError as error:
+        raise InvalidInput(f"not a report: {error}", reason="not_json") from None
+
+
+FORMATS = ("md", "markdown", "html", "htm", "json", "txt")
+"""How an audit can be written; without a suffix, as text."""
+
+
+def audit(
+    report: Annotated[str, typer.Argument(help="A file (Markdown, text, HTML, DOCX, answer JSON), - or a URL.")],
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option("--sources", help="Folder of files, WARC or WACZ with the cited pages; no site is then asked."),
+    ] = None,
+    output: options.Output = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, help="Fail only if less than this percentage of claims is supported by what it cites."
+        ),
+    ] = None,
+    llm: options.Llm = None,
+    judge: options.Judge = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Sentences that are only partly supported fail too.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List the supported claims too.")] = False,
+    resolve: options.Resolve = None,
+    allow_network: options.AllowNetwork = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Check every sentence of a report against the pages it cites."""
+
+    async def job() -> "Audit":
+        from pincite.engine import Engine
+
+        for path in output or ():
+            vet_output(path, FORMATS)
+        overrides = {
+            "source": tuple(f"local:{path}" for path in sources) if sources else None,
+            "profile": "offline" if sources else None,
+            "llm": llm,
+            "judge": judge,
+            "resolve": options.joined(resolve),
+            "allow_networks": options.joined(allow_network),
+            "home": home,
+        }
+        async with Engine.from_settings(**overrides) as engine:
+            return await engine.audit(await _content(report, engine), strict=strict)
+
+    result = run_async(job, as_json=as_json)
+    failed: PinciteError | None = None
+    for path in output or ():
+        try:
+            write_file(path, _rendered(result, path).encode())
+        except PinciteError as error:
+            tell(error)
+            failed = failed or error
+    if as_json:
+        from pincite.audit.render import as_json as plain
+
+        print_json(plain(result))
+    else:
+        from pincite.audit.render import table
+
+        print_text(table(result, everything=everything))
+    code = exit_code(failed) if failed else _exit_code(result, fail_under)
+    if code:
+        raise typer.Exit(code)
+
+
+async def _content(report: str, engine: "Engine") -> bytes:
+    """The report's bytes from a file, from stdin or from its page."""
+    from pincite.domain.errors import InvalidInput
+
+    if report == "-":
+        return sys.stdin.buffer.read()
+    if report.startswith(("http://", "https://")):
+        result = await engine.fetch(report)
+        html = "html" in result.snapshot.content_type
+        return result.snapshot.body if html else result.document.text.encode()
+    import anyio
+
+    try:
+        return await anyio.Path(report).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a file, - or a URL.") from None
+
+
+def _rendered(result: "Audit", path: Path) -> str:
+    from pincite.audit.render import annotated_html, annotated_markdown, json_text, table
+
+    match format_of(path) if path.suffix else "txt":
+        case "json":
+            return json_text(result)
+        case "html" | "htm":
+            return annotated_html(result)
+        case "md" | "markdown":
+            return annotated_markdown(result)
+        case _:
+            return table(result, everything=True) + "\n"
+
+
+def _exit_code(result: "Audit", fail_under: float | None) -> int:
+    """1: something is wrong, or too few claims are carried. 7: nothing is wrong and not all was judged."""
+    not_all = EXIT_CODES["INSUFFICIENT_EVIDENCE"] if result.shortfall else EXIT_OK
+    if fail_under is not None and result.recall is not None:
+        return EXIT_OK if 100 * result.recall >= fail_under else EXIT_CHECK_FAILED
+    return EXIT_CHECK_FAILED if result.wrong or result.never_cited else not_all

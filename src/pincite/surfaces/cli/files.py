@@ -1,5 +1,6 @@
-"""Files that a command is asked to write: vetted before the work begins, written after it."""
+"""Files: those a command is asked to write, vetted before the work begins; and those it is given."""
 
+import json
 import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.surfaces.cli.run import note, tell
 
 if TYPE_CHECKING:
+    from pincite.domain.events import Json
     from pincite.domain.report import Report
     from pincite.engine import Engine
     from pincite.wiring import EvidenceKept
@@ -74,3 +76,15 @@ async def write_report(
             tell(error)
             failed = failed or error
     return failed
+
+
+def read_schema(path: Path) -> "Json":
+    """The JSON Schema of a file. Errors: InvalidInput (not there, not JSON, or not one that can be filled)."""
+    from pincite.research.schema_fields import fields_of
+
+    try:
+        schema: Json = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} is no JSON Schema: {error}", reason="schema_unreadable") from None
+    fields_of(schema)
+    return schema

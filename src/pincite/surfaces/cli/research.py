@@ -1,9 +1,11 @@
-"""`pincite research`: question in, report out, progress on stderr."""
+"""`pincite research`, `demo`, `batch`: question in, report out, progress on stderr."""
 
 import json
+import os
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -11,10 +13,9 @@ from pincite.domain.errors import CoverageNotMet, InvalidInput, PinciteError
 from pincite.domain.plan import ReportStyle
 from pincite.domain.search import Constraints
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_report
+from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_report
 from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async, tell, typed
-from pincite.surfaces.cli.schemas import read_schema
-from pincite.surfaces.outcomes import EXIT_CODES, exit_code
+from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, exit_code
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from pincite.domain.report import Report
     from pincite.engine import Engine
     from pincite.execution import OnEvent
+    from pincite.jobs.batch import Progress
     from pincite.research.model.estimate import Estimate
 
 INTERACTIVE = 10
 """Somebody waits for a queued run: before every batch."""
-
 Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
 """A report, the bytes to print, and why the command fails all the same: a file that was not written, too few parts."""
 
@@ -280,3 +281,106 @@ def present(answer: Answer, *, hint: bool = True) -> None:
         if isinstance(failed, CoverageNotMet):  # a file that was not written was told when that was tried
             tell(failed)
         raise typer.Exit(exit_code(failed))
+
+
+NEXT = """\
+Open {file}: choose a sentence, and its passage opens in the stored page.
+Next:
+  pincite ui                                      # ask in your browser
+  pincite research "..." --source local:FOLDER    # your own files
+  pincite setup                                   # a model, search engines, folders"""
+
+
+def demo(
+    question: Annotated[str | None, typer.Argument(help="Another question about PostgreSQL or Python.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where the report goes.")] = Path("report.html"),
+    home: options.Home = None,
+    verbose: options.Verbose = False,
+    as_json: options.Json = False,
+) -> None:
+    """Answer a question over 80 bundled pages: no key, no model, no network."""
+    started: list[str] = []
+
+    async def job() -> "Answer":
+        from pincite.domain.search import Constraints
+        from pincite.wiring.bundled import QUESTION
+
+        vet_output(output, report_formats(), BUNDLE if format_of(output) == BUNDLE else None)
+        overrides: dict[str, Any] = {"source": ("bundled",), "llm": "none", "home": writable_home(home)}
+        wish = Wish(question or QUESTION, (), Constraints(), "", False, "json" if as_json else "md", (output,))
+        answer = await ask(overrides, wish, started, verbose=verbose)
+        assert not isinstance(answer, str), "a demo is never left to workers"
+        return answer
+
+    answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
+    present(answer, hint=False)
+    if not as_json:
+        note(NEXT.format(file=output))
+
+
+def writable_home(home: Path | None) -> Path | None:
+    """`home` as it was given, or a folder for this time only where none can be kept."""
+    if home is not None:
+        return home
+    from pincite.settings import load_settings
+
+    wanted = load_settings({}).home
+    existing = next(parent for parent in (wanted, *wanted.parents) if parent.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return None
+    kept = Path(tempfile.mkdtemp(prefix="pincite-"))
+    note(f"{wanted} can't be written; runs are kept in {kept} for now. Set PINCITE_HOME to keep them.")
+    return kept
+
+
+def batch(
+    file: Annotated[Path, typer.Argument(help="JSON lines: a question as text, or {id, question, urls, ...}.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Answers as JSON lines; default FILE.answers.jsonl.")
+    ] = None,
+    slots: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 2,
+    queue: Annotated[bool, typer.Option("--queue", help="Leave them to `pincite worker` and wait for it.")] = False,
+    source: options.Source = None,
+    profile: options.Profile = None,
+    max_cost: Annotated[float | None, typer.Option(help="US dollars for each question at most.")] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds for each question at most.")] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Answer a file of questions; started again it goes on where it was."""
+    to = output or file.with_name(file.stem + ".answers.jsonl")
+    overrides = {
+        "source": options.joined(source),
+        "profile": profile,
+        "max_cost_usd": max_cost,
+        "deadline_s": deadline,
+        "home": home,
+    }
+    shown = [-1]
+
+    def tell(progress: "Progress") -> None:
+        step = max(progress.total // 100, 1)
+        if progress.done // step != shown[0] or progress.done == progress.total:
+            shown[0] = progress.done // step
+            note(f"{progress.done} of {progress.total} done" + (f", {progress.failed} failed" * bool(progress.failed)))
+
+    async def job() -> "Progress":
+        from pincite.engine import Engine
+        from pincite.jobs.batch import Batch, batch_name, read_items
+        from pincite.wiring.observing import export_spans
+
+        items = read_items(file)
+        vet_output(to)
+        async with Engine.from_settings(**overrides) as engine:
+            export_spans(engine.settings)
+            return await Batch(engine, batch_name(file), items, to).run(slots, tell, queued=queue)
+
+    found = run_async(job, as_json=as_json, stopped=lambda: "Stopped; the same command goes on.")
+    if as_json:
+        counts = {"answered": found.answered, "failed": found.failed, "kept": found.kept}
+        print_json({"output": str(to), "total": found.total, **counts})
+    else:
+        print_text(str(to))
+    if found.failed:
+        note(f"{found.failed} of {found.total} have no answer; the same command tries those again.")
+        raise typer.Exit(EXIT_CHECK_FAILED)

@@ -1,20 +1,113 @@
-"""How every command runs: one event loop, one way to print an error, one exit code table."""
+"""How every command runs: one event loop, one way to print an error, one exit code table, Ctrl-C within a second."""
 
 import json
+import logging
+import os
+import signal
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import redirect_stdout
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from typing import NoReturn, TextIO, TypeVar
+from types import FrameType
+from typing import Final, NoReturn, TextIO, TypeVar
 
 import typer
 
 from pincite.domain.errors import Internal, PinciteError, TooManyOpenFiles
 from pincite.runtime.failures import first_failure
-from pincite.surfaces.cli import secrecy
-from pincite.surfaces.cli.interrupts import Interrupts, Say, give_up
-from pincite.surfaces.outcomes import EXIT_INTERRUPTED, exit_code
-from pincite.surfaces.secrecy import masked
+from pincite.surfaces.errors import EXIT_INTERRUPTED, exit_code, masked
+
+GRACE_S: Final = 0.7
+"""For a cancelled run to store how far it came (a few milliseconds on an idle machine); a second is felt as hanging."""
+_SHOW_CURSOR: Final = "\x1b[?25h"  # a live view has hidden it
+Say = Callable[[], str]
+"""The line to print."""
+
+
+class Interrupts:
+    """What Ctrl-C does in this process, from `installed` on."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._stop: Callable[[], None] | None = None
+        self._say: Say = _stopped
+        self._last_word: Say = _stopped
+        self._told = False
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Have Ctrl-C handled here while the block runs, where that is this process's to decide."""
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in the background of a shell
+        if ignored or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self._asked)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], None], say: Say | None = None) -> Iterator[None]:
+        """Have Ctrl-C call `stop` while the block runs, and `say` be what it prints."""
+        before = self._stop, self._say
+        self._stop, self._say = stop, say or self._say
+        try:
+            yield
+        finally:
+            self._stop, self._say = before
+
+    def tell(self) -> None:
+        """Print the line, once. Written past Python's buffers: a signal may come in the middle of a write to them."""
+        if not self._told:
+            self._told = True
+            line = self._last_word() + "\n"
+            os.write(2, (_SHOW_CURSOR + "\r" + line if os.isatty(2) else line).encode(errors="replace"))
+
+    def _asked(self, _number: int, _frame: FrameType | None) -> None:
+        if self.asked:
+            self._leave()
+        self._last_word = self._say
+        if self._stop is None:
+            self._leave()
+        self.asked = True
+        patience = threading.Timer(GRACE_S, self._leave)
+        patience.daemon = True
+        patience.start()
+        self._stop()
+
+    def _leave(self) -> NoReturn:
+        self.tell()
+        os._exit(EXIT_INTERRUPTED)
+
+
+def _stopped() -> str:
+    return "Stopped."
+
+
+def give_up() -> NoReturn:
+    """What stops work that is on no event loop. Errors: KeyboardInterrupt."""
+    raise KeyboardInterrupt
+
+
+def traceback_of(error: BaseException) -> str:
+    """The trace of a defect, without secrets."""
+    return str(masked("".join(traceback.format_exception(error)))).rstrip()
+
+
+class _Masking(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with its traceback."""
+        return str(masked(super().format(record)))
+
+
+def guard_logs() -> None:
+    """Mask what libraries say in a process that has no logs of its own: Python prints their warnings then."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Masking())
+
 
 T = TypeVar("T")
 INTERRUPTS = Interrupts()
@@ -76,7 +169,7 @@ async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
 
 def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) -> T:
     """What `job` returns, with errors printed as a front door does; `stopped` gives the line that Ctrl-C prints."""
-    secrecy.guard_logs()
+    guard_logs()
     try:
         with INTERRUPTS.stopping(give_up, stopped), first_failure():
             return job()
@@ -90,7 +183,7 @@ def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) 
     except BrokenPipeError:
         raise typer.Exit(0) from None
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
-        note(secrecy.traceback_of(error))
+        note(traceback_of(error))
         fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
 
 

@@ -1,15 +1,19 @@
-"""A run as text: what was planned, searched, read, claimed, left open and spent."""
+"""A run as text: what was planned, read, claimed and spent; and the tree of its calls with time and money."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
 
-from pincite.domain.budget import usd_text
+from pincite.domain.budget import Usage, usd_text
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
 
 if TYPE_CHECKING:
     from pincite.archive import RunView
+    from pincite.domain.calls import CallRecord
+    from pincite.domain.records import RunRecord
 
 PAGE_STATES = {
     EventType.PAGE_FETCHED: "read",
@@ -114,3 +118,116 @@ def _items(value: Json) -> list[Json]:
 def _text(event: Event, key: str) -> str:
     value = event.data.get(key)
     return "" if value is None else " ".join(str(value).split())
+
+
+_SUBJECTS: Final = ("url", "text", "query", "question", "role", "task")
+_WIDE: Final = 64
+
+
+def trace_json(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> dict[str, Any]:
+    """The tree as plain data; durations in milliseconds, money in US dollars."""
+    return {
+        "run_id": record.run_id,
+        "request_id": record.request_id,
+        "status": str(record.status),
+        "owners": record.epoch,
+        "duration_ms": _duration_ms(record, events),
+        "cost_usd": float(record.usage.cost_usd),
+        "rounds": [
+            {"round": number, "calls": [_call_json(call) for call in of]} for number, of in _rounds(events, calls)
+        ],
+    }
+
+
+def render_trace(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> str:
+    """The tree as indented text."""
+    return "\n".join(_trace_lines(record, events, calls))
+
+
+def _trace_lines(record: "RunRecord", events: Sequence[Event], calls: "Sequence[CallRecord]") -> Iterator[str]:
+    total_s = _duration_ms(record, events) / 1000
+    yield f"{record.run_id}  {record.status}  {total_s:.1f} s  {usd_text(record.usage.cost_usd)}  {record.question}"
+    if record.request_id:
+        yield f"request {record.request_id}, owners so far {record.epoch}"
+    for number, of in _rounds(events, calls):
+        spent = sum((call.used.cost_usd for call in of), Decimal(0))
+        yield f"├─ {f'round {number}' if number else 'before the first round'}: {len(of)} calls, {usd_text(spent)}"
+        for call in of:
+            tries = f", {call.tries} tries" if call.tries > 1 else ""
+            yield (
+                f"│  ├─ {call.kind:<8} {_ms(call.latency_ms):>9}  {usd_text(call.used.cost_usd):>10}"
+                f"  {call.status}{tries}{_tokens(call.used)}  {_subject(call)}"
+            )
+            for tried in call.attempts:
+                outcome = f"{tried.outcome}{f' ({tried.detail})' if tried.detail else ''}"
+                bill = f"{_ms(tried.latency_ms):>9}  {usd_text(tried.cost_usd):>10}"
+                yield f"│  │  └─ {tried.provider:<12} {bill}  {outcome}"
+    yield f"└─ {_kinds(calls)}"
+
+
+def _rounds(events: Sequence[Event], calls: "Sequence[CallRecord]") -> "Iterator[tuple[int, list[CallRecord]]]":
+    """Calls by the round in which they began; 0 is before the first."""
+    starts: list[tuple[int, datetime]] = [(0, datetime.min.replace(tzinfo=events[0].at.tzinfo if events else None))]
+    for event in events:
+        number = event.data.get("round")
+        if event.type is EventType.ROUND_STARTED and isinstance(number, int):
+            starts.append((number, event.at))
+    for n, (number, since) in enumerate(starts):
+        until = starts[n + 1][1] if n + 1 < len(starts) else None
+        of = [call for call in calls if call.started_at >= since and (until is None or call.started_at < until)]
+        if of:
+            yield number, of
+
+
+def _call_json(call: "CallRecord") -> dict[str, Any]:
+    return {
+        "kind": call.kind,
+        "subject": _subject(call),
+        "key": call.key,
+        "status": call.status,
+        "tries": call.tries,
+        "duration_ms": call.latency_ms,
+        "cost_usd": float(call.used.cost_usd),
+        "tokens_in": call.used.tokens_in,
+        "tokens_out": call.used.tokens_out,
+        "attempts": [
+            {
+                "provider": tried.provider,
+                "outcome": str(tried.outcome),
+                "duration_ms": tried.latency_ms,
+                "cost_usd": float(tried.cost_usd),
+            }
+            for tried in call.attempts
+        ],
+    }
+
+
+def _duration_ms(record: "RunRecord", events: Sequence[Event]) -> float:
+    if not events:
+        return 0.0
+    return (events[-1].at - events[0].at).total_seconds() * 1000
+
+
+def _subject(call: "CallRecord") -> str:
+    request = call.request if isinstance(call.request, dict) else {}
+    text = next((str(request[name]) for name in _SUBJECTS if request.get(name)), "")
+    return text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
+
+
+def _kinds(calls: "Sequence[CallRecord]") -> str:
+    parts = []
+    for kind in dict.fromkeys(call.kind for call in calls):
+        of = [call for call in calls if call.kind == kind]
+        took_s = sum(call.latency_ms or 0 for call in of) / 1000
+        parts.append(
+            f"{len(of)} {kind} in {took_s:.1f} s for {usd_text(sum((c.used.cost_usd for c in of), Decimal(0)))}"
+        )
+    return "; ".join(parts) or "no calls"
+
+
+def _tokens(used: Usage) -> str:
+    return f"  {used.tokens_in}+{used.tokens_out} tokens" if used.tokens_in or used.tokens_out else ""
+
+
+def _ms(latency_ms: float | None) -> str:
+    return "-" if latency_ms is None else f"{latency_ms:.0f} ms"

@@ -9,10 +9,9 @@ import typer
 from pincite.domain.event_names import event_name
 from pincite.domain.events import EventType, RunStatus
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.bundle import Evidence, vetted
-from pincite.surfaces.cli.files import BUNDLE, format_of, report_formats, vet_output, write_file
+from pincite.surfaces.cli.check import Evidence, vetted
+from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
 from pincite.surfaces.cli.run import guarded, print_bytes, print_json, print_text, run_async
-from pincite.surfaces.cli.schemas import read_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +109,7 @@ def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
             view = await engine.view(run_id)
             return view, await engine.calls(view.record.run_id)
 
-    from pincite.surfaces.cli.trace_view import render_trace, trace_json
+    from pincite.surfaces.cli.run_view import render_trace, trace_json
 
     view, calls = run_async(job, as_json=as_json)
     if as_json:

@@ -1,15 +1,25 @@
-"""`pincite serve` and `pincite keys`: the HTTP API and who may use it."""
+"""`pincite serve`, `keys`, `ui`, `mcp`, `worker`: processes that go on until they are stopped."""
 
 import importlib
+import os
+import sys
+import webbrowser
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pincite.domain.errors import ExtraNotInstalled
+from pincite.domain.errors import ExtraNotInstalled, InvalidInput
 from pincite.runtime.installing import install_extra
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.run import guarded, note, print_json, print_text
+from pincite.surfaces.cli.research import writable_home
+from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
+from pincite.surfaces.errors import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    import anyio
+
+    from pincite.domain.events import RunStatus
 
 keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -113,3 +123,119 @@ def revoke(
 def _serving() -> Any:
     """The server's own surface, by name: surfaces don't import each other, and it is heavy."""
     return importlib.import_module("pincite.surfaces.http.serving")
+
+
+def ui(
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port; by default 8787, or a free one where it is taken.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in your browser.")] = True,
+    home: options.Home = None,
+) -> None:
+    """Ask in your browser: the web, the bundled pages or your own; only this machine gets in."""
+
+    def job() -> None:
+        vet_server()
+        serving = importlib.import_module("pincite.surfaces.http.serving")
+        with serving.bound(port) as listening:
+            pages = serving.own_pages(writable_home(home), listening)
+            note(f"Open {pages.address}")
+            note("Only this machine, and only who has this address, gets in. Ctrl-C stops.")
+            if browser and not opened(pages.address):
+                note("No browser was found to open it in: open the address yourself.")
+            pages.serve()
+
+    guarded(job, as_json=False)
+
+
+def opened(address: str) -> bool:
+    """Whether a browser took the address. Where there is no screen, none is tried: a text browser would take ours."""
+    headless = sys.platform.startswith("linux") and not {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & set(os.environ)
+    if headless:
+        return False
+    try:
+        return webbrowser.open(address)
+    except webbrowser.Error:
+        return False
+
+
+TRANSPORTS = ("stdio", "http")
+PROFILES = ("default", "chatgpt")
+
+
+def mcp(
+    transport: Annotated[str, typer.Option(help="stdio or http (on 127.0.0.1).")] = "stdio",
+    profile: Annotated[str, typer.Option(help="default, or chatgpt: exactly search and fetch.")] = "default",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port for http.")] = 8788,
+    source: Annotated[str | None, typer.Option(help="Where to search: auto, provider names, or local:PATH.")] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Serve search, fetch and research as MCP tools."""
+
+    def job() -> None:
+        for value, known in ((transport, TRANSPORTS), (profile, PROFILES)):
+            if value not in known:
+                raise InvalidInput(f"{value!r} is none of: {', '.join(known)}")
+        try:
+            importlib.import_module("mcp")
+        except ImportError as error:
+            raise ExtraNotInstalled(
+                "the MCP server needs the mcp package", hint=f"Run: {install_extra('mcp')}"
+            ) from error
+        importlib.import_module("pincite.surfaces.mcp.server").serve(transport, profile, port, home, source)
+
+    guarded(job, as_json=as_json)
+
+
+def worker(
+    slots: Annotated[int, typer.Option(min=1, max=64, help="Runs at a time.")] = 4,
+    drain: Annotated[float, typer.Option(min=0, help="Seconds for runs to end after SIGTERM; then they go on.")] = 20.0,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="Leave when nothing waits any more.")] = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Execute queued runs, and go on with those whose process died, until SIGTERM or Ctrl-C."""
+    ended: dict[str, str] = {}
+
+    def told(run_id: str, status: "RunStatus | None") -> None:
+        ended[run_id] = str(status or "handed on")
+        note(f"{run_id}  {ended[run_id]}")
+
+    async def job() -> None:
+        import anyio
+
+        from pincite.jobs.worker import WorkerLimits, open_worker
+        from pincite.settings import load_settings
+        from pincite.wiring.observing import observe
+
+        settings = load_settings({"home": home})
+        observe(settings)
+        stopping = anyio.Event()
+        limits = WorkerLimits(slots, drain)
+        async with open_worker(settings, limits, on_run=told) as found, anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_on_signal, stopping)
+            if until_idle:
+                tasks.start_soon(found.stop_when_idle, stopping)
+            note(f"Working, {slots} runs at a time. SIGTERM or Ctrl-C stops; nothing is lost.")
+            await found.run(stopping)
+            tasks.cancel_scope.cancel()
+
+    run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"runs": ended})
+
+
+async def stop_on_signal(stopping: "anyio.Event") -> None:
+    """Set `stopping` at the first SIGTERM or Ctrl-C; leave the process at the second (runs survive that)."""
+    import os
+    import signal
+
+    import anyio
+
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            if stopping.is_set():
+                os._exit(EXIT_INTERRUPTED)
+            note("Stopping: runs end or are handed on. Once more to leave at once.")
+            stopping.set()

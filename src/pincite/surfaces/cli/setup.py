@@ -17,7 +17,7 @@ from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
 
 if TYPE_CHECKING:
-    from pincite.surfaces.cli.trying import Tried
+    from pincite.surfaces.cli.doctor import Tried
 
 SERVICE = "pincite"
 """The name under which keys are in the keyring."""
@@ -47,7 +47,7 @@ def setup(
 
     async def attempt() -> "list[Tried]":
         from pincite.settings import load_settings
-        from pincite.surfaces.cli.trying import try_all
+        from pincite.surfaces.cli.doctor import try_all
 
         settings = load_settings(resolved(wanted))
         return await try_all(settings, searches="source" in wanted) if test else []

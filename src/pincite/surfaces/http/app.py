@@ -1,35 +1,29 @@
-"""The application: routes, identity, limits on what comes in, errors, health."""
+"""The application: routes, identity, limits on what comes in, health and counts; and its OpenAPI document."""
 
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
+from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
+from pincite.exports import schema
 from pincite.jobs.worker import WorkerLimits, working_beside
+from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
-from pincite.surfaces.desk import DeskLimits, open_desk
 from pincite.surfaces.engines import OpenEngine
-from pincite.surfaces.http import (
-    firecrawl,
-    log,
-    metrics,
-    openai,
-    openai_responses,
-    openapi_document,
-    problems,
-    research,
-    snapshots,
-    tavily,
-    tools,
-    ui,
-    webhooks,
-)
+from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.http.json_response import PlainJson
-from pincite.surfaces.http.service import Service
+from pincite.surfaces.http.responses import PlainJson
+from pincite.surfaces.http.responses import install as install_errors
+from pincite.surfaces.http.service import Scope, Service, service_of
+from pincite.surfaces.runs import DeskLimits, open_desk
 
 
 def create_app(
@@ -70,14 +64,15 @@ def create_app(
         summary="Deep web research you can check.",
         lifespan=lifespan,
         default_response_class=PlainJson,
-        responses=openapi_document.PROBLEMS,
+        responses=PROBLEMS,
         docs_url=None,  # FastAPI's own load scripts from other hosts; `ui` has one that loads nothing
         redoc_url=None,
-        generate_unique_id_function=openapi_document.operation_id,
+        generate_unique_id_function=operation_id,
     )
-    problems.install(app)
-    for module in (tools, research, snapshots, log, webhooks, tavily, firecrawl, openai, openai_responses, metrics):
-        app.include_router(module.router)
+    install_errors(app)
+    routers = (tools, research, webhooks, dropins, openai, openai_responses)
+    for each in (*(module.router for module in routers), router):
+        app.include_router(each)
     ui.install(app)
 
     @app.get("/healthz", tags=["health"])
@@ -93,6 +88,137 @@ def create_app(
         return {"status": "ready"}
 
     assistants = Assistants(app)
-    openapi_document.install(app)
+    install_document(app)
     app.add_middleware(Gate, hosts=hosts)
     return app
+
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/metrics", response_model=None, responses={200: {"content": {"text/plain": {}}}})
+async def metrics(request: Request, scope: Scope) -> Response:
+    """Calls, latency, tokens, cost, cache, limits, breakers, queue and runs. A server with keys asks for one."""
+    service: Service = service_of(request)
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+    from prometheus_client.registry import CollectorRegistry
+
+    queue = await (await service.engine(scope)).queue_counts()
+    registry = CollectorRegistry()
+    registry.register(_Counts(queue))
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+class _Counts:
+    """A collector of prometheus_client over the meter of this process."""
+
+    def __init__(self, queue: QueueCounts) -> None:
+        self._queue = queue
+
+    def collect(self) -> Iterator[Any]:  # families of prometheus_client
+        """Every metric with its series."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        for metric in METRICS:
+            if metric.kind == "counter":
+                family: Any = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
+                for labels, series in METER.read(metric):
+                    family.add_metric(labels, series.total)
+            else:
+                family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+                for labels, series in METER.read(metric):
+                    family.add_metric(labels, buckets=_buckets(series), sum_value=series.total)
+            yield family
+        what = "Runs of all users that wait or are in work."
+        waiting = GaugeMetricFamily("pincite_queue_runs", what, labels=("state",))
+        waiting.add_metric(("queued",), self._queue.queued)
+        waiting.add_metric(("running",), self._queue.running)
+        yield waiting
+
+
+def _buckets(series: Series) -> list[tuple[str, float]]:
+    edges = [(str(edge), float(n)) for edge, n in zip(SECONDS, series.buckets, strict=True)]
+    return [*edges, ("+Inf", float(series.count))]
+
+
+PUBLISHED = ("report", "search", "fetch", "event")
+PROBLEM = {
+    "description": "A problem document (RFC 9457)",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": PROBLEM, "5XX": PROBLEM}
+"""What every route may answer; drop-in paths answer as the service they stand for."""
+_SIGN_IN = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
+
+
+def operation_id(route: APIRoute) -> str:
+    """A name for generated clients: the route's tag and function."""
+    tag = str(route.tags[0]).split(": ")[-1].lower() if route.tags else "server"
+    return f"{tag}_{route.name}"
+
+
+def install_document(app: FastAPI) -> None:
+    """Have `app` serve this document."""
+    made: dict[str, Any] = {}
+
+    def openapi() -> dict[str, Any]:
+        if not made:
+            made.update(_document(app))
+        return made
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document: dict[str, Any] = get_openapi(
+        title=app.title,
+        version=app.version,
+        openapi_version="3.1.0",
+        summary=app.summary,
+        routes=app.routes,
+    )
+    parts = document.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    for name in PUBLISHED:
+        schemas.update(_hoisted(schema.build(name)))
+    schemas["Problem"] = _problem()
+    schemas.pop("HTTPValidationError", None)
+    schemas.pop("ValidationError", None)
+    parts["securitySchemes"] = _SIGN_IN
+    # A server on a loopback interface without keys asks for none.
+    document["security"] = [{"bearer": []}, {"apiKey": []}, {}]
+    return document
+
+
+def _hoisted(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A published schema and its parts as components, which refer to each other as components do."""
+    text = json.dumps(found).replace("#/$defs/", "#/components/schemas/")
+    top: dict[str, Any] = json.loads(text)
+    inner = top.pop("$defs", {})
+    for name in ("$schema", "$id"):
+        top.pop(name, None)
+    return {**inner, top["title"]: top}
+
+
+def _problem() -> dict[str, Any]:
+    error: Any = schema.build("error")
+    members = error["properties"]["error"]["properties"]
+    more: dict[str, Any] = {
+        "type": {"type": "string", "description": "A URN that ends in the code."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "request_id": {"type": "string", "description": "Also in the header X-Request-Id."},
+    }
+    place = {"type": "object", "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}}}
+    errors = {"type": "array", "items": place, "description": "What is wrong with which member of the body."}
+    return {
+        "title": "Problem",
+        "description": "What went wrong, and what to do.",
+        "type": "object",
+        "properties": {**more, **members, "errors": errors},
+        "required": [*more, *members],
+    }

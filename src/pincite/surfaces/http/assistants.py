@@ -1,26 +1,126 @@
-"""The MCP tools over Streamable HTTP, for the same users as the rest of the server: `/mcp` and `/mcp/chatgpt`.
-
-Every request stands for itself (no session that another key could take over): whose it is, its key says. What clients
-get as the id of a session only tells their calls apart, so that each can cancel its own.
-"""
+"""The MCP tools over Streamable HTTP, for the same users as the rest of the server; calls that can be cancelled."""
 
 import importlib
-from collections.abc import AsyncIterator
+import json
+import re
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
+import anyio
 from fastapi import FastAPI, Request
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
-from pincite.surfaces.http import problems
-from pincite.surfaces.http.cancelling import Cancellable
-from pincite.surfaces.http.service import Service, owner_of, secret_of, service_of
-from pincite.surfaces.http.starting import purse_of
+from pincite.surfaces.http.responses import answer
+from pincite.surfaces.http.service import Service, owner_of, purse_of, secret_of, service_of
 from pincite.wiring import DailyPurse
+
+SESSION: Final = "mcp-session-id"
+_ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
+_RUNNING_MAX: Final = 10_000
+Handle = Callable[[Scope, Receive, Send], Awaitable[None]]
+_Key = tuple[str, str, str | int]
+
+
+class Cancellable:
+    """The calls that one endpoint is at work on."""
+
+    def __init__(self) -> None:
+        self._running: dict[_Key, anyio.CancelScope] = {}
+
+    async def handle(self, request: Request, handle: Handle, send: Send) -> None:
+        """Have a request handled; one that cancels a call ends it."""
+        body = await request.body()
+        asked = _message(body)
+        session = request.headers.get(SESSION, "")
+        method, params = asked.get("method"), asked.get("params")
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            self._cancel(_key(request, session, params.get("requestId")))
+        if method == "initialize" and not session:
+            send = _with_session(send)
+        key = _key(request, session, asked.get("id")) if method == "tools/call" else None
+        sent = _Answer(send)
+        with anyio.CancelScope() as scope:
+            if key is not None and len(self._running) < _RUNNING_MAX:
+                self._running[key] = scope
+            try:
+                await handle(request.scope, _again(body, request.receive), sent.send)
+            finally:
+                if key is not None and self._running.get(key) is scope:
+                    del self._running[key]
+        if scope.cancelled_caught:
+            await sent.end()
+
+    def _cancel(self, key: _Key | None) -> None:
+        scope = None if key is None else self._running.get(key)
+        if scope is not None:
+            scope.cancel()
+
+
+class _Answer:
+    """What was sent so far, so that a call that is cancelled ends its answer as the protocol of the web wants it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun = self._ended = False
+
+    async def send(self, message: Message) -> None:
+        self._begun = True
+        self._ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Say nothing more: nobody waits for the result of a call that was cancelled."""
+        if not self._begun:
+            await self._send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
+        if not self._ended:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _message(body: bytes) -> dict[str, Any]:  # a JSON-RPC message of anybody's
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _key(request: Request, session: str, id_: object) -> _Key | None:
+    if not _ID.fullmatch(session) or isinstance(id_, bool) or not isinstance(id_, str | int):
+        return None
+    return owner_of(request), session, id_
+
+
+def _with_session(send: Send) -> Send:
+    """Give the answer an id of a session, unless it is an error."""
+
+    async def named(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            headers = [*message.get("headers", []), (SESSION.encode(), secrets.token_hex(16).encode())]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return named
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body, which was read here, and then whatever else comes."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
 
 PATHS = {"/mcp": "default", "/mcp/chatgpt": "chatgpt"}
 
@@ -39,7 +139,7 @@ class Endpoint:
         try:
             request.state.scope_of_caller = await service_of(request).admit(request, secret_of(request))
         except PinciteError as error:
-            await problems.answer(request, error)(scope, receive, send)
+            await answer(request, error)(scope, receive, send)
             return
         await self._calls.handle(request, self._manager.handle_request, send)
 

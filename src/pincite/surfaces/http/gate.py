@@ -1,16 +1,20 @@
-"""What every request passes first: a name, its host, where it was sent from, the size and the time of its body."""
+"""What every request passes first: a name, its host, where it was sent from, the size and time of headers and body."""
 
+import asyncio
 import re
 import secrets
 from collections.abc import Sequence
+from typing import Any
 
 import anyio
+import h11
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pincite.domain.errors import InvalidInput, PinciteError, Timeout, TooLarge, Unauthorized
 from pincite.runtime.caller import Caller, called_by
-from pincite.surfaces.http import problems
+from pincite.surfaces.http.responses import answer
 
 MAX_BODY_BYTES = 5_000_000
 BODY_TIME_S = 20.0
@@ -64,7 +68,7 @@ class Gate:
             except TooLarge as error:
                 refusal = error
         if refusal is not None:
-            await problems.answer(request, refusal, status)(scope, receive, named)
+            await answer(request, refusal, status)(scope, receive, named)
             return
         with called_by(Caller("http", name, _session_of(request))):
             await self._app(scope, _replayed(body, receive), named)
@@ -127,3 +131,45 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
+
+
+HEADERS_WITHIN_S = 15.0
+"""Longer than a bad phone line takes for its headers, short enough that half-sent requests hold no places."""
+
+
+class PatientProtocol(H11Protocol):
+    """As uvicorn's own, but a connection whose headers are not all there in time is closed."""
+
+    headers_within_s = HEADERS_WITHIN_S
+    _due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:  # as uvicorn has it
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on waiting while the headers are not all there."""
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        if self.conn.their_state is not h11.IDLE:  # the headers came
+            self._stop_waiting()
+        elif self._due is None:
+            self._due = self.loop.call_later(self.headers_within_s, self._close)
+
+    def _stop_waiting(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _close(self) -> None:
+        self._due = None
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self.transport.close()

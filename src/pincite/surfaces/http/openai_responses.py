@@ -20,11 +20,9 @@ from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.engine import Engine
-from pincite.surfaces.desk import EXTRACTIVE
-from pincite.surfaces.http import starting
-from pincite.surfaces.http.event_stream import EventStream
-from pincite.surfaces.http.json_response import PlainJson
-from pincite.surfaces.http.openai_parts import (
+from pincite.surfaces.errors import masked
+from pincite.surfaces.http import research
+from pincite.surfaces.http.openai import (
     KEEP_ALIVE,
     KEEP_ALIVE_S,
     MODELS,
@@ -40,8 +38,9 @@ from pincite.surfaces.http.openai_parts import (
     refuse_format,
     refuse_functions,
 )
+from pincite.surfaces.http.responses import EventStream, PlainJson
 from pincite.surfaces.http.service import admitted, owner_of, service_of
-from pincite.surfaces.secrecy import masked
+from pincite.surfaces.runs import EXTRACTIVE
 
 router = APIRouter(prefix="/v1/responses", tags=["drop-in: OpenAI"])
 
@@ -70,14 +69,14 @@ class ResponsesBody(BaseModel):
     text: dict[str, Any] | None = None
     instructions: str | None = None
 
-    def wish(self) -> starting.Wish:
+    def wish(self) -> research.Wish:
         """What is to be found out. Errors: InvalidInput, InvalidTopic."""
         refuse_functions(self.tools)
         refuse_format((self.text or {}).get("format"), "text.format")
         before = None if self.previous_response_id is None else _run_id(self.previous_response_id)
         question = self.input if isinstance(self.input, str) else question_of(self.input)
         style = instructions_of(() if isinstance(self.input, str) else self.input, self.instructions)
-        return starting.Wish(question, continues=before or "", style=style)
+        return research.Wish(question, continues=before or "", style=style)
 
 
 @router.post("")
@@ -96,7 +95,7 @@ async def create(body: ResponsesBody, request: Request, scope: str = Depends(adm
     if body.stream:
         return EventStream(_stream(request, engine, run_id, asked, leaves=bool(body.background)))
     if not body.background:
-        await starting.to_the_end(request, engine, run_id)
+        await research.to_the_end(request, engine, run_id)
     return PlainJson({**await _response(engine, run_id), **asked})
 
 
@@ -229,7 +228,7 @@ async def _response(engine: Engine, run_id: str) -> dict[str, Any]:
     response = {**_opening(view.record), "status": status, "output": items_of(view.events)}
     if status == "failed":
         try:
-            await starting.report_of(engine, run_id)
+            await research.report_of(engine, run_id)
         except PinciteError as error:
             response["error"] = {"code": "server_error", "message": masked(error.message)}
     if status == "completed" and view.report is not None:

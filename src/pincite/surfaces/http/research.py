@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -12,26 +13,158 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
-from pincite.domain.errors import Conflict, InvalidInput
+from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, PinciteError, RunCancelled, leaves
 from pincite.domain.event_names import EventNames, event_name
-from pincite.domain.events import Event, RunStatus
-from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle
+from pincite.domain.events import Event, EventType, RunStatus
+from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle, SubQuestion
 from pincite.domain.records import RunRecord
-from pincite.engine import Engine
+from pincite.domain.report import Report
+from pincite.domain.search import Constraints
+from pincite.engine import ANYWHERE, PLAIN, Engine, Filing
 from pincite.exports.codec import event_json, report_json
 from pincite.research.plan_text import plan_parts
-from pincite.surfaces.http import cursors, shapes, starting
-from pincite.surfaces.http.event_stream import EventStream
-from pincite.surfaces.http.service import Service, owner_of, service_of
-from pincite.surfaces.http.shapes import published, shaped, streamed
-from pincite.surfaces.http.tools import Limits, Scope, Strict
+from pincite.surfaces.http import shapes
+from pincite.surfaces.http.responses import EventStream
+from pincite.surfaces.http.service import Scope, Service, owner_of, purse_of, service_of
+from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
+from pincite.surfaces.http.tools import Limits, Strict
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be found out, and under which caps (settings that only lower what is in force).
+
+    `continues` is the run whose pages and claims are at hand, `llm` the model that the caller wants, `style` how the
+    report shall be, `parts` a plan that the caller has seen.
+    """
+
+    question: str
+    urls: tuple[str, ...] = ()
+    constraints: Constraints = ANYWHERE
+    caps: Mapping[str, Any] = field(default_factory=dict)
+    continues: str = ""
+    llm: str | None = None
+    style: ReportStyle = PLAIN
+    parts: tuple[SubQuestion, ...] = ()
+
+
+async def start_run(request: Request, engine: Engine, wish: Wish, webhook_url: str | None = None) -> str:
+    """The id of a new run, with its caps and its webhook on record.
+
+    Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), InvalidUrl and BlockedAddress (the webhook's),
+        RateLimited (too many runs are waiting).
+    """
+    service_of(request).vet_room(owner_of(request))
+    desk = await engine.front_desk()
+    if webhook_url is not None:
+        desk.hooks.vetted(webhook_url)
+    caps = dict(wish.caps)
+    purse = await purse_of(request, engine)
+    if purse is not None:
+        wanted = [cap for cap in (caps.get("max_cost_usd"), engine.settings.max_cost_usd) if cap is not None]
+        caps["max_cost_usd"] = request.state.set_aside = await purse.set_aside_for_run(min(wanted, default=None))
+    try:
+        filing = Filing(request_id=request.state.request_id)
+        run_id = await engine.start(
+            wish.question,
+            urls=wish.urls,
+            constraints=wish.constraints,
+            filing=filing,
+            caps=caps,
+            continues=wish.continues,
+            llm=wish.llm,
+            style=wish.style,
+            parts=wish.parts,
+        )
+    except PinciteError:
+        await _give_back(request, engine)
+        raise
+    if webhook_url is not None:
+        await desk.add_webhook(run_id, webhook_url)
+    return run_id
+
+
+async def undo(request: Request, engine: Engine, run_id: str) -> None:
+    """Forget a run that this request stored and nobody works on; the caller's key gets back what was set aside."""
+    await engine.delete(run_id)
+    await _give_back(request, engine)
+
+
+def work_on(request: Request, engine: Engine, run_id: str) -> bool:
+    """Execute a run in the background; in the end the caller's key gets back what was not spent.
+
+    False, and nothing happens, where the run is worked on already.
+    """
+
+    async def settle() -> None:
+        purse = await purse_of(request, engine)
+        if purse is not None:
+            before = getattr(request.state, "spent_before", Decimal(0))
+            spent = (await engine.run(run_id)).usage.cost_usd - before
+            await purse.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
+
+    return service_of(request).work_on(engine, run_id, owner_of(request), after=settle)
+
+
+async def resume_run(request: Request, engine: Engine, record: RunRecord) -> None:
+    """Go on with a run; a caller whose key has a daily budget sets aside what the run may still spend.
+
+    Errors: BudgetExhausted (`daily_usd`), RateLimited, Conflict (it is running).
+    """
+    service_of(request).vet_room(owner_of(request))
+    purse = await purse_of(request, engine)
+    if purse is not None:
+        cap = record.budget.cost_usd
+        left = None if cap is None else max(cap - record.usage.cost_usd, Decimal(0))
+        request.state.set_aside = await purse.set_aside_for_run(left)
+        request.state.spent_before = record.usage.cost_usd
+    if not work_on(request, engine, record.run_id):  # another request was faster
+        await _give_back(request, engine)
+        raise Conflict(f"{record.run_id} is running", reason="run_owned")
+
+
+async def _give_back(request: Request, engine: Engine) -> None:
+    purse = await purse_of(request, engine)
+    if purse is not None:
+        await purse.give_back(request.state.set_aside)
+
+
+async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
+    """The report of a run that this call waits for; a caller who goes away stops it, what was paid for is kept.
+
+    Errors: what the run failed with, RunCancelled, InsufficientEvidence.
+    """
+    service = service_of(request)
+    async with anyio.create_task_group() as tasks:
+
+        async def stop_when_gone() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                continue
+            await service.abandon(engine, run_id)
+
+        tasks.start_soon(stop_when_gone)
+        await service.ended(engine, run_id)
+        tasks.cancel_scope.cancel()
+    return await report_of(engine, run_id)
+
+
+async def report_of(engine: Engine, run_id: str) -> Report:
+    """The report of a run that has ended. Errors: as `to_the_end`."""
+    view = await engine.view(run_id)
+    if view.report is not None:
+        return view.report
+    if view.record.status is RunStatus.CANCELLED:
+        raise RunCancelled(f"run {run_id} was stopped", reason=view.record.reason or None)
+    failed = next((event for event in reversed(view.events) if event.type is EventType.RUN_FAILED), None)
+    code = "" if failed is None else str(failed.data.get("code"))
+    kind = next((leaf for leaf in leaves() if leaf.code == code), InsufficientEvidence)
+    raise kind(f"run {run_id} has no report: {view.record.reason or view.record.status}", reason=view.record.reason)
+
 
 router = APIRouter(prefix="/v1/research", tags=["research"])
-
 HEARTBEAT_S = 15.0
 MAX_WAIT_S = 50.0
 MAX_EVENTS = 2**31 - 1
-
 FORMATS = {
     "json": "application/json",
     "md": "text/markdown; charset=utf-8",
@@ -44,8 +177,6 @@ FORMATS = {
     "pdf": "application/pdf",
     "wacz": "application/wacz",
 }
-
-
 ACCEPTED = shaped(shapes.Run, status=202)
 STREAM = streamed("Server-sent events; the data of each is an Event.")
 REPORT = published(
@@ -109,7 +240,7 @@ class ResearchBody(StyleBody):
 
     plan: tuple[PlanPart, ...] = Field((), max_length=8, description="A plan of `/v1/research/plan`, perhaps changed.")
 
-    def wish(self) -> starting.Wish:
+    def wish(self) -> Wish:
         """What is to be found out, under which caps. Errors: InvalidInput (`plan_invalid`)."""
         names = (
             "max_rounds",
@@ -125,7 +256,7 @@ class ResearchBody(StyleBody):
             given["max_cost_usd"] = Decimal(str(self.max_cost_usd))
         limits = self.constraints()
         parts = plan_parts([part.model_dump() for part in self.plan], limits) if self.plan else ()
-        return starting.Wish(self.question, self.urls, limits, given, llm=self.llm, style=self.style(), parts=parts)
+        return Wish(self.question, self.urls, limits, given, llm=self.llm, style=self.style(), parts=parts)
 
 
 @router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))
@@ -143,14 +274,14 @@ async def start(
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
     known = await desk.memory.started_with(idempotency_key) if idempotency_key else None
     if known is None:
-        run_id = await starting.start(request, engine, body.wish(), body.webhook_url)
+        run_id = await start_run(request, engine, body.wish(), body.webhook_url)
         known = (digest, run_id)
         if idempotency_key:
             known = await desk.memory.remember(idempotency_key, digest, run_id)
         if known[1] == run_id:
-            starting.work_on(request, engine, run_id)
+            work_on(request, engine, run_id)
         else:  # somebody else with the same key was faster
-            await starting.undo(request, engine, run_id)
+            await undo(request, engine, run_id)
     digest_before, run_id = known
     if digest_before != digest:
         raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
@@ -187,10 +318,10 @@ async def list_runs(
 ) -> dict[str, Any]:
     """The newest runs first (of one status); `next_cursor` of a page, given as `cursor`, brings the page after it."""
     engine = await service_of(request).engine(scope)
-    before = None if cursor is None else cursors.read(cursor)
+    before = None if cursor is None else read_cursor(cursor)
     found = await engine.runs(limit + 1, before=before, status=status)
     page = found[:limit]
-    more = cursors.written(page[-1].created_at, page[-1].run_id) if len(found) > limit else None
+    more = cursor_after(page[-1].created_at, page[-1].run_id) if len(found) > limit else None
     return {"runs": [plain_run(record) for record in page], "next_cursor": more}
 
 
@@ -312,7 +443,7 @@ async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     record = await engine.run(run_id)
     if service.busy_with(run_id):
         raise Conflict(f"{run_id} is running")
-    await starting.resume(request, engine, record)
+    await resume_run(request, engine, record)
     return await run_json(engine, record)
 
 

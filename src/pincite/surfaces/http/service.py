@@ -1,17 +1,205 @@
-"""What the routes share: who may ask, one engine for each scope and profile, and the runs that are worked on."""
+"""What the routes share: who may ask and how often, sessions of browsers, one engine for each scope and profile."""
 
-from typing import Final
+import hashlib
+import hmac
+import math
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Final
 
-from fastapi import Request
+import anyio
+from fastapi import Depends, Request
 
 from pincite.domain.access import ApiKey
-from pincite.domain.errors import StateError, Unauthorized
-from pincite.surfaces.desk import Desk, DeskLimits, Rooms
+from pincite.domain.errors import RateLimited, StateError, Unauthorized
+from pincite.engine import Engine
 from pincite.surfaces.engines import OpenEngine
-from pincite.surfaces.http.admission import Turns, pace, too_often
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
-from pincite.surfaces.http.sessions import COOKIE, Sessions
-from pincite.surfaces.http.wrong_keys import WrongKeys
+from pincite.surfaces.runs import Desk, DeskLimits, Rooms
+from pincite.wiring import DailyPurse
+
+MAX_KEYS = 10_000
+BURST_SHARE = 0.25
+"""Of the requests of a minute, how many may come at once."""
+
+
+class Turns:
+    """Counts requests by key; `now_s` is a clock that never runs backwards.
+
+    One number a key, the moment at which its bucket would be full again (a generic cell rate algorithm).
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._full_at: OrderedDict[str, float] = OrderedDict()
+
+    def take(self, key: ApiKey) -> None:
+        """Count a request. Errors: RateLimited, with the seconds after which the next one is let through."""
+        found = pace(key)
+        if found is None:
+            return
+        step_s, room_s = found
+        now = self._now_s()
+        full_at = max(self._full_at.pop(key.name, now), now) + step_s
+        wait_s = full_at - now - room_s
+        if wait_s > 1e-9:
+            self._keep(key.name, full_at - step_s)
+            raise too_often(key, wait_s)
+        self._keep(key.name, full_at)
+
+    def _keep(self, name: str, full_at: float) -> None:
+        self._full_at[name] = full_at
+        while len(self._full_at) > MAX_KEYS:
+            self._full_at.popitem(last=False)
+
+
+def pace(key: ApiKey) -> tuple[float, float] | None:
+    """Seconds that a request takes out of the bucket of a key, and how many are in it; None without a limit."""
+    if key.rate_per_min is None:
+        return None
+    step_s = 60.0 / max(key.rate_per_min, 1)
+    return step_s, max(1.0, key.rate_per_min * BURST_SHARE) * step_s
+
+
+def too_often(key: ApiKey, wait_s: float) -> RateLimited:
+    """The error for a request too many."""
+    return RateLimited(
+        f"the key {key.name!r} may make {key.rate_per_min} requests a minute",
+        reason="key_rate",
+        hint=f"Come back in {math.ceil(wait_s)} s.",
+        retry_after_s=math.ceil(wait_s),
+    )
+
+
+_FREE: Final = 5
+"""Wrong keys in a row that cost nothing: a person who pastes the wrong one, a program with an old one."""
+_FIRST_PAUSE_S: Final = 0.25
+_LONGEST_PAUSE_S: Final = 8.0
+_FORGOTTEN_S: Final = 60.0
+_LINE_MAX: Final = 16
+_ADDRESSES_MAX: Final = 10_000
+
+
+@dataclass(slots=True)
+class _Tries:
+    count: int = 0
+    last_s: float = 0.0
+    waiting: int = 0
+    line: anyio.Lock = field(default_factory=anyio.Lock)
+
+
+class WrongKeys:
+    """Counts wrong keys by the address they come from.
+
+    Args:
+        now_s: a clock that never runs backwards.
+        sleep: waits.
+    """
+
+    def __init__(
+        self, now_s: Callable[[], float] = time.monotonic, sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+    ) -> None:
+        self._now_s = now_s
+        self._sleep = sleep
+        self._tries: OrderedDict[str, _Tries] = OrderedDict()
+
+    async def slow_down(self, address: str) -> None:
+        """Return when the answer to a wrong key may be given: one at a time for each address.
+
+        Errors: RateLimited (too many of the address wait already).
+        """
+        tries = self._tries.setdefault(address, _Tries())
+        self._tries.move_to_end(address)
+        while len(self._tries) > _ADDRESSES_MAX:
+            self._tries.popitem(last=False)
+        if self._now_s() - tries.last_s > _FORGOTTEN_S:
+            tries.count = 0
+        tries.count, tries.last_s = tries.count + 1, self._now_s()
+        pause_s = _pause_s(tries.count)
+        if tries.waiting >= _LINE_MAX:
+            raise RateLimited("too many wrong keys", reason="wrong_keys", retry_after_s=pause_s)
+        if not pause_s:
+            return
+        tries.waiting += 1
+        try:
+            async with tries.line:  # side by side they would not be slower
+                await self._sleep(pause_s)
+        finally:
+            tries.waiting -= 1
+
+
+def _pause_s(count: int) -> float:
+    above = count - _FREE
+    return min(_FIRST_PAUSE_S * 2.0 ** min(above - 1, 16), _LONGEST_PAUSE_S) if above > 0 else 0.0
+
+
+COOKIE = "pincite_session"
+LIFETIME_S = 12 * 3600
+MAX_SESSIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    key: ApiKey
+    until_s: float
+
+
+class Sessions:
+    """The sessions of one server. `now_s` is a clock that never runs backwards."""
+
+    def __init__(self, keys: KeyRing, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._keys = keys
+        self._now_s = now_s
+        self._secret = secrets.token_bytes(32)
+        self._open: OrderedDict[str, _Session] = OrderedDict()
+
+    def open(self, secret: str) -> str:
+        """The cookie of a new session for the owner of a key. Errors: Unauthorized."""
+        key = self._keys.key_of(secret)
+        cookie = secrets.token_urlsafe(32)
+        self._open[_digest(cookie)] = _Session(key, self._now_s() + LIFETIME_S)
+        while len(self._open) > MAX_SESSIONS:
+            self._open.popitem(last=False)
+        return cookie
+
+    def close(self, cookie: str | None) -> None:
+        """End a session."""
+        self._open.pop(_digest(cookie or ""), None)
+
+    def scope_of(self, cookie: str | None) -> str | None:
+        """The scope a cookie opens, or None; without any key in the home everybody is the local user."""
+        if not self._keys.needed:
+            return LOCAL_SCOPE
+        key = self.key_of(cookie)
+        return None if key is None else key.scope
+
+    def key_of(self, cookie: str | None) -> ApiKey | None:
+        """The key that a session was opened with, or None when it has ended."""
+        session = self._open.get(_digest(cookie or ""))
+        if session is None or session.until_s < self._now_s() or session.key not in self._keys.active:
+            self.close(cookie)
+            return None
+        return session.key
+
+    def form_token(self, cookie: str | None) -> str:
+        """What every form of this session carries, so that nobody else's page can send one."""
+        return hmac.new(self._secret, (cookie or LOCAL_SCOPE).encode(), hashlib.sha256).hexdigest()
+
+    def vet_form(self, cookie: str | None, token: str) -> None:
+        """Return when a form came from a page of this session. Errors: Unauthorized."""
+        if not hmac.compare_digest(self.form_token(cookie), token):
+            raise Unauthorized(
+                "this form is out of date", reason="form_token_unknown", hint="Reload the page and send it again."
+            )
+
+
+def _digest(cookie: str) -> str:
+    # Looking up the hash takes as long for an almost right cookie as for any other.
+    return hashlib.sha256(cookie.encode()).hexdigest()
+
 
 SLACK_S: Final = 1.0
 """The common count is this much behind the own one, so that delays on the way to it refuse nobody."""
@@ -105,3 +293,15 @@ def scope_of(request: Request) -> str:
 async def admitted(request: Request) -> str:
     """The scope of the caller, whose request is counted. Errors: Unauthorized, RateLimited."""
     return await service_of(request).admit(request, secret_of(request))
+
+
+Scope = Annotated[str, Depends(admitted)]
+"""Whose runs a caller may see."""
+
+
+async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
+    """What the caller's key may spend today; None without such a cap."""
+    key = getattr(request.state, "key", None)
+    if key is None or key.daily_cap_usd is None:
+        return None
+    return (await engine.front_desk()).purse(key.name, key.daily_cap_usd)

@@ -12,8 +12,8 @@ from typing import Any
 from pincite.domain.errors import Conflict
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
-from pincite.surfaces.desk import DeskLimits, settings_of
 from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.runs import DeskLimits, settings_of
 from pincite.wiring.fetch_door import site_sessions
 from pincite.wiring.keys import opened_keys
 from pincite.wiring.observing import observe
@@ -52,7 +52,7 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
 def _run(app: Any, listening: socket.socket | None = None, **where: Any) -> None:  # an ASGI application
     import uvicorn
 
-    from pincite.surfaces.http.patience import PatientProtocol
+    from pincite.surfaces.http.gate import PatientProtocol
 
     config = uvicorn.Config(
         app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol, **where
@@ -77,7 +77,7 @@ def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
     Errors: InvalidSetting, StorageUnavailable.
     """
     from pincite.surfaces.http.app import create_app
-    from pincite.surfaces.http.one_user import OneKey, router
+    from pincite.surfaces.http.ui.signing import OneKey, own_router
 
     settings = load_settings({"home": home})
     key, more = OneKey(), ready_to_ask(settings)
@@ -88,7 +88,7 @@ def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
         work=load_settings({"home": home, "serving": True, **more}),
         limits=DeskLimits.of(settings),
     )
-    app.include_router(router)
+    app.include_router(own_router)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/enter?key={key.secret}"
     return OwnPages(address, lambda: _run(app, listening))
 

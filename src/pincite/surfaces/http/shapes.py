@@ -1,8 +1,14 @@
-"""What the API answers, for its OpenAPI document. Tests hold the answers to them."""
+"""What the API answers, for its OpenAPI document (tests hold the answers to it), and where a page of a list ended."""
 
+import base64
+import binascii
+from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
+
+from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.errors import InvalidInput
 
 Ref = dict[int | str, dict[str, Any]]
 
@@ -246,3 +252,23 @@ def streamed(what: str) -> Ref:
 
 def _files(kinds: tuple[str, ...]) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string"}} for kind in kinds}
+
+
+_LONGEST = 300
+
+
+def cursor_after(at: datetime, id_: str) -> str:
+    """The cursor after the entry of that time and id."""
+    return base64.urlsafe_b64encode(f"{utc_text(at)} {id_}".encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str) -> tuple[datetime, str]:
+    """The time and id of the entry before. Errors: InvalidInput (`bad_cursor`)."""
+    try:
+        if len(cursor) > _LONGEST:
+            raise ValueError
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        at, id_ = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii").split(" ", 1)
+        return utc_moment(at), id_
+    except (ValueError, binascii.Error):
+        raise InvalidInput("this is no cursor of ours", reason="bad_cursor", hint="Begin without one.") from None

@@ -14,9 +14,8 @@ from pincite.domain.errors import PinciteError, RunNotFound
 from pincite.engine import Engine
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.identity import LOCAL_SCOPE
-from pincite.surfaces.http.service import Service, service_of
+from pincite.surfaces.http.service import Scope, Service, service_of
 from pincite.surfaces.http.shapes import shaped
-from pincite.surfaces.http.tools import Scope
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ import pytest
 import uvicorn
 
 from pincite.engine import Engine
-from pincite.surfaces.desk import settings_of
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.runs import settings_of
 
 PAGES = {
     "lighthouse.md": (

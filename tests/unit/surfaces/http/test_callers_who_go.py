@@ -25,7 +25,7 @@ from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
-from pincite.surfaces.http.event_stream import EventStream
+from pincite.surfaces.http.responses import EventStream
 from pincite.testing.web import PUBLIC_STAND_IN, StubRequest, StubWeb
 from pincite.wiring.parts import open_parts
 

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from pincite.settings import load_settings
-from pincite.surfaces.desk import DeskLimits
 from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.runs import DeskLimits
 
 
 def bearer(secret: str) -> dict[str, str]:

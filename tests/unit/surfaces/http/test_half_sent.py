@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from pincite.surfaces.http.patience import HEADERS_WITHIN_S, PatientProtocol
+from pincite.surfaces.http.gate import HEADERS_WITHIN_S, PatientProtocol
 from pincite.surfaces.http.serving import serve
 
 WITHIN_S = 0.3

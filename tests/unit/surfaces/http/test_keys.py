@@ -15,10 +15,9 @@ from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput, RateLimited, Unauthorized
 from pincite.engine import Engine
 from pincite.surfaces.cli.app import run
-from pincite.surfaces.http.admission import Turns
 from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.http.service import Turns, WrongKeys
 from pincite.surfaces.http.serving import vet_binding
-from pincite.surfaces.http.wrong_keys import WrongKeys
 
 
 async def test_scopes_are_kept_apart_by_key(tmp_path: Path, opened: Callable[..., Any], question: str) -> None:

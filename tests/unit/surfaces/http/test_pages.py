@@ -17,8 +17,8 @@ from pincite.domain.events import EventType, Json, RunStatus
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.http.sessions import COOKIE, LIFETIME_S, Sessions
-from pincite.surfaces.http.ui.forms import LABELS
+from pincite.surfaces.http.service import COOKIE, LIFETIME_S, Sessions
+from pincite.surfaces.http.ui.asking import LABELS
 from pincite.testing.reports import HOSTILE, SampleReport, empty_report, report_stating, sample_report
 from pincite.testing.stored import keep_report, large_report
 

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from pincite.domain.errors import leaves
+from pincite.surfaces.errors import HTTP_STATUS
 from pincite.surfaces.http.gate import MAX_BODY_BYTES, Gate
-from pincite.surfaces.outcomes import HTTP_STATUS
 
 MEMBERS = {"type", "title", "status", "detail", "code", "reason", "message", "hint", "retryable", "request_id"}
 

@@ -11,10 +11,8 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from pincite.domain.events import RunStatus
-from pincite.surfaces.mcp.replies import told_as_error_when_failed
-from pincite.surfaces.mcp.server import make_server
-from pincite.surfaces.mcp.serving import own_office
-from pincite.surfaces.mcp.shapes import Progress
+from pincite.surfaces.mcp.results import Progress, told_as_error_when_failed
+from pincite.surfaces.mcp.server import make_server, own_office
 from pincite.testing.models import ModelServer, ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 

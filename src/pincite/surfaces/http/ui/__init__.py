@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from fastapi import FastAPI
 
-from pincite.surfaces.http.ui import asking, auditing, describing, files, library, reading, rendering, signing
+from pincite.surfaces.http.ui import asking, reading, rendering, signing
 
 __all__ = ["install"]
 
@@ -13,5 +13,5 @@ def install(app: FastAPI) -> None:
     """Add the pages to the server, and errors as pages for those who came with a browser."""
     app.state.error_page = rendering.error_page
     app.state.reports = OrderedDict()
-    for module in (files, signing, asking, library, reading, auditing, describing):
+    for module in (rendering, signing, asking, reading):
         app.include_router(module.router, include_in_schema=False)

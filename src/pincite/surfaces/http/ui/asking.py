@@ -1,26 +1,120 @@
-"""The first page: a question with its limits, what will be used and what it may cost; and the forms that start runs."""
+"""The first page: a question with its limits and what it may cost; the audit of a report; forms, vetted."""
 
-from collections.abc import Mapping
-from decimal import Decimal
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict, reference_name
+from pincite.audit.render import WORDS
 from pincite.domain.codec import from_json
-from pincite.domain.errors import PinciteError
+from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.plan import Task
+from pincite.domain.search import Constraints
 from pincite.settings import PROFILES
-from pincite.surfaces.http import starting
-from pincite.surfaces.http.service import service_of
-from pincite.surfaces.http.starting import Wish
-from pincite.surfaces.http.ui.forms import Form, Reader, caps_of, constraints_of, names
+from pincite.surfaces.errors import http_status
+from pincite.surfaces.http import research
+from pincite.surfaces.http.research import Wish
+from pincite.surfaces.http.service import COOKIE, purse_of, secret_of, service_of
 from pincite.surfaces.http.ui.rendering import page, seeing
-from pincite.surfaces.outcomes import http_status
 from pincite.wiring import CAPS, Outlook
 
-router = APIRouter()
+MAX_FIELDS = 50
+LABELS: Mapping[str, str] = {
+    "since": "Published since",
+    "until": "Published until",
+    "max_cost_usd": "At most, US dollars",
+    "max_pages": "At most, pages",
+    "minutes": "At most, minutes",
+}
+"""The fields as the page for asking names them."""
 
+
+async def sent_form(request: Request) -> Mapping[str, str]:
+    """The fields of a form of our own pages.
+
+    Errors:
+        InvalidInput: not a form. Unauthorized: not from a page of this session.
+    """
+    if request.headers.get("content-type", "").split(";", 1)[0] != "application/x-www-form-urlencoded":
+        raise InvalidInput("a form was expected", reason="not_a_form")
+    try:
+        text = (await request.body()).decode("ascii")
+        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace"))
+    except ValueError as error:
+        raise InvalidInput("this form can't be read", reason="not_a_form") from error
+    token = fields.pop("form_token", "")
+    service_of(request).sessions.vet_form(request.cookies.get(COOKIE), token)
+    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+
+
+async def reader_of(request: Request) -> str:
+    """The scope of whoever looks at a page or sends a form of ours. Errors: Unauthorized, RateLimited."""
+    return await service_of(request).admit(request, secret_of(request), by_session=True)
+
+
+Reader = Annotated[str, Depends(reader_of)]
+Form = Annotated[Mapping[str, str], Depends(sent_form)]
+
+
+def constraints_of(form: Mapping[str, str]) -> Constraints:
+    """The limits on where and when evidence may come from. Errors: InvalidInput."""
+    return Constraints(
+        include_domains=names(form.get("include_domains", "")),
+        prefer_domains=names(form.get("prefer_domains", "")),
+        exclude_domains=names(form.get("exclude_domains", "")),
+        since=_day(form, "since"),
+        until=_day(form, "until"),
+        language=form.get("language", "").strip() or None,
+    )
+
+
+def caps_of(form: Mapping[str, str]) -> dict[str, object]:
+    """The caps that were lowered for this run. Errors: InvalidInput."""
+    minutes = _number(form, "minutes")
+    return {
+        "max_cost_usd": _number(form, "max_cost_usd"),
+        "max_pages": None if (pages := _number(form, "max_pages")) is None else int(pages),
+        "deadline_s": None if minutes is None else float(minutes) * 60,
+    }
+
+
+def names(text: str) -> tuple[str, ...]:
+    """What is listed, separated by commas, spaces or lines, once each."""
+    return tuple(dict.fromkeys(text.replace(",", " ").split()))
+
+
+def local_path(target: str) -> str:
+    """`target` when it is a path of this server, otherwise the first page."""
+    inside = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if inside else "/"
+
+
+def _day(form: Mapping[str, str], name: str) -> date | None:
+    text = form.get(name, "").strip()
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InvalidInput(f"{LABELS[name]}: {text!r} is not a day like 2026-11-21", reason="day_invalid") from None
+
+
+def _number(form: Mapping[str, str], name: str) -> Decimal | None:
+    text = form.get(name, "").strip()
+    try:
+        value = Decimal(text) if text else None
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if value is not None and not (value.is_finite() and 0 < value < 1_000_000):
+        raise InvalidInput(f"{LABELS[name]}: {text!r} is not an amount above zero", reason="amount_invalid")
+    return value
+
+
+router = APIRouter()
 ABOUT = {
     "quick": "A first look: one round, few pages.",
     "standard": "A follow-up round where something is missing.",
@@ -44,8 +138,8 @@ async def start(request: Request, scope: Reader, form: Form) -> Response:
     try:
         engine = await service.engine(scope, profile)
         wish = Wish(form.get("question", ""), names(form.get("urls", "")), constraints_of(form), caps_of(form))
-        run_id = await starting.start(request, engine, wish)
-        starting.work_on(request, engine, run_id)
+        run_id = await research.start_run(request, engine, wish)
+        research.work_on(request, engine, run_id)
     except PinciteError as error:
         return await _ask(request, scope, form, error)
     return seeing(f"/runs/{run_id}")
@@ -61,8 +155,8 @@ async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) ->
     kept = record.inputs.get("settings")
     caps = {name: kept.get(name) for name in CAPS} if isinstance(kept, dict) else {}
     wish = Wish(form.get("question", ""), task.urls, task.constraints, caps, run_id)
-    new = await starting.start(request, engine, wish)
-    starting.work_on(request, engine, new)
+    new = await research.start_run(request, engine, wish)
+    research.work_on(request, engine, new)
     return seeing(f"/runs/{new}")
 
 
@@ -107,3 +201,88 @@ def _price(outlook: Outlook) -> str:
 
 def _dollars(amount: Decimal) -> str:
     return f"${amount:.2f}".removesuffix(".00")
+
+
+MAX_REPORT_CHARS = 1_000_000
+SIGNS = {
+    AuditVerdict.SUPPORTED: "✓",
+    AuditVerdict.PARTIAL: "◐",
+    AuditVerdict.COULD_NOT_CHECK: "?",
+    AuditVerdict.UNCHECKED: "?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A run of the report's text; `number` is that of the finding on it, 0 where there is none."""
+
+    text: str
+    number: int = 0
+    finding: AuditedSentence | None = None
+
+    @property
+    def why(self) -> str:
+        """What was found, without the verdict's own words, which stand beside it."""
+        if self.finding is None:
+            return ""
+        return self.finding.detail.removeprefix(f"{WORDS[self.finding.outcome]}: ")
+
+
+@router.get("/audit")
+async def audit_page(request: Request, scope: Reader) -> Response:
+    """The page to paste a report on."""
+    return page(request, "audit.html", text="", audit=None, error=None)
+
+
+@router.post("/audit")
+async def audit(request: Request, scope: Reader, form: Form) -> Response:
+    """The pasted report with its verdicts."""
+    text = form.get("report", "")[:MAX_REPORT_CHARS]
+    engine = await service_of(request).engine(scope)
+    try:
+        found = await engine.audit(text, spending=await purse_of(request, engine))
+    except PinciteError as error:
+        return page(request, "audit.html", status_code=http_status(error), text=text, audit=None, error=error)
+    stretches = tuple(stretches_of(found))
+    return page(
+        request,
+        "audit.html",
+        text=text,
+        error=None,
+        audit=found,
+        stretches=stretches,
+        findings=[stretch for stretch in stretches if stretch.number],
+        counts=[(outcome, WORDS[outcome], tone(outcome), count) for outcome, count in found.counts().items()],
+        words=WORDS,
+        tone=tone,
+        sign=sign,
+        never_cited=[reference_name(reference) for reference in found.never_cited],
+    )
+
+
+def stretches_of(audit: Audit) -> Iterator[Stretch]:
+    """The whole text in order, cut where sentences with a verdict start and end."""
+    at = number = 0
+    for sentence in sorted(audit.claims, key=lambda s: (s.start, s.end)):
+        start, end = max(sentence.start, at), min(sentence.end, len(audit.text))
+        if start >= end:
+            continue
+        if start > at:
+            yield Stretch(audit.text[at:start])
+        number += 1
+        yield Stretch(audit.text[start:end], number, sentence)
+        at = end
+    if at < len(audit.text):
+        yield Stretch(audit.text[at:])
+
+
+def tone(outcome: AuditVerdict) -> str:
+    """`good`, `fair` or `bad`: which of three looks a verdict has."""
+    if outcome in WRONG:
+        return "bad"
+    return "good" if outcome is AuditVerdict.SUPPORTED else "fair"
+
+
+def sign(outcome: AuditVerdict) -> str:
+    """The shape of a verdict."""
+    return SIGNS.get(outcome, "✕")

@@ -1,4 +1,4 @@
-"""The pages of a run: followed while it works, read and checked when it is done."""
+"""The pages of runs: listed, followed while they work, read and checked when they are done."""
 
 from collections import Counter, OrderedDict
 from datetime import datetime
@@ -11,27 +11,83 @@ from pincite.archive import RunView
 from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.events import RunStatus
 from pincite.domain.evidence import CheckOutcome
+from pincite.domain.markdown import one_line
 from pincite.domain.page import Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
 from pincite.engine import Engine
 from pincite.exports.passage import parts_of, passage
+from pincite.surfaces.http import research
 from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.ui import report_view
-from pincite.surfaces.http.ui.forms import Reader
+from pincite.surfaces.http.ui.asking import Form, Reader
 from pincite.surfaces.http.ui.progress import STAGES, progress_of
-from pincite.surfaces.http.ui.rendering import HEADERS, page, seeing
+from pincite.surfaces.http.ui.rendering import HEADERS, STATUSES, page, seeing
 from pincite.surfaces.http.ui.report_view import ReportView
 
 router = APIRouter()
+MAX_LOOKED_AT = 2_000
+MAX_SHOWN = 100
+
+
+@router.get("/runs")
+async def runs_page(request: Request, scope: Reader, q: str = "", status: str = "") -> Response:
+    """The runs whose question has all these words, newest first."""
+    engine = await service_of(request).engine(scope)
+    known = await engine.runs(MAX_LOOKED_AT)
+    found = [record for record in known if _matches(record, q, status)]
+    return page(
+        request,
+        "runs.html",
+        q=one_line(q)[:200],
+        status=status if status in STATUSES else "",
+        present=sorted({str(record.status) for record in known}, key=list(STATUSES).index),
+        runs=found[:MAX_SHOWN],
+        found=len(found),
+        total=len(known),
+    )
+
+
+@router.post("/runs/{run_id}/stop")
+async def stop(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
+    """The run stopped, with what it has."""
+    await research.cancel(run_id, request, scope)
+    return seeing(f"/runs/{run_id}")
+
+
+@router.post("/runs/{run_id}/resume")
+async def resume(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
+    """The run going on; finished calls are not made again."""
+    if not service_of(request).busy_with(run_id):
+        await research.resume(run_id, request, scope)
+    return seeing(f"/runs/{run_id}")
+
+
+@router.get("/runs/{run_id}/delete")
+async def delete_page(run_id: str, request: Request, scope: Reader) -> Response:
+    """The page that asks whether it is meant."""
+    engine = await service_of(request).engine(scope)
+    return page(request, "delete.html", record=await engine.run(run_id))
+
+
+@router.post("/runs/{run_id}/delete")
+async def delete(run_id: str, request: Request, scope: Reader, form: Form) -> Response:
+    """The run forgotten, with what only it used."""
+    await research.delete(run_id, request, scope)
+    return seeing("/runs")
+
+
+def _matches(record: RunRecord, q: str, status: str) -> bool:
+    text = f"{record.question} {record.run_id}".casefold()
+    return all(word in text for word in q.casefold().split()) and status in ("", record.status)
+
 
 AROUND_CHARS = 12_000
 """How much of a page is shown before and after a passage; all of it is a click away."""
 CLAIMS_PER_PAGE = 100
 REPORTS_AT_HAND = 8
 SNAPSHOT_CHARS = 400_000
-
 EXPORTS = (
     ("html", "Web page", "one file with every quote; opens anywhere, offline"),
     ("pdf", "PDF", "for print, the evidence as an appendix"),

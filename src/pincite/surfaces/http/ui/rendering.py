@@ -1,17 +1,22 @@
-"""Templates to responses: one policy for all pages, text from outside always escaped, errors as pages."""
+"""Templates to responses: one policy for all pages, text escaped, errors as pages; their style, scripts and icon."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pincite.domain import reasons
 from pincite.domain.budget import usd_text
-from pincite.domain.errors import PinciteError
+from pincite.domain.errors import NotFound, PinciteError
 from pincite.domain.markdown import (
     conflict_text,
     day,
@@ -25,10 +30,75 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.report import Report, balance_text, coverage_text
 from pincite.domain.signs import MARKS, VERDICTS, beyond_text, claim_proof, proofs_used, refusal
 from pincite.domain.version import VERSION
-from pincite.surfaces.http.service import service_of
-from pincite.surfaces.http.sessions import COOKIE
+from pincite.surfaces.http.service import COOKIE, service_of
 from pincite.surfaces.http.ui.charts import figure
-from pincite.surfaces.http.ui.files import static_path
+
+router = APIRouter()
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+}
+
+
+def static_path(name: str) -> str:
+    """The address of a file, which changes with the content of any of them: modules import each other by name."""
+    return f"/static/{_digest()}/{name}"
+
+
+@router.get("/static/{digest}/{name:path}")
+async def static(digest: str, name: str) -> Response:
+    """One file."""
+    content = _files().get(name)
+    if content is None or digest != _digest():
+        raise NotFound("there is no such file")
+    return Response(content, media_type=_type_of(name), headers=_HEADERS)
+
+
+@router.get("/favicon.ico")
+async def favicon() -> Response:
+    """The icon, for browsers that don't ask where it is."""
+    return Response(_files()["icon.svg"], media_type=TYPES[".svg"], headers=_HEADERS)
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    written = {"reasons.js": _reasons()}
+    return dict(sorted([*_walk(resources.files("pincite.surfaces.http.ui") / "static"), *written.items()]))
+
+
+def _reasons() -> bytes:
+    """The words of `domain.reasons` as a module, so that the live page says what the others say."""
+    tables = {name: getattr(reasons, name) for name in ("REASONS", "STATUSES", "FAMILIES")}
+    return "".join(f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()).encode()
+
+
+def _walk(folder: Traversable, prefix: str = "") -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _walk(entry, f"{prefix}{entry.name}/")
+        elif _type_of(entry.name):
+            found.append((f"{prefix}{entry.name}", entry.read_bytes()))
+    return found
+
+
+def _type_of(name: str) -> str:
+    return next((media_type for suffix, media_type in TYPES.items() if name.endswith(suffix)), "")
+
+
+@cache
+def _digest() -> str:
+    whole = hashlib.sha256()
+    for name, content in _files().items():
+        whole.update(name.encode() + b"\0" + content)
+    return whole.hexdigest()[:12]
+
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -43,7 +113,6 @@ HEADERS = {
     "Cache-Control": "private, no-store",
 }
 API_PATHS = ("/v1/", "/v2/", "/tavily/", "/healthz", "/readyz", "/openapi.json", "/docs", "/redoc", "/mcp")
-
 STATUSES: Mapping[str, tuple[str, str]] = {
     "queued": ("…", "waiting"),
     "running": ("▸", "running"),

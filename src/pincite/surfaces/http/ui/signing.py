@@ -1,15 +1,23 @@
-"""Signing in with an API key, where the server asks for one, and out again."""
+"""Signing in and out, for one person or many; and the API as a page."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from pincite.domain.access import ApiKey
 from pincite.domain.errors import Unauthorized
-from pincite.surfaces.http.service import address_of, service_of
-from pincite.surfaces.http.sessions import COOKIE, LIFETIME_S
-from pincite.surfaces.http.ui.forms import Form, local_path
+from pincite.surfaces.http.identity import LOCAL_SCOPE, key_digest
+from pincite.surfaces.http.service import COOKIE, LIFETIME_S, address_of, service_of
+from pincite.surfaces.http.ui.asking import Form, local_path
 from pincite.surfaces.http.ui.rendering import page, seeing
 
 router = APIRouter()
+own_router = APIRouter()
+"""For the pages of one person only."""
 
 
 @router.get("/login")
@@ -43,4 +51,64 @@ async def logout(request: Request, form: Form) -> Response:
     service_of(request).sessions.close(request.cookies.get(COOKIE))
     answer = seeing("/login")
     answer.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    return answer
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """The page. It says what the server can do, and nothing of anybody's."""
+    document = request.app.openapi()
+    groups: dict[str, list[dict[str, str]]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            tag = (operation.get("tags") or ["server"])[0]
+            groups.setdefault(tag, []).append(_row(path, method, operation))
+    return page(request, "docs.html", groups=groups)
+
+
+def _row(path: str, method: str, operation: Mapping[str, Any]) -> dict[str, str]:
+    about = operation.get("description") or operation.get("summary") or ""
+    return {"path": path, "method": method.upper(), "about": about.split("\n\n")[0].replace("`", "")}
+
+
+class OneKey:
+    """A store of keys with one key in it, which is nowhere but in this process."""
+
+    def __init__(self) -> None:
+        self.secret = secrets.token_urlsafe(32)
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        self._key = ApiKey("ui", LOCAL_SCOPE, key_digest(self.secret), made)
+
+    @property
+    def is_near(self) -> bool:
+        """Always."""
+        return True
+
+    def state(self) -> str:
+        """The one state there is."""
+        return "one"
+
+    def read(self) -> Sequence[ApiKey]:
+        """The key."""
+        return (self._key,)
+
+    def add(self, key: ApiKey) -> bool:
+        """Nothing can be added."""
+        return False
+
+    def revoke(self, name: str, at: str) -> bool:
+        """It ends with the process."""
+        return False
+
+
+@own_router.get("/enter", include_in_schema=False)
+async def enter(request: Request, key: str = "") -> Response:
+    """A session for whoever has the key that was printed at the start; the address is left behind at once."""
+    try:
+        cookie = service_of(request).sessions.open(key)
+    except Unauthorized:
+        trouble = "This address is of an earlier start: take the one that was printed last."
+        return page(request, "login.html", status_code=401, next="/", trouble=trouble)
+    answer = seeing("/")
+    answer.set_cookie(COOKIE, cookie, max_age=LIFETIME_S, httponly=True, samesite="lax")
     return answer

@@ -1,26 +1,35 @@
-"""Errors as HTTP: problem documents, or the shape of the service a drop-in path stands for.
+"""What goes out: JSON, errors as problem documents or in a drop-in path's own shape, streams of events."""
 
-Source: RFC 9457, Problem Details for HTTP APIs.
-"""
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
+import anyio
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
+from starlette.types import Message, Send
 
 from pincite.domain.errors import Conflict, Internal, InvalidInput, NotFound, PinciteError, TooLarge, Unauthorized
-from pincite.surfaces.http.json_response import PlainJson
-from pincite.surfaces.outcomes import http_status
-from pincite.surfaces.secrecy import masked_error
+from pincite.surfaces.errors import http_status, masked_error
+
+
+class PlainJson(JSONResponse):
+    """Compact UTF-8; lone surrogates of what a caller sent are written as escapes, which read back as they were."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
+
 
 Shape = Callable[[PinciteError, int], tuple[int, Mapping[str, Any]]]
 """Makes the status and the body in which another service tells an error, from ours."""
 ErrorPage = Callable[[Request, PinciteError, int], Response | None]
 """Makes the page that tells an error to a reader, or None where the caller is a program."""
-
 _BY_STATUS: dict[int, type[PinciteError]] = {
     401: Unauthorized,
     404: NotFound,
@@ -157,3 +166,37 @@ _SHAPES: tuple[tuple[str, Shape], ...] = (
 
 def _shape_of(path: str) -> Shape | None:
     return next((shape for prefix, shape in _SHAPES if path.startswith(prefix)), None)
+
+
+SEND_S: Final = 60.0
+"""A reader who takes nothing for so long is cut off; it comes back with the number of its last event."""
+log = logging.getLogger(__name__)
+
+
+class EventStream(StreamingResponse):
+    """What `source` yields, as fast as the reader takes it. The source is closed when the reader has gone.
+
+    Args:
+        source: blocks of `text/event-stream`.
+        send_s: seconds that one write may take.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, source: AsyncGenerator[str], *, send_s: float = SEND_S) -> None:
+        super().__init__(source, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self._source = source
+        self._send_s = send_s
+
+    async def stream_response(self, send: Send) -> None:
+        """Send it all, or as much as the reader takes."""
+
+        async def in_time(message: Message) -> None:
+            with anyio.fail_after(self._send_s):
+                await send(message)
+
+        async with aclosing(self._source):
+            try:
+                await super().stream_response(in_time)
+            except TimeoutError:
+                log.warning("a reader of events took nothing for %g s and was cut off", self._send_s)

@@ -1,4 +1,9 @@
-"""Two tables for every front door: error code → exit code, error code → HTTP status."""
+"""Error code to exit code and HTTP status; and errors without secrets, whatever a library put into their messages."""
+
+import copy
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 from pincite.domain.errors import PinciteError
 
@@ -6,7 +11,6 @@ EXIT_OK = 0
 EXIT_CHECK_FAILED = 1
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
-
 EXIT_CODES: dict[str, int] = {
     "INVALID_INPUT": 2,
     "INVALID_TOPIC": 2,
@@ -114,3 +118,25 @@ HTTP_STATUS: dict[str, int] = {
 def http_status(error: PinciteError) -> int:
     """The HTTP status for `error`."""
     return HTTP_STATUS.get(error.code, 500)
+
+
+@cache
+def _mask() -> Callable[[str], str]:
+    from pincite.wiring.observing import mask_of_environment
+
+    return mask_of_environment()
+
+
+def masked(value: Any) -> Any:  # plain JSON
+    """The value with every secret of the settings in it, and what looks like one in its URLs, replaced."""
+    from pincite.runtime.telemetry.logs import masked as masked_by
+
+    return masked_by(value, _mask())
+
+
+def masked_error(error: PinciteError) -> PinciteError:
+    """The error with its texts masked."""
+    told = copy.copy(error)
+    told.message, told.hint = masked(error.message), masked(error.hint)
+    told.context = masked(error.context)
+    return told

@@ -1,7 +1,4 @@
-"""The shapes of Tavily: `POST /tavily/search` and `/tavily/extract`, for its clients with another base URL.
-
-`api_base_url="http://HOST:PORT/tavily"`. Fields that this server has no use for are ignored.
-"""
+"""The shapes of Tavily and Firecrawl, for their clients with another base URL. Unknown fields are ignored."""
 
 import secrets
 import time
@@ -10,20 +7,22 @@ from email.utils import format_datetime
 from typing import Any, Literal
 
 import anyio
-from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
+from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, PinciteError
-from pincite.domain.page import FetchRequest
+from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic, since_of
 from pincite.engine import Engine
-from pincite.surfaces.http.service import secret_of, service_of
-from pincite.surfaces.http.starting import purse_of
+from pincite.surfaces.http.service import admitted, purse_of, secret_of, service_of
 from pincite.wiring import DailyPurse
 
-router = APIRouter(prefix="/tavily", tags=["drop-in: Tavily"])
-
+router = APIRouter()
+TAVILY: Any = {"tags": ["drop-in: Tavily"]}
+FIRECRAWL: Any = {"tags": ["drop-in: Firecrawl"]}
 MAX_URLS = 20
 MAX_PAGE_S = 40.0
 _PARALLEL = 5
@@ -55,8 +54,8 @@ class TavilyExtract(BaseModel):
     timeout: float | None = Field(None, gt=0, le=60)
 
 
-@router.post("/search")
-async def search(body: TavilySearch, request: Request) -> dict[str, Any]:
+@router.post("/tavily/search", name="search", **TAVILY)
+async def tavily_search(body: TavilySearch, request: Request) -> dict[str, Any]:
     """Results as Tavily words them. There is no answer: a provider's answer is not evidence."""
     started = time.monotonic()
     engine = await _engine(request, body.api_key)
@@ -95,7 +94,7 @@ async def search(body: TavilySearch, request: Request) -> dict[str, Any]:
     }
 
 
-@router.post("/extract")
+@router.post("/tavily/extract", **TAVILY)
 async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     """The text of pages; one that can't be read is listed, not raised."""
     started = time.monotonic()
@@ -116,15 +115,15 @@ async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     }
 
 
-@router.api_route("/crawl", methods=["POST"], include_in_schema=False)
-@router.api_route("/map", methods=["POST"], include_in_schema=False)
-@router.api_route("/research", methods=["POST"], include_in_schema=False)
-@router.api_route("/research/{_}", methods=["GET"], include_in_schema=False)
-@router.api_route("/feedback", methods=["POST"], include_in_schema=False)
-@router.api_route("/usage", methods=["GET"], include_in_schema=False)
-async def not_served(request: Request) -> None:
+@router.api_route("/tavily/crawl", methods=["POST"], include_in_schema=False)
+@router.api_route("/tavily/map", methods=["POST"], include_in_schema=False)
+@router.api_route("/tavily/research", methods=["POST"], include_in_schema=False)
+@router.api_route("/tavily/research/{_}", methods=["GET"], include_in_schema=False)
+@router.api_route("/tavily/feedback", methods=["POST"], include_in_schema=False)
+@router.api_route("/tavily/usage", methods=["GET"], include_in_schema=False)
+async def not_served_as_tavily(request: Request) -> None:
     """A refusal in words. Errors: InvalidInput (`not_served`)."""
-    name = request.url.path.removeprefix(router.prefix)
+    name = request.url.path.removeprefix("/tavily")
     raise InvalidInput(f"{name} is not served here; there are /search and /extract", reason="not_served")
 
 
@@ -166,3 +165,94 @@ def _result(result: SearchResult) -> dict[str, Any]:
         "raw_content": None,
         **dated,
     }
+
+
+_FORMATS = frozenset({"markdown", "links"})
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class FirecrawlScrape(_Body):
+    """What Firecrawl's clients send."""
+
+    url: str
+    formats: tuple[str | dict[str, Any], ...] = ("markdown",)
+    max_age: int | None = None
+    timeout: int = Field(30_000, ge=1_000, le=300_000)
+
+
+class FirecrawlSearch(_Body):
+    """What Firecrawl's clients send."""
+
+    query: str = Field(min_length=1, max_length=500)
+    limit: int = Field(10, ge=1, le=50)
+    include_domains: tuple[str, ...] | None = None
+    exclude_domains: tuple[str, ...] | None = None
+
+
+@router.post("/v2/scrape", **FIRECRAWL)
+async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+    """One page as Markdown, with its links if asked."""
+    wanted = {str(item.get("type")) if isinstance(item, dict) else item for item in body.formats}
+    if unknown := sorted(wanted - _FORMATS):
+        raise InvalidInput(f"formats not served here: {', '.join(unknown)}", reason="format_unsupported")
+    engine = await service_of(request).engine(scope)
+    page = await engine.fetch(
+        FetchRequest(
+            body.url,
+            force_refresh=body.max_age == 0,
+            deadline_s=min(body.timeout / 1000, MAX_PAGE_S),
+        ),
+        spending=await purse_of(request, engine),
+    )
+    data: dict[str, Any] = {"metadata": _metadata(page, body.url)}
+    if "markdown" in wanted:
+        data["markdown"] = document_markdown(page.document)
+    if "links" in wanted:
+        data["links"] = [link.url for link in page.document.links]
+    return {"success": True, "data": data}
+
+
+@router.post("/v2/search", name="search", **FIRECRAWL)
+async def firecrawl_search(body: FirecrawlSearch, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
+    """Web results."""
+    engine = await service_of(request).engine(scope)
+    limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())
+    most = min(body.limit, engine.settings.most_results)  # "at most": fewer is within the word of it
+    found = await engine.search(Query(body.query, most, limits), spending=await purse_of(request, engine))
+    web = [
+        {"url": result.url, "title": result.title, "description": result.snippet, "position": result.rank}
+        for result in found.results
+    ]
+    return {"success": True, "id": secrets.token_hex(16), "creditsUsed": 0, "warning": None, "data": {"web": web}}
+
+
+@router.api_route("/v2/batch/{_:path}", methods=["POST", "GET", "DELETE"], include_in_schema=False)
+@router.api_route("/v2/crawl", methods=["POST"], include_in_schema=False)
+@router.api_route("/v2/crawl/{_:path}", methods=["POST", "GET", "DELETE"], include_in_schema=False)
+@router.api_route("/v2/map", methods=["POST"], include_in_schema=False)
+@router.api_route("/v2/extract", methods=["POST"], include_in_schema=False)
+@router.api_route("/v2/agent", methods=["POST"], include_in_schema=False)
+async def not_served_as_firecrawl(request: Request) -> None:
+    """A refusal in words. Errors: InvalidInput (`not_served`)."""
+    path = request.url.path
+    raise InvalidInput(f"{path} is not served here; there are /v2/scrape and /v2/search", reason="not_served")
+
+
+def _metadata(page: FetchResult, url: str) -> dict[str, Any]:
+    metadata = {
+        "title": page.title,
+        "description": page.excerpt,
+        "language": page.language or None,
+        "sourceURL": url,
+        "url": page.final_url,
+        "statusCode": page.status,
+        "contentType": page.content_type,
+        "publishedTime": None if page.published_at is None else to_json(page.published_at, outside=True),
+        "cacheState": "miss" if page.info.cache in ("off", "miss") else "hit",
+        "creditsUsed": 0,
+        "scrapeId": page.snapshot_id,
+    }
+    return {name: value for name, value in metadata.items() if value is not None}

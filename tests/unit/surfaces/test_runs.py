@@ -13,9 +13,8 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import RateLimited, StorageUnavailable
 from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
-from pincite.surfaces import desk as desks
-from pincite.surfaces import engines, looking_on
-from pincite.surfaces.desk import EVENTS_AT_ONCE, Desk, DeskLimits, Rooms, open_desk
+from pincite.surfaces import engines, runs
+from pincite.surfaces.runs import EVENTS_AT_ONCE, Desk, DeskLimits, Rooms, open_desk
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 RUN = "run_1"
@@ -119,7 +118,7 @@ async def settled() -> None:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking_on, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(runs, "LOOK_EVERY_S", 0.0)
 
 
 @pytest.mark.parametrize("reads_before", range(4))
@@ -199,7 +198,7 @@ async def test_a_run_that_a_worker_will_take_is_waited_for_and_one_that_nobody_w
 
 
 async def test_a_dead_owner_s_run_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking_on, "DEAD_AFTER_S", 0.0)
+    monkeypatch.setattr(runs, "DEAD_AFTER_S", 0.0)
     engine: Any = FakeEngine()
     engine.status = RunStatus.RUNNING
     async with opened() as desk:
@@ -248,7 +247,7 @@ async def test_a_reader_who_leaves_takes_the_watch_along_and_the_run_goes_on() -
 
 
 async def test_there_is_room_for_so_many_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "MAX_FOLLOWERS", 1)
+    monkeypatch.setattr(runs, "MAX_FOLLOWERS", 1)
     engine: Any = FakeEngine()
     engine.stored = [Event(1, EventType.CHUNK_MADE, RUN, START, {})]
     async with opened() as desk:

@@ -1,0 +1,222 @@
+"""`pincite index`, `cache`, `scope`, `log`: what is kept in the home, shown, handed out and let go."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.files import vet_output
+from pincite.surfaces.cli.run import confirmed, note, print_json, print_text, results, run_async
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pincite.domain.calls import LoggedCall
+    from pincite.domain.library import IndexReport
+    from pincite.wiring import CacheCleared, CacheStats
+    from pincite.wiring.scopes import Expired, Removed
+
+SKIPPED_SHOWN = 20
+
+
+def index(
+    paths: Annotated[list[Path], typer.Argument(help="Folders of pages, WARC or WACZ files.")],
+    words_only: Annotated[
+        bool, typer.Option("--words-only", help="Make no vectors of headings; questions make those they need.")
+    ] = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Index local pages. Running it again reads only what changed."""
+
+    async def job() -> "list[IndexReport]":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return [await engine.index(path, vectors=not words_only) for path in paths]
+
+    stopped = "Stopped; pages that were indexed are kept. The same command goes on."
+    summaries = run_async(job, as_json=as_json, stopped=lambda: stopped)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json([to_json(summary, outside=True) for summary in summaries])
+        return
+    for path, summary in zip(paths, summaries, strict=True):
+        print_text(
+            f"{path}: {summary.pages} pages, {summary.passages} passages ({summary.added} read, "
+            f"{summary.unchanged} unchanged, {summary.removed} removed, {len(summary.skipped)} skipped) "
+            f"in {summary.seconds:.1f} s"
+        )
+        for skipped in summary.skipped[:SKIPPED_SHOWN]:
+            note(f"  skipped {skipped.place}: {skipped.reason} {skipped.detail}".rstrip())
+        if len(summary.skipped) > SKIPPED_SHOWN:
+            note(f"  and {len(summary.skipped) - SKIPPED_SHOWN} more; --json lists all")
+    note('Now: pincite research "..." uses it without --source.')
+
+
+cache_app = typer.Typer(help="Show and clear what is cached.", no_args_is_help=True, rich_markup_mode=None)
+_MEGABYTE = 1_000_000
+
+
+@cache_app.command()
+def stats(home: options.Home = None, as_json: options.Json = False) -> None:
+    """Print what cached answers and captured pages take up."""
+
+    async def job() -> "CacheStats":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.cache_stats()
+
+    held = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(held, outside=True))
+        return
+    print_text(f"cache: {held.entries} entries, {held.size_bytes / _MEGABYTE:.1f} MB")
+    print_text(f"captured pages: {held.captured_bytes / _MEGABYTE:.1f} MB, compressed")
+
+
+@cache_app.command()
+def clear(home: options.Home = None, as_json: options.Json = False) -> None:
+    """Empty the cache and forget pages that no run refers to; runs and reports stay whole."""
+
+    async def job() -> "CacheCleared":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.clear_cache()
+
+    gone = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(gone, outside=True))
+        return
+    print_text(f"Removed {gone.entries} cache entries and {gone.captures} captures that no run refers to.")
+
+
+scope_app = typer.Typer(
+    help="Export, delete or prune all that is kept of a user.", no_args_is_help=True, rich_markup_mode=None
+)
+User = Annotated[str, typer.Argument(help="The scope: a user, or `local`.")]
+
+
+@scope_app.command()
+def export(
+    user: User,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File of JSON lines; default stdout.")] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write every row that is kept of a user as JSON lines."""
+
+    async def job() -> int:
+        from pincite.settings import load_settings
+        from pincite.wiring.scopes import export_scope
+
+        if output is not None:
+            vet_output(output)
+        rows = 0
+        out = results() if output is None else output.open("w", encoding="utf-8")
+        try:
+            async for line in export_scope(load_settings({"home": home, "scope": user})):
+                out.write(line + "\n")
+                rows += 1
+        finally:
+            if output is not None:
+                out.close()
+        return rows
+
+    rows = run_async(job, as_json=as_json)
+    if as_json and output is not None:
+        print_json({"scope": user, "rows": rows, "output": str(output)})
+    note(f"{rows} rows of {user}.")
+
+
+@scope_app.command()
+def delete(
+    user: User,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Remove all that is kept of a user: runs, reports, pages, cache, log. It can't be undone."""
+    if not yes and not confirmed(f"Remove everything of {user}?"):
+        note("Nothing was removed.")
+        raise typer.Abort
+
+    async def job() -> "Removed":
+        from pincite.settings import load_settings
+        from pincite.wiring.scopes import delete_scope
+
+        return await delete_scope(load_settings({"home": home, "scope": user}))
+
+    went = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"scope": user, "rows": went.rows, "cache_entries": went.cache_entries, "calls": went.logged_calls})
+        return
+    print_text(f"Removed {went.rows} rows, {went.cache_entries} cached answers and {went.logged_calls} logged calls.")
+    note("API keys of this user still open an empty scope; revoke them with: pincite keys revoke NAME")
+
+
+@scope_app.command()
+def prune(user: User, home: options.Home = None, as_json: options.Json = False) -> None:
+    """Let go what the settings keep no longer (runs_keep_days, ...); workers and servers do it each hour."""
+
+    async def job() -> "Expired":
+        from pincite.settings import load_settings
+        from pincite.wiring import open_shared
+        from pincite.wiring.scopes import expire
+
+        settings = load_settings({"home": home, "scope": user})
+        async with open_shared(settings) as shared:
+            return await expire(settings, shared)
+
+    went = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"scope": user, "runs": went.runs, "events": went.events, "captures": went.captures})
+    else:
+        print_text(f"Let go {went.runs} runs, {went.events} events and {went.captures} captures.")
+
+
+def log(
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="Calls at most, newest first.")] = 20,
+    tool: Annotated[str | None, typer.Option(help="Only search, fetch, audit, research or another kind.")] = None,
+    run_id: Annotated[str | None, typer.Option("--run", help="Only those of this run.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only those of this session.")] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the calls that were made: when, by which front door, what came of them, time and money."""
+
+    async def job() -> "Sequence[LoggedCall]":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.log(limit, tool=tool, run_id=run_id, session_id=session)
+
+    found = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json([to_json(call, outside=True) for call in found])
+        return
+    for call in found:
+        print_text(_line(call))
+    if not found:
+        print_text("No calls on record.")
+
+
+def _line(call: "LoggedCall") -> str:
+    request = call.request if isinstance(call.request, dict) else {}
+    what = next((str(request[name]) for name in ("text", "query", "url", "question") if request.get(name)), call.run_id)
+    short = what if len(what) <= 70 else f"{what[:69]}…"
+    cost = f"  ${call.cost_usd}" if call.cost_usd else ""
+    return (
+        f"{call.at:%Y-%m-%d %H:%M:%S}  {call.surface:<6} {call.tool:<8} {call.outcome:<12} "
+        f"{call.latency_ms:>8.0f} ms{cost}  {short}"
+    )
