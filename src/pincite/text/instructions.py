@@ -1,10 +1,11 @@
 """Passages that speak to machines instead of readers: orders to assistants, forged roles and tool calls, hidden codes.
 
 A help, not a boundary: what is found is flagged and shown, never removed. A flagged passage can't be the only support
-of a claim.
+of a claim. Words in quotation marks are told, not said: an article about such orders is no order.
 """
 
 import re
+import unicodedata
 from typing import Final
 
 FLAGGED_FROM: Final = 1.0
@@ -75,9 +76,22 @@ _RULES: Final = tuple(
 )
 
 
+_QUOTED: Final = re.compile(r"“[^“”]{1,300}”|„[^„“”]{1,300}[“”]|«[^«»]{1,300}»|\"[^\"\n]{1,300}\"|`[^`\n]{1,300}`")
+_LOOK_ALIKES: Final = str.maketrans(
+    "асԁеһіјӏорԛѕԝхуАВЕНІЈКМОРЅТХУαικνορτυχΑΒΕΗΙΚΜΝΟΡΤΥΖ",
+    "acdehijlopqswxyABEHIJKMOPSTXYaikvoptuxABEHIKMNOPTYZ",
+)
+"""Cyrillic and Greek letters that pass for Latin ones. Source: the confusables of Unicode Technical Standard 39."""
+_DATA_STARTS: Final = ("{", "[", "<")
+
+
 def machine_address(text: str) -> float:
     """How much the passage reads like an order to machines: 0 for plain text, `FLAGGED_FROM` and above is flagged."""
-    return sum(weight for pattern, weight in _RULES if pattern.search(text))
+    said = unicodedata.normalize("NFKC", text)
+    if not said.lstrip().startswith(_DATA_STARTS):  # the quotation marks of an object or a tag quote nobody
+        said = _QUOTED.sub(" ", said)
+    seen = said.translate(_LOOK_ALIKES)  # as an eye reads it
+    return sum(weight for pattern, weight in _RULES if pattern.search(said) or pattern.search(seen))
 
 
 def is_flagged(text: str) -> bool:

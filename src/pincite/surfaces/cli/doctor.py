@@ -173,7 +173,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
     keys = {
         name.removesuffix("_api_key"): "key set"
         if getattr(settings, name)
-        else f"no key ({environment_names(name)[-1]})"
+        else f"no key ({' or '.join(environment_names(name)[1:] or environment_names(name))})"
         for name in Settings.model_fields
         if name.endswith("_api_key")
     }
