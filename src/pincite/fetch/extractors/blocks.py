@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -120,10 +121,12 @@ class BlockWalk:
                 continue
             if element is skipped:
                 skipped = None
+            elif element.tag in _BLOCK_TAGS:
+                self._leave_block(element)
             else:
-                self._leave(element)
-            if element.tail and element is not root:
-                self._add(element.tail)
+                self._inline.leave(element)
+            if element is not root and (tail := element.tail):
+                self._add(tail)
 
     def _add(self, text: str) -> None:
         if self._code_depth:
@@ -137,8 +140,8 @@ class BlockWalk:
         if tag in NEVER_TEXT:
             return False
         entered = self._enter_block(element, tag) if tag in _BLOCK_TAGS else self._enter_inline(element, tag)
-        if entered and element.text:
-            self._add(element.text)
+        if entered and (text := element.text):
+            self._add(text)
         return entered
 
     def _enter_block(self, element: HtmlElement, tag: str) -> bool:
@@ -190,11 +193,9 @@ class BlockWalk:
             self._contexts.append(self._contexts[-1])
         return True
 
-    def _leave(self, element: HtmlElement) -> None:
+    def _leave_block(self, element: HtmlElement) -> None:
         tag = element.tag
-        if tag not in _BLOCK_TAGS:
-            self._inline.leave(element)
-        elif self._in_cell:
+        if self._in_cell:
             self._inline.text.space()
         elif not self._code_depth or tag in _CODE_TAGS:
             self._flush(element)
@@ -307,14 +308,24 @@ class BlockWalk:
         context.emitted = True
         language = code_language(element) if is_code else ""
         shown = () if is_code else marks
-        self._emit(Block(kind, text, level, ordered, number, language, marks=shown), element)
+        parent, note, folded = self._around()
+        block = Block(
+            kind, text, level, ordered, number, language, marks=shown, parent=parent, note=note, secondary=folded
+        )
+        self._emit(block, element)
+
+    def _around(self) -> tuple[int | None, str, bool]:
+        """What a block found here stands in: the place of its parent, its box, whether it is folded away."""
+        parent = None
+        for owner in reversed(self._owners):
+            if owner.place is not None:
+                parent = owner.place
+                break
+        return parent, self._notes[-1][1] if self._notes else "", bool(self._folds) and self._is_folded()
 
     def _emit(self, block: Block, element: HtmlElement) -> None:
-        """Keep the block, with what it stands in."""
+        """Keep the block."""
         place = len(self.found)
-        owner = next((owner.place for owner in reversed(self._owners) if owner.place is not None), None)
-        note = self._notes[-1][1] if self._notes else ""
-        block = replace(block, parent=owner, note=note, secondary=self._is_folded())
         self.found.append(Found(block, element, place))
         if block.kind is BlockKind.TERM and self._definition_lists:
             self._definition_lists[-1].place = place
@@ -331,7 +342,8 @@ class BlockWalk:
             self._notes.append((table, kind))
         block = table_block(table, self._cell)
         if block is not None:
-            self._emit(replace(block, level=self._depth), table)
+            parent, note, folded = self._around()
+            self._emit(replace(block, level=self._depth, parent=parent, note=note, secondary=folded), table)
         if kind:
             self._notes.pop()
 
@@ -363,17 +375,24 @@ def _is_footnote(element: HtmlElement) -> bool:
 
 def _note_kind(element: HtmlElement) -> str:
     """The kind of box an element is by its class or role, or nothing. What holds a section is no box."""
-    names = element.get("class") or ""
-    kinds = ["note"] if element.get("role") == "note" else []
-    for name in names.lower().split() if names else ():
+    names = element.get("class")
+    kind = _note_in(names) if names else ""
+    if element.get("role") == "note" and kind in {"", *_VAGUE_NOTES}:
+        kind = "note"
+    return "" if not kind or next(element.iter("h1", "h2"), None) is not None else kind
+
+
+@lru_cache(maxsize=2_048)
+def _note_in(names: str) -> str:
+    """The kind of box that class names spell out, the clearest of several."""
+    kinds: list[str] = []
+    for name in names.lower().split():
         *prefixes, last = name.replace("_", "-").split("-")
         if last in _NOTE_KINDS and all(prefix in _NOTE_PREFIXES for prefix in prefixes):
             kinds.append(last)
         elif prefixes and prefixes[0] in {"admonition", "alert", "callout"} and last not in {"title", "heading"}:
             kinds.append(prefixes[0])
-    if not kinds or next(element.iter("h1", "h2"), None) is not None:
-        return ""
-    return next((kind for kind in kinds if kind not in _VAGUE_NOTES), kinds[0])
+    return next((kind for kind in kinds if kind not in _VAGUE_NOTES), kinds[0] if kinds else "")
 
 
 def blocks_of(found: Sequence[Found], first: int = 0) -> tuple[Block, ...]:
@@ -383,9 +402,13 @@ def blocks_of(found: Sequence[Found], first: int = 0) -> tuple[Block, ...]:
     """
     places = {item.place: index for index, item in enumerate(found, start=first)}
     return tuple(
-        item.block if item.block.parent is None else replace(item.block, parent=places.get(item.block.parent))
-        for item in found
+        block if (parent := block.parent) is None else _with_parent(block, places.get(parent))
+        for block in (item.block for item in found)
     )
+
+
+def _with_parent(block: Block, parent: int | None) -> Block:
+    return block if block.parent == parent else replace(block, parent=parent)
 
 
 def _start_of(element: HtmlElement) -> int:

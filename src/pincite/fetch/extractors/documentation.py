@@ -24,14 +24,13 @@ def _classed(name: str, tag: str = "div") -> str:
 
 
 _FINGERPRINTS = (
-    _classed("document") + "[@role='main']",
-    _classed("body") + "[@role='main']",
+    _classed("document", "div[@role='main']"),
+    _classed("body", "div[@role='main']"),
     _classed("manpage", "body"),
-    _classed("refentry"),
     _classed("Sh", "section"),
 )
 _NAMES_OF_TOOLS = frozenset(
-    {"sphinxsidebar", "navheader", "rst-content", "md-content", "theme-doc-markdown", "variablelist"}
+    {"sphinxsidebar", "navheader", "rst-content", "md-content", "theme-doc-markdown", "variablelist", "refentry"}
 )
 _TOOL_NAMES = re.compile("|".join(sorted(_NAMES_OF_TOOLS)))
 _ANY_FINGERPRINT = etree.XPath(" | ".join(_FINGERPRINTS))

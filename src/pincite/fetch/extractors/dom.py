@@ -7,6 +7,7 @@ taken out in `hidden`.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
@@ -21,10 +22,17 @@ MAX_ATTRIBUTES = 5_000
 MAX_TAGS = 400_000
 _MAX_JSON_LD_CHARS = 300_000
 
-_RAW = re.compile(
-    r"<!--.*?(?:--!?>|\Z)|<(script|style)\b([^<>]{0,5000})>(.*?)(?:</\1\s*>|\Z)",
-    re.IGNORECASE | re.DOTALL,
+# Written out, not with IGNORECASE: then the engine looks for the "<" as fast as memory is read.
+_RAW_START = re.compile(
+    r"<(?:(?P<comment>!--)"
+    r"|(?P<script>[sS][cC][rR][iI][pP][tT])\b[^<>]{0,5000}>"
+    r"|(?P<style>[sS][tT][yY][lL][eE])\b[^<>]{0,5000}>)"
 )
+_RAW_ENDS = {
+    "comment": re.compile(r"--!?>"),
+    "script": re.compile(r"</[sS][cC][rR][iI][pP][tT]\s*>"),
+    "style": re.compile(r"</[sS][tT][yY][lL][eE]\s*>"),
+}
 # Always matches once it starts and consumes what it looked at, so the scan is linear whatever the input.
 _TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]{0,5000}"|'[^']{0,5000}')*+""")
 _QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
@@ -32,6 +40,8 @@ _FEW_CHARS = 2_000
 _HEAD_TAGS = frozenset("title meta link base basefont bgsound script style noscript noframes template object".split())
 _DEEP = etree.XPath("boolean(//body" + "/*" * MAX_NESTING + ")")
 _SIZE = etree.XPath("string-length(normalize-space(.))")
+_ONE_CLASS = etree.ElementDefaultClassLookup(element=HtmlElement)
+"""Looked up in C; lxml.html's own lookup is a Python call for every element that is touched, for classes of forms."""
 _MAX_SCRIPT_CHARS = 3_000_000
 _STREAMS = re.compile(r"\$R[CRS]\(")
 _BOUNDARIES = {
@@ -50,6 +60,8 @@ class Page:
     """A parsed page: the tree without scripts, styles and comments, and the style sheets and scripts that stood in it.
 
     `data` is what scripts of a data type hold (JSON), by id or type. `is_streamed`: scripts move parts of the page.
+    `source` is the HTML that was parsed. `elements` holds on to the tree's elements: lxml makes the Python object of
+    one anew whenever nobody does.
     """
 
     root: HtmlElement
@@ -58,6 +70,8 @@ class Page:
     scripts: tuple[str, ...] = ()
     data: tuple[tuple[str, str], ...] = ()
     is_streamed: bool = False
+    source: str = ""
+    elements: tuple[HtmlElement, ...] = ()
 
 
 def parse(text: str) -> Page:
@@ -73,28 +87,29 @@ def parse(text: str) -> Page:
     data: list[tuple[str, str]] = []
     is_streamed = _STREAMS.search(text) is not None
 
-    def cut(match: re.Match[str]) -> str:
-        name = (match.group(1) or "").lower()
+    def settled(name: str, opening: str, inside: str, whole: str) -> str:
+        """What stands in the place of a comment, script or style sheet."""
         if name == "style":
-            styles.append(match.group(3))
+            styles.append(inside)
         elif name == "script":
-            kind = match.group(2).lower()
-            if "ld+json" in kind and len(match.group(3)) < _MAX_JSON_LD_CHARS:
-                return match.group()
+            kind = opening.lower()
+            if "ld+json" in kind and len(inside) < _MAX_JSON_LD_CHARS:
+                return whole
             if "math/tex" in kind:
-                return _formula(match.group(3), display="mode=display" in kind)
-            if len(match.group(3)) < _MAX_SCRIPT_CHARS:
+                return _formula(inside, display="mode=display" in kind)
+            if len(inside) < _MAX_SCRIPT_CHARS:
                 if "json" in kind:
-                    data.append((kind, match.group(3)))
+                    data.append((kind, inside))
                 else:
-                    scripts.append(match.group(3))
-        elif is_streamed and match.group() in _BOUNDARIES:
-            return f"<template {BOUNDARY}={_BOUNDARIES[match.group()]}></template>"
+                    scripts.append(inside)
+        elif is_streamed and whole in _BOUNDARIES:
+            return f"<template {BOUNDARY}={_BOUNDARIES[whole]}></template>"
         return ""  # nothing: "<b>1</b><!-- -->2" shows as 12
 
-    text = _RAW.sub(cut, text.replace("\0", ""))
+    text = _without_raw(text.replace("\0", ""), settled)
     tag_count = _guard(text)
-    parser = lxml_html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    parser.set_element_class_lookup(_ONE_CLASS)
     try:
         root = lxml_html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except etree.ParserError as error:
@@ -104,7 +119,22 @@ def parse(text: str) -> Page:
     _empty_head(root)
     if _DEEP(root):
         raise ParseError(f"tags are nested more than {MAX_NESTING} deep", reason="too_deep")
-    return Page(root, "\n".join(styles), tag_count, tuple(scripts), tuple(data), is_streamed)
+    return Page(root, "\n".join(styles), tag_count, tuple(scripts), tuple(data), is_streamed, text, tuple(root.iter()))
+
+
+def _without_raw(text: str, settled: Callable[[str, str, str, str], str]) -> str:
+    """The text with what `settled` makes of each comment, script and style sheet; one that never ends is the rest."""
+    pieces: list[str] = []
+    place = 0
+    while (start := _RAW_START.search(text, place)) is not None:
+        name = start.lastgroup or ""
+        end = _RAW_ENDS[name].search(text, start.end())
+        inside_end, whole_end = end.span() if end else (len(text), len(text))
+        pieces.append(text[place : start.start()])
+        inside = text[start.end() : inside_end]
+        pieces.append(settled(name, start.group(), inside, text[start.start() : whole_end]))
+        place = whole_end
+    return "".join((*pieces, text[place:]))
 
 
 def _formula(source: str, *, display: bool) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain as chained
 from operator import mul
 
 from lxml.html import HtmlElement
@@ -26,7 +27,7 @@ _ROLE_WORDS = (
     ("side", r"sidebar|aside|side|widget|rail|secondary|complementary"),
     (
         "related",
-        r"related|recommend\w*|more|popular|trending|latest|similar|next|prev\w*|also|read-?more|teasers?|promo",
+        r"related|recommend[a-z]*|more|popular|trending|latest|similar|next|prev[a-z]*|also|readmore|teasers?|promo",
     ),
     (
         "social",
@@ -41,9 +42,9 @@ _ROLE_WORDS = (
     ("goods", r"product|price|item|sku|description|specs?|details?|feature\w*|reviews?|rating"),
     ("listing", r"list|listing|grid|cards?|results?|feed|archive|collection|loop|tiles?|gallery|carousel|slider"),
 )
-_ROLES = re.compile("|".join(rf"(?P<{name}>(?<![a-z])(?:{words})(?![a-z]))" for name, words in _ROLE_WORDS))
+_ROLES = re.compile("|".join(rf"(?P<{name}>{words})" for name, words in _ROLE_WORDS))
 _ROLE_NAMES = tuple(name for name, _ in _ROLE_WORDS)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAME_PART = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
 _TAG_NAMES = ("nav", "header", "footer", "aside", "main", "article", "form", "ul", "ol", "table", "section", "a", "p")
 _LANDMARKS = {
     "navigation": "nav",
@@ -58,13 +59,12 @@ _BITS = {name: 1 << place for place, name in enumerate((*_TAG_NAMES, *_ROLE_NAME
 _KINDS = tuple(BlockKind)
 _KIND_ROWS = {kind: tuple(1.0 if kind is other else 0.0 for other in _KINDS) for kind in _KINDS}
 _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]]*\s*$")
-_COMMA = re.compile(r"[,;、，]")
+_COMMAS = (",", ";", "、", "，")
 _DIGIT = re.compile(r"[0-9]")
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]")
 _HEAD_CHARS = 1_000
 _ENDING_CHARS = 40
-_SHORT_CHARS = 500
-_LEGAL = re.compile(r"©|\(c\)\s|all rights reserved|copyright", re.IGNORECASE)
+_LEGAL = ("©", "(c) ", "all rights reserved", "copyright")
 
 _SAID = frozenset({"says:forum", "says:goods", "says:list"})
 _FORUM_TYPES = frozenset({"discussionforumposting", "qapage", "question", "says:forum"})
@@ -124,14 +124,15 @@ def is_made_of_records(types: frozenset[str]) -> bool:
 
 @dataclass(slots=True)
 class _Sums:
-    """Totals of the blocks under an element."""
+    """Totals of the blocks under an element, and those of what holds it."""
 
+    holder: "_Sums | None"
+    depth: int
     words: int = 0
     linked: int = 0
     blocks: int = 0
     main: float = 0.0
     second: float = 0.0
-    depth: int = 0
 
 
 class BlockFeatures:
@@ -139,11 +140,15 @@ class BlockFeatures:
 
     def __init__(self, found: Sequence[Found], types: frozenset[str]) -> None:
         self._found = found
-        self._words = [_WORD.findall(item.block.text.lower()) for item in found]
+        lowered = [item.block.text.lower() for item in found]
+        self._words = [_WORD.findall(text) for text in lowered]
         self._counts = [len(row) for row in self._words]
         self._linked = [_linked_words(item) for item in found]
         self._total = max(sum(self._counts), 1)
         self._types = _type_features(types)
+        self._legal = [float(any(map(text.__contains__, _LEGAL))) for text in lowered]
+        self._known_shares: dict[str, list[float]] = {}
+        self._containers = _Containers(found, self._counts, self._linked)
         self._fixed = self._fixed_parts()
 
     def __len__(self) -> int:
@@ -151,18 +156,16 @@ class BlockFeatures:
 
     def rows(self, votes: Votes) -> list[list[float]]:
         """One row per block with what these votes say of it."""
-        words, counts, found = self._words, self._counts, self._found
-        main = _shares(words, votes.main)
-        second = main if votes.second is votes.main else _shares(words, votes.second)
-        comments = _shares(words, votes.comments)
+        counts = self._counts
+        main, second, comments = (self._shares(text) for text in (votes.main, votes.second, votes.comments))
         sizes = [len(_WORD.findall(text)) / self._total for text in (votes.main, votes.second)]
         commented = len(_WORD.findall(votes.comments)) / self._total if votes.comments else 0.0
-        boxes = _Containers(found, counts, self._linked, main, second)
+        boxes = self._containers.around(main, second)
         head = [math.log1p(self._total), sum(self._linked) / self._total]
         is_forum, is_product, is_article, is_list_page = self._types
-        last = len(found) - 1
+        last = len(self._found) - 1
         rows: list[list[float]] = []
-        for index, (item, own, after) in enumerate(zip(found, *self._fixed, strict=True)):
+        for index, (own, after) in enumerate(zip(*self._fixed, strict=True)):
             low, high = max(index - 3, 0), min(index + 4, last + 1)
             near = counts[low:high]
             around = max(sum(near), 1)
@@ -172,11 +175,18 @@ class BlockFeatures:
                     main[index - 1] if index else 0.0, main[index + 1] if index < last else 0.0,
                     second[index - 1] if index else 0.0, second[index + 1] if index < last else 0.0,
                     sum(map(mul, main[low:high], near)) / around, sum(map(mul, second[low:high], near)) / around,
-                    *sizes, *own, *head, *boxes.around(item.element), *after[0],
+                    *sizes, *own, *head, *boxes[index], *after[0],
                     commented, is_forum, is_product, is_article, is_list_page, *after[1],
                 ]
             )  # fmt: skip
         return rows
+
+    def _shares(self, text: str) -> list[float]:
+        """For each block how much of it stands in a vote; the same text is looked through once."""
+        known = self._known_shares.get(text)
+        if known is None:
+            known = self._known_shares[text] = _shares(self._words, text)
+        return known
 
     def _fixed_parts(self) -> tuple[list[tuple[float, ...]], list[tuple[tuple[float, ...], tuple[float, ...]]]]:
         found, counts, linked, total = self._found, self._counts, self._linked, self._total
@@ -199,13 +209,13 @@ class BlockFeatures:
                 (
                     math.log1p(counts[index]), linked[index] / words,
                     float(_SENTENCE_END.search(text, max(len(text) - _ENDING_CHARS, 0)) is not None),
-                    len(_COMMA.findall(text)) / words, len(_DIGIT.findall(head)) / letters,
+                    sum(map(text.count, _COMMAS)) / words, len(_DIGIT.findall(head)) / letters,
                     len(_CAPITAL.findall(head)) / letters, index / len(found), before / total,
                 )
             )  # fmt: skip
             place = (
                 float(depth), float(item.block.level), float(min(repeats[text], 10)),
-                float(_LEGAL.search(text) is not None), float(heading < index), math.log1p(alike[shapes[index]]),
+                self._legal[index], float(heading < index), math.log1p(alike[shapes[index]]),
             )  # fmt: skip
             after.append((place, (*_KIND_ROWS[item.block.kind], *_bit_row(inside), *_role_row(mine | above))))
             before += counts[index]
@@ -232,14 +242,16 @@ def _shares(words: list[list[str]], text: str) -> list[float]:
     """For each block how much of it stands in `text`, by runs of words; short blocks by whole lines."""
     if not text:
         return [0.0] * len(words)
-    text = text.lower()
-    whole = _WORD.findall(text)
+    lines = [_WORD.findall(line) for line in text.lower().splitlines()]
+    whole = list(chained.from_iterable(lines))
     stands = set(zip(whole, whole[1:], whole[2:], strict=False)).__contains__
-    lines = {" ".join(_WORD.findall(line)) for line in text.splitlines() if len(line) < _SHORT_CHARS}
+    known = set(map(" ".join, lines)).__contains__
     shares: list[float] = []
     for row in words:
-        if len(row) < _RUN:
-            shares.append(float(bool(row) and " ".join(row) in lines))
+        if row and known(" ".join(row)):
+            shares.append(1.0)
+        elif len(row) < _RUN:
+            shares.append(0.0)
         else:
             runs = zip(row, row[1:], row[2:], strict=False)
             shares.append(sum(map(stands, runs)) / (len(row) - _RUN + 1))
@@ -258,59 +270,65 @@ def shape_of(item: Found) -> tuple[str, str]:
 
 
 class _Containers:
-    """What the next three containers of a block hold; one answer for all blocks of a parent."""
+    """What the next three containers of a block hold; one answer for all blocks of a parent.
 
-    def __init__(
-        self, found: Sequence[Found], counts: list[int], linked: list[int], main: list[float], second: list[float]
-    ) -> None:
+    How the page is built does not depend on the votes and is looked at once.
+    """
+
+    def __init__(self, found: Sequence[Found], counts: list[int], linked: list[int]) -> None:
         self._sums: dict[HtmlElement, _Sums] = {}
-        self._known: dict[HtmlElement | None, tuple[float, ...]] = {}
-        for item, words, links, first, other in zip(found, counts, linked, main, second, strict=True):
-            total = self._at(item.element)
+        self._counts = counts
+        self._own = [self._at(item.element) for item in found]
+        for total, words, links in zip(self._own, counts, linked, strict=True):
             total.words += words
             total.linked += links
             total.blocks += 1
-            total.main += first * words
-            total.second += other * words
-        for element in sorted(self._sums, key=lambda element: -self._sums[element].depth):
-            parent = element.getparent()
-            if parent is not None:
-                total, part = self._sums[parent], self._sums[element]
-                total.words += part.words
-                total.linked += part.linked
-                total.blocks += part.blocks
-                total.main += part.main
-                total.second += part.second
+        self._inside_out = sorted(self._sums.values(), key=lambda total: -total.depth)
+        for total in self._inside_out:
+            if (holder := total.holder) is not None:
+                holder.words += total.words
+                holder.linked += total.linked
+                holder.blocks += total.blocks
+        self._around = [total.holder for total in self._own]
+        self._chains = {id(holder): _chain(holder) for holder in self._around}
 
     def _at(self, element: HtmlElement) -> _Sums:
         """The totals of an element; those of all around it come with them."""
         known = self._sums.get(element)
         if known is None:
             parent = element.getparent()
-            depth = 0 if parent is None else self._at(parent).depth + 1
-            known = self._sums[element] = _Sums(depth=depth)
+            holder = None if parent is None else self._at(parent)
+            known = self._sums[element] = _Sums(holder, 0 if holder is None else holder.depth + 1)
         return known
 
-    def around(self, element: HtmlElement) -> tuple[float, ...]:
-        """Size, links, votes of the next three containers that hold more blocks than the one before."""
-        parent = element.getparent()
-        known = self._known.get(parent)
-        if known is None:
-            chain = self._chain(parent)
-            known = (*_container(chain, 0), *_container(chain, 1, 3), *_container(chain, 2, 4))
-            self._known[parent] = known
-        return known
+    def around(self, main: list[float], second: list[float]) -> list[tuple[float, ...]]:
+        """For each block size, links, votes of the next three containers that hold more blocks than the one before."""
+        for total in self._inside_out:
+            total.main = total.second = 0.0
+        for total, words, first, other in zip(self._own, self._counts, main, second, strict=True):
+            total.main += first * words
+            total.second += other * words
+        for total in self._inside_out:
+            if (holder := total.holder) is not None:
+                holder.main += total.main
+                holder.second += total.second
+        known = {
+            place: (*_container(chain, 0), *_container(chain, 1, 3), *_container(chain, 2, 4))
+            for place, chain in self._chains.items()
+        }
+        return [known[id(holder)] for holder in self._around]
 
-    def _chain(self, parent: HtmlElement | None) -> list[_Sums]:
-        chain: list[_Sums] = []
-        blocks = 1
-        while parent is not None and len(chain) < 3:
-            total = self._sums[parent]
-            if total.blocks > blocks:
-                chain.append(total)
-                blocks = total.blocks
-            parent = parent.getparent()
-        return chain
+
+def _chain(holder: _Sums | None) -> list[_Sums]:
+    """The next three containers that hold more blocks than the one before."""
+    chain: list[_Sums] = []
+    blocks = 1
+    while holder is not None and len(chain) < 3:
+        if holder.blocks > blocks:
+            chain.append(holder)
+            blocks = holder.blocks
+        holder = holder.holder
+    return chain
 
 
 def _container(chain: list[_Sums], place: int, width: int = 4) -> tuple[float, ...]:
@@ -348,9 +366,16 @@ def _flags(element: HtmlElement, known: dict[HtmlElement, tuple[int, int, int]])
 def _role_bits(classes: str, name: str) -> int:
     """The roles that class names and an id spell out."""
     bits = 0
-    for match in _ROLES.finditer(_CAMEL.sub("-", f"{classes[:200]} {name[:100]}").lower()):
-        bits |= _BITS[match.lastgroup or ""]
+    for part in _NAME_PART.findall(f"{classes[:200]} {name[:100]}"):
+        bits |= _bits_of_word(part)
     return bits
+
+
+@lru_cache(maxsize=8_192)
+def _bits_of_word(word: str) -> int:
+    """The role that one word of a name spells out; few words make up the names of most sites."""
+    match = _ROLES.fullmatch(word.lower())
+    return _BITS[match.lastgroup or ""] if match else 0
 
 
 @lru_cache(maxsize=8_192)

@@ -31,7 +31,8 @@ _SCREEN_READER_CLASSES = (
     "element-invisible",
     "a11y-hidden",
 )
-_CANDIDATES = etree.XPath(
+_MARKED = etree.XPath("//*[@style or @hidden or @aria-hidden='true']")
+_MARKED_OR_CLASSED = etree.XPath(
     "//*[@style or @hidden or @aria-hidden='true' or contains(@class, 'sr-only') or contains(@class, 'hidden')"
     " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
 )
@@ -88,7 +89,9 @@ def drop_unseen(page: Page) -> int:
     _settle_noscript(root)
     total = max(size_of(root), 1)
     dropped = 0
-    doomed = [(element, _unseen(element)) for element in _CANDIDATES(root)]
+    classed = any(name in page.source for name in _SCREEN_READER_CLASSES)
+    marked = _MARKED_OR_CLASSED(root) if classed else _MARKED(root)
+    doomed = [(element, _unseen(element)) for element in marked]
     doomed += [(element, "unseen") for element in _hidden_by_sheet(page)]
     for element, how in doomed:
         if not how or element.tag in {"html", "body"}:
@@ -199,7 +202,10 @@ def _hidden_by_sheet(page: Page) -> list[HtmlElement]:
                 hiding[match.group(1), match.group(2)] = None
     names: set[tuple[str, str]] = set()
     for sign, name in list(hiding)[:_MAX_SHEET_NAMES]:
-        if len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) == 1:
+        if (
+            page.styles.count(sign + name) == 1
+            or len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) == 1
+        ):
             names.add((sign, name))  # more often: shown again somewhere (a tab, a menu, a dialogue)
     if not names:
         return []

@@ -81,8 +81,9 @@ class InlineReader:
 
     def leave(self, element: HtmlElement) -> None:
         """End an element."""
-        if self._open and self._open[-1][0] is element:
-            _, kind, closing = self._open.pop()
+        waiting = self._open
+        if waiting and waiting[-1][0] is element:
+            _, kind, closing = waiting.pop()
             if kind is MarkKind.REFERENCE and closing:
                 self.text.add(closing)
             self.text.close(kind)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.version import PRODUCT_TOKEN
@@ -73,6 +74,9 @@ _KIND_WORDS = (
         ),
     ),
 )
+_ITEM_PROPERTIES = etree.XPath("//*[@itemprop]")
+_PUBLISHING_TIMES = etree.XPath("//time[@pubdate or contains(@class, 'publish') or contains(@class, 'entry-date')]")
+_AUTHORS_MARKED = etree.XPath("//*[@rel='author' or @itemprop='author']")
 _LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
 _MOBILE = re.compile(r"^(?:www|m|mobile|amp)\.")
 
@@ -247,14 +251,12 @@ def _moment(
 
 
 def _marked_time(root: HtmlElement, name: str) -> datetime | None:
-    for element in root.xpath("//*[@itemprop=$name]", name=name)[:3]:
+    for element in [element for element in _ITEM_PROPERTIES(root) if element.get("itemprop") == name][:3]:
         text = element.get("datetime") or element.get("content") or element.text_content()
         if moment := parse_date(text):
             return moment
     if name == "datePublished":
-        for element in root.xpath("//time[@pubdate or contains(@class, 'publish') or contains(@class, 'entry-date')]")[
-            :3
-        ]:
+        for element in _PUBLISHING_TIMES(root)[:3]:
             if moment := parse_date(element.get("datetime") or element.text_content()):
                 return moment
     return None
@@ -268,7 +270,7 @@ def _byline(root: HtmlElement, metas: Mapping[str, str], linked: list[Mapping[st
         value = metas.get(name, "")
         if value and "://" not in value:
             return _line(value, _MAX_BYLINE)
-    for element in root.xpath("//*[@rel='author' or @itemprop='author']")[:3]:
+    for element in _AUTHORS_MARKED(root)[:3]:
         value = _line(element.text_content(), _MAX_BYLINE)
         if 0 < len(value.split()) <= 8:
             return value

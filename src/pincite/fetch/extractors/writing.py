@@ -127,6 +127,8 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
     """Cleaned, stripped text with the marks moved along and trimmed to what they cover."""
     if clean(text) != text:
         text, marks = _cleaned(text, marks)
+    if not marks:
+        return (text.lstrip("\n").rstrip() if exact else text.strip()), ()
     shift = len(text) - len(text.lstrip("\n" if exact else None))
     stripped = text[shift:].rstrip()
     kept: list[Mark] = []
@@ -139,9 +141,11 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
         while end > start and stripped[end - 1].isspace():
             end -= 1
         if start < end:
-            kept.append(replace(mark, start=start, end=end))
-    kept.reverse()  # An outer mark closes last; it comes first where both cover the same words.
-    kept.sort(key=lambda mark: (mark.start, -mark.end))
+            moved = start != mark.start or end != mark.end
+            kept.append(Mark(start, end, mark.kind, mark.href, mark.title) if moved else mark)
+    if len(kept) > 1:
+        kept.reverse()  # An outer mark closes last; it comes first where both cover the same words.
+        kept.sort(key=lambda mark: (mark.start, -mark.end))
     return stripped, tuple(kept)
 
 
