@@ -21,7 +21,7 @@ from pincite.domain.events import EventType, RunStatus
 from pincite.domain.ids import new_run_id
 from pincite.domain.records import Outcome, RunRecord
 from pincite.runtime.clock import SystemClock
-from pincite.runtime.worker import this_worker
+from pincite.runtime.lease import this_worker
 from pincite.storage.service import open_storage
 
 VALUE = {"text": "x" * 1000}

@@ -38,7 +38,7 @@ from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import MemoryLimiter
-from pincite.search.gate import RetrievalContext, gate
+from pincite.search.intent import RetrievalContext, gate
 from pincite.search.provider import ApiProvider, Surroundings
 from pincite.search.providers.brave import Brave
 from pincite.search.providers.duckduckgo import DuckDuckGo

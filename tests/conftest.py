@@ -31,7 +31,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 @pytest.fixture(autouse=True)
 def _by_words_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Loading the embedding model takes a second of each process: tests of meaning name it."""
-    monkeypatch.setattr("pincite.wiring.ranking._NEEDED", ("not_installed_in_tests",))
+    monkeypatch.setattr("pincite.wiring.libraries._NEEDED", ("not_installed_in_tests",))
 
 
 class OutsideConnection(AssertionError):

@@ -258,7 +258,7 @@ def _become(asked: dict[str, Any], streams: Sequence[int]) -> None:
 
 def _preload() -> None:
     import pincite
-    from pincite.urls.domains import registrable_domain
+    from pincite.urls.parse import registrable_domain
 
     found = [module.name for module in pkgutil.walk_packages(pincite.__path__, "pincite.")]
     for name in [*_PRELOADED, *(name for name in found if not name.startswith(_ON_DEMAND))]:

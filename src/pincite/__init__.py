@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pincite.audit.findings import Audit as Audit
     from pincite.audit.recheck import Recheck as Recheck
     from pincite.domain import errors as errors
-    from pincite.domain.calls import CallRecord as CallRecord
-    from pincite.domain.calls import LoggedCall as LoggedCall
     from pincite.domain.errors import ArchiveCorrupt as ArchiveCorrupt
     from pincite.domain.errors import BlockedAddress as BlockedAddress
     from pincite.domain.errors import BudgetExhausted as BudgetExhausted
@@ -90,6 +88,8 @@ if TYPE_CHECKING:
     from pincite.domain.plan import ReportLength as ReportLength
     from pincite.domain.plan import ReportStyle as ReportStyle
     from pincite.domain.plan import SubQuestion as SubQuestion
+    from pincite.domain.records import CallRecord as CallRecord
+    from pincite.domain.records import LoggedCall as LoggedCall
     from pincite.domain.records import QueueCounts as QueueCounts
     from pincite.domain.records import RunRecord as RunRecord
     from pincite.domain.report import Report as Report
@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from pincite.ports import Ledger as Ledger
     from pincite.research.model.estimate import Estimate as Estimate
     from pincite.research.summary import Summarised as Summarised
-    from pincite.search.gate import RetrievalContext as RetrievalContext
+    from pincite.search.intent import RetrievalContext as RetrievalContext
     from pincite.search.spending import Spending as Spending
     from pincite.settings import Settings as Settings
     from pincite.settings import load_settings as load_settings
@@ -124,7 +124,7 @@ _NAMES: dict[str, str] = {
     "pincite.archive": "RunView",
     "pincite.audit.findings": "Audit",
     "pincite.audit.recheck": "Recheck",
-    "pincite.domain.calls": "CallRecord LoggedCall",
+    "pincite.domain.records": "CallRecord LoggedCall QueueCounts RunRecord",
     "pincite.domain.errors": (
         "ArchiveCorrupt BlockedAddress BudgetExhausted Conflict CoverageNotMet DeadLink DnsError DomainDenied "
         "EmptyContent EvidenceError ExtraNotInstalled InputError InsufficientEvidence Internal InvalidInput "
@@ -140,7 +140,6 @@ _NAMES: dict[str, str] = {
     "pincite.domain.library": "IndexReport",
     "pincite.domain.plan": "AnswerForm ReportDepth ReportLength ReportStyle SubQuestion",
     "pincite.domain.page": "Document Excerpts FetchRequest FetchResult Hosted Render Snapshot",
-    "pincite.domain.records": "QueueCounts RunRecord",
     "pincite.domain.report": "Report",
     "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",
     "pincite.engine": "Engine Filing",
@@ -149,7 +148,7 @@ _NAMES: dict[str, str] = {
     "pincite.ports": "Judge LanguageModel Ledger",
     "pincite.research.model.estimate": "Estimate",
     "pincite.research.summary": "Summarised",
-    "pincite.search.gate": "RetrievalContext",
+    "pincite.search.intent": "RetrievalContext",
     "pincite.search.spending": "Spending",
     "pincite.settings": "Settings load_settings",
     "pincite.urls.keys": "url_key",

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Self
 
 import anyio.to_thread
 
-from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.page import Document, Excerpts, Snapshot
-from pincite.domain.records import RunRecord
+from pincite.domain.records import CallRecord, LoggedCall, RunRecord
 from pincite.domain.report import Report
 from pincite.settings import Settings
 from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, open_parts

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pincite.research.model.estimate import Estimate
     from pincite.research.model.sentences import SentenceProver
     from pincite.research.summary import Summarised
-    from pincite.search.gate import RetrievalContext
+    from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
 
 Lane = Literal["critical", "interactive", "batch"]
@@ -129,7 +129,7 @@ class Engine(Archive):
             InvalidInput, InvalidTopic, LibraryNotFound, SearchProviderUnavailable, BudgetExhausted.
         """
         from pincite.runtime.limiter import LANES
-        from pincite.search.gate import RetrievalContext
+        from pincite.search.intent import RetrievalContext
 
         if lane is not None and lane not in LANES:
             raise InvalidInput(f"there is no lane {lane!r}", hint=f"Known: {', '.join(LANES)}.")
@@ -331,7 +331,7 @@ class Engine(Archive):
     async def _summary_of_page(self, url: str, sentences: int) -> "Summarised":
         from pincite.domain.plan import ReadPage
         from pincite.research.summary import page_material, summarise
-        from pincite.runtime.passing_ledger import PassingLedger
+        from pincite.runtime.ledger import PassingLedger
 
         with self._parts.log.noted("summarize", {"url": url}) as note:
             page = await self.fetch(url)

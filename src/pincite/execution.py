@@ -21,14 +21,12 @@ from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportStatus
 from pincite.ports import EventSink, ModelCalls, RunStore
-from pincite.runtime.failures import first_failure
-from pincite.runtime.lease import LEASE_S, Lease, with_lease
-from pincite.runtime.telemetry import genai, meter
-from pincite.runtime.telemetry.logs import bind
+from pincite.runtime.lease import LEASE_S, Lease, this_worker, with_lease
+from pincite.runtime.recovery import first_failure
+from pincite.runtime.telemetry import meter, spans
+from pincite.runtime.telemetry.logs import bind, event_line, run_line
 from pincite.runtime.telemetry.meter import METER
-from pincite.runtime.telemetry.run_lines import event_line, run_line
 from pincite.runtime.telemetry.spans import span
-from pincite.runtime.worker import this_worker
 from pincite.settings import Settings
 from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, thawed_settings
@@ -157,9 +155,9 @@ class Execution:
         bind(run_id=record.run_id, request_id=record.request_id)
         line = partial(run_line, run_id=record.run_id, request_id=record.request_id)
         line("run started" if record.epoch == 1 else "run goes on", profile=task.profile, epoch=record.epoch)
-        about = {genai.RUN_ID: record.run_id, genai.REQUEST_ID: record.request_id}
+        about = {spans.RUN_ID: record.run_id, spans.REQUEST_ID: record.request_id}
         try:
-            with span("research", {**about, genai.TOPIC_HASH: topic_hash(task.question)}):
+            with span("research", {**about, spans.TOPIC_HASH: topic_hash(task.question)}):
                 report = await with_lease(runs, record, parts.clock, work, lease=lease)
         except anyio.get_cancelled_exc_class():
             # A store that is away can't take it down: the lease ends by itself, and the cancellation goes on.

@@ -9,16 +9,26 @@ from typing import Protocol, TypeVar
 
 import anyio
 
-from pincite.domain.access import ApiKey
 from pincite.domain.budget import Usage
-from pincite.domain.calls import CallRecord, LoggedCall
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.library import PageHit, Passage, Survey
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
-from pincite.domain.records import Entry, Offer, Outcome, PlannedCall, QueueCounts, Reservation, RunRecord, SettledCall
+from pincite.domain.records import (
+    ApiKey,
+    CallRecord,
+    Entry,
+    LoggedCall,
+    Offer,
+    Outcome,
+    PlannedCall,
+    QueueCounts,
+    Reservation,
+    RunRecord,
+    SettledCall,
+)
 from pincite.domain.report import Report
 from pincite.domain.search import Query, SearchResponse
 

@@ -10,7 +10,7 @@ import pytest
 
 from pincite.domain.errors import PinciteError
 from pincite.urls import AddressPolicy, UrlPolicy, join_url, mixed_script, parse_url, url_key, vet_url
-from pincite.urls.tracking import TRACKING_NAMES, TRACKING_PREFIXES, is_tracking
+from pincite.urls.keys import TRACKING_NAMES, TRACKING_PREFIXES, is_tracking
 
 DATA = Path(__file__).parent / "data"
 SSRF = json.loads((DATA / "ssrf_cases.json").read_text())["cases"]

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pincite.storage.redis_link import Link, open_redis, open_upstash
+from pincite.storage.redis_store import Link, open_redis, open_upstash
 from pincite.testing.upstash import UpstashFake
 
 

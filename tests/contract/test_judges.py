@@ -22,25 +22,23 @@ from pincite.domain.errors import (
 )
 from pincite.domain.events import Json
 from pincite.domain.evidence import ContextRole, EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
-from pincite.judges.cascade import CascadeJudge
-from pincite.judges.guarded import GuardedJudge
 from pincite.judges.http import HttpJudge, answer_of, probability_in
 from pincite.judges.model import CASES_PER_CALL, ModelJudge, batches
 from pincite.judges.onnx import OnnxJudge, labels_of, probabilities
 from pincite.judges.pairs import PREMISE_CHARS, judgement_of, premises_of
-from pincite.judges.recorded import RecordedJudge
+from pincite.judges.wrappers import CascadeJudge, GuardedJudge, RecordedJudge
 from pincite.llm.calls import RecordedCalls
 from pincite.ports import Judge
 from pincite.runtime.breaker import BreakerRules, MemoryBreaker
-from pincite.runtime.metering import RequestMeter, metered
-from pincite.runtime.passing_ledger import PassingLedger
+from pincite.runtime.call_context import RequestMeter, metered
+from pincite.runtime.ledger import PassingLedger
 from pincite.testing.clock import FrozenClock
 from pincite.testing.judges import JudgeServer, LabelJudge
 from pincite.testing.models.fakes import FaithfulModel, ModelFake
 from pincite.testing.models.seen import Seen
 from pincite.testing.small_web import ListLedger
 from pincite.testing.tiny_onnx import write_tiny_judge
-from pincite.wiring.model_door import Silence
+from pincite.wiring.models import Silence
 
 STATEMENT = "the pool keeps connections open"
 PASSAGE = "by default the pool keeps ten connections open for a minute"

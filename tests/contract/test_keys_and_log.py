@@ -11,12 +11,11 @@ from uuid import uuid4
 
 import pytest
 
-from pincite.domain.access import ApiKey
-from pincite.domain.calls import LoggedCall
+from pincite.domain.records import ApiKey, LoggedCall
 from pincite.ports import KeyStore, ToolLogStore
 from pincite.storage.database import Database, opened_now
 from pincite.storage.file_keys import FileKeys
-from pincite.storage.keys import SqlKeys
+from pincite.storage.server import SqlKeys
 from pincite.storage.shared_tool_log import SqlToolLog, add_calls
 from pincite.storage.tool_log import FILE_NAME, FileToolLog, move_log
 from pincite.testing.clock import FrozenClock

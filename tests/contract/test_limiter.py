@@ -10,8 +10,7 @@ import pytest
 from tests.contract.redis_links import redis_link
 
 from pincite.ports import Limiter
-from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter, Rate, within
-from pincite.runtime.shared_limiter import SharedLimiter
+from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter, Rate, SharedLimiter, within
 from pincite.storage.buckets import SqlBuckets
 from pincite.storage.file_buckets import opened_buckets
 from pincite.storage.redis_store import RedisBuckets

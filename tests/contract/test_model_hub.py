@@ -22,9 +22,8 @@ from pincite.domain.errors import (
     ProviderBadReply,
 )
 from pincite.domain.evidence import EvidenceLine, JudgeCase
+from pincite.judges.catalogue import KNOWN, LOCK, speaks, verify_files
 from pincite.judges.hub import ModelHub
-from pincite.judges.kept import LOCK, speaks, verify_files
-from pincite.judges.known import KNOWN
 from pincite.judges.onnx import OnnxJudge
 from pincite.surfaces.cli.app import app
 from pincite.testing.tiny_onnx import write_tiny_judge

@@ -11,7 +11,7 @@ from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Block, BlockKind, Document, Kept, Snapshot
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
-from pincite.urls.retention import Retention
+from pincite.urls.policy import Retention
 
 TEXT = " ".join(f"Sentence number {n} of the page." for n in range(60))
 

@@ -10,10 +10,10 @@ CALLER = """
 import sys, time, anyio
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import INTERACTIVE, Rate
-from pincite.runtime.shared_limiter import SharedLimiter
+from pincite.runtime.limiter import SharedLimiter
 from contextlib import asynccontextmanager
 from pincite.storage.buckets import SqlBuckets
-from pincite.storage.redis_link import open_redis
+from pincite.storage.redis_store import open_redis
 from pincite.storage.redis_store import RedisBuckets
 from pincite.storage.service import open_storage
 

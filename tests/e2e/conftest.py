@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, cold_command, command
 
-from pincite.storage.file_lock import one_at_a_time
+from pincite.storage.home_files import one_at_a_time
 
 
 @pytest.fixture

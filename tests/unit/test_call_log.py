@@ -7,7 +7,7 @@ import pytest
 
 from pincite.domain.errors import BlockedAddress
 from pincite.engine import Engine
-from pincite.runtime.caller import Caller, called_by
+from pincite.runtime.call_context import Caller, called_by
 from pincite.runtime.clock import SystemClock
 from pincite.storage.tool_log import FILE_NAME, FileToolLog
 
@@ -56,7 +56,7 @@ async def test_every_call_is_on_record(tmp_path: Path, library: Path) -> None:
 
 
 def test_what_is_too_old_goes(tmp_path: Path) -> None:
-    from pincite.domain.calls import LoggedCall
+    from pincite.domain.records import LoggedCall
 
     clock = SystemClock()
     old = LoggedCall("call_1", clock.now() - timedelta(days=3), "cli", "search", {}, "ok", 1.0)

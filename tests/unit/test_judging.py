@@ -9,7 +9,7 @@ from pincite.domain.errors import Conflict, InvalidSetting
 from pincite.domain.events import Json
 from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.engine import Engine
-from pincite.judges.thresholds import read_thresholds, write_thresholds
+from pincite.judges.catalogue import read_thresholds, write_thresholds
 from pincite.settings import Settings
 from pincite.surfaces.cli.app import app
 from pincite.testing.judges import JudgeServer, LabelJudge

@@ -10,7 +10,7 @@ import pytest
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import Event, EventType
 from pincite.engine import Engine
-from pincite.runtime.telemetry.run_lines import event_line
+from pincite.runtime.telemetry.logs import event_line
 from pincite.testing.models import ModelServer, ScriptedModel, Trouble
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 

@@ -8,14 +8,14 @@ import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting, ProviderAuth
 from pincite.domain.search import Query
-from pincite.runtime.kept_open import keep_open
+from pincite.runtime.concurrency import keep_open
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter
 from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.intent import Intent
 from pincite.settings import Settings
 from pincite.testing.clock import FrozenClock
 from pincite.testing.engines import EngineServer, FakeEngines
-from pincite.wiring.search_door import accounts, build_search, lane_of, search_contracts, search_options
+from pincite.wiring.searching import accounts, build_search, lane_of, search_contracts, search_options
 
 
 def engines_of(name: str, **settings: object) -> list[object]:

@@ -16,6 +16,7 @@ from typing import TypeVar
 from pincite.audit.printed import (
     conflict_problems,
     coverage_problems,
+    differences,
     excerpt_problems,
     label_problems,
     mark_problems,
@@ -23,7 +24,6 @@ from pincite.audit.printed import (
     version_problems,
     wording_problems,
 )
-from pincite.audit.problems import Problem, ProblemKind, failed, unchecked
 from pincite.audit.proofs import (
     Proofs,
     ToProve,
@@ -32,8 +32,7 @@ from pincite.audit.proofs import (
     record_problems,
     verdict_printed,
 )
-from pincite.audit.stored import Reread, StoredPages, addresses
-from pincite.audit.wording import differences
+from pincite.audit.stored import Problem, ProblemKind, Reread, StoredPages, addresses, failed, unchecked
 from pincite.domain.codec import from_json, short_utc_text, to_json
 from pincite.domain.errors import Internal, ParseError, SchemaMismatch
 from pincite.domain.events import Json

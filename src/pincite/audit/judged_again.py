@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pincite.audit.check import CheckResult, status_of
-from pincite.audit.problems import Problem, ProblemKind, failed, unchecked
 from pincite.audit.proofs import NOT_ON_RECORD, passages_of, verdict_printed
-from pincite.audit.stored import StoredPages
+from pincite.audit.stored import Problem, ProblemKind, StoredPages, failed, unchecked
 from pincite.domain.codec import from_json
 from pincite.domain.errors import Internal, ParseError
 from pincite.domain.events import Json

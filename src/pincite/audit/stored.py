@@ -1,13 +1,10 @@
-"""The captures and documents behind a report, each looked at once: are they what their ids and hashes say?
-
-Where the body of a capture is kept it is read again: the stored text must come out, or, where another version of the
-reader made it, every quote must stand in what today's reads.
-"""
+"""The captures and documents behind a report, each looked at once, and what a check can find wrong with them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 
-from pincite.audit.problems import Problem, failed, unchecked
 from pincite.domain.errors import PinciteError, QuoteMismatch, StorageUnavailable
 from pincite.domain.evidence import QuoteRecord
 from pincite.domain.ids import sha256_hex, snapshot_id
@@ -17,6 +14,40 @@ from pincite.ports import EvidenceSource
 from pincite.text.normalise import Folded, fold
 from pincite.urls.masking import MASK, mask_url
 from pincite.verification.quotes import locate_folded
+
+# What a check finds wrong, or could not look at, and where.
+
+
+class ProblemKind(StrEnum):
+    """Whether something is wrong, or could not be looked at."""
+
+    FAILED = "failed"
+    UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong and where: `where` is a path in the report JSON, for instance `claims[2].evidence[0]`."""
+
+    kind: ProblemKind
+    where: str
+    what: str
+
+
+def failed(where: str, what: str) -> Problem:
+    """Something that is wrong."""
+    return Problem(ProblemKind.FAILED, where, what)
+
+
+def unchecked(where: str, what: str) -> Problem:
+    """Something that could not be looked at."""
+    return Problem(ProblemKind.UNCHECKED, where, what)
+
+
+# The captures and documents behind a report, each looked at once: are they what their ids and hashes say?
+#
+# Where the body of a capture is kept it is read again: the stored text must come out, or, where another version of
+# the reader made it, every quote must stand in what today's reads.
 
 Reread = Callable[[bytes, str, str | None], Document]
 

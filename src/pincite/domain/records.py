@@ -1,12 +1,96 @@
-"""What passes through the ports about runs, calls, caches and limits: records without behaviour."""
+"""What passes through the ports about runs, calls, keys, caches and limits: records without behaviour."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Json, RunStatus
 from pincite.domain.search import ProviderAttempt
+
+# Who may use a server: API keys as they are stored, never the keys themselves.
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """One key as it is stored, by its SHA-256. `scope` owns the runs and private pages made with it.
+
+    `rate_per_min` is how many requests it may make in a minute, `daily_usd` what it may spend in a day (UTC);
+    None sets no limit. Names are unique among all keys of a server. Times are text in UTC.
+    """
+
+    name: str
+    scope: str
+    sha256: str
+    created_at: str
+    revoked_at: str | None = None
+    rate_per_min: int | None = None
+    daily_usd: str | None = None
+
+    @property
+    def daily_cap_usd(self) -> Decimal | None:
+        """What the key may spend in a day."""
+        return None if self.daily_usd is None else Decimal(self.daily_usd)
+
+
+# Calls on record: those of a run in its ledger, and those that came through a front door.
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """An outside call of a run as its ledger keeps it, without the answer. `tries` counts how often it was made."""
+
+    key: str
+    kind: str
+    request: Json
+    status: str
+    tries: int
+    started_at: datetime
+    settled_at: datetime | None
+    latency_ms: float | None
+    estimate: Usage
+    used: Usage
+    attempts: tuple[ProviderAttempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCall:
+    """A call that came through a front door (or that a run made), as the log of calls keeps it.
+
+    `surface` is the front door (`cli`, `http`, `mcp`, `python`, or `run`), `tool` what was asked of it, `outcome` is
+    `ok`, `cached`, the status of a run, or an error code in lower case.
+    """
+
+    id: str
+    at: datetime
+    surface: str
+    tool: str
+    request: Json
+    outcome: str
+    latency_ms: float
+    cost_usd: Decimal = Decimal(0)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    run_id: str = ""
+    session_id: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address to be told when a run has ended. `status` is `waiting`, `sent` or `given_up`."""
+
+    scope: str
+    delivery_id: str
+    run_id: str
+    url: str
+    status: str
+    tries: int
+    detail: str = ""
+
+
+# What passes through the ports about runs, calls, caches and limits: records without behaviour.
 
 
 @dataclass(frozen=True, slots=True)

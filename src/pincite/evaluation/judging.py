@@ -27,7 +27,7 @@ from pincite.domain.evidence import (
 )
 from pincite.engine import Engine
 from pincite.ports import Judge
-from pincite.runtime.passing_ledger import PassingLedger
+from pincite.runtime.ledger import PassingLedger
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.wiring import keep_thresholds
 

@@ -1,11 +1,18 @@
-"""What the reference formats share: citation keys, site names, DOIs."""
+"""The references of a report for citation managers: biblatex, CSL-JSON and RIS."""
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
-from pincite.domain.report import Reference
+from pincite.domain.events import Json
+from pincite.domain.markdown import day, one_line
+from pincite.domain.page import Document
+from pincite.domain.report import Reference, Report
+
+# What the reference formats share: citation keys, site names, DOIs.
 
 _DOI_HOSTS = frozenset({"doi.org", "dx.doi.org", "www.doi.org"})
 
@@ -55,3 +62,134 @@ def provenance(reference: Reference) -> str:
 def _ascii(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]", "", plain.lower())
+
+
+# The references as a biblatex file (`@online`, with the date of access).
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+    }
+)
+_URL = str.maketrans({character: f"%{ord(character):02X}" for character in '{}\\"<>^` '})
+
+
+class BibtexExporter:
+    """The reference list for LaTeX."""
+
+    media_type = "application/x-bibtex; charset=utf-8"
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The UTF-8 `.bib` file."""
+        names = keys(report.references)
+        return "\n".join(_biblatex_entry(reference, names[reference.n]) for reference in report.references).encode()
+
+
+def _biblatex_entry(reference: Reference, key: str) -> str:
+    fields = {
+        "title": f"{{{_latex(reference.title or reference.url)}}}",
+        # One more pair of braces: a name as it stands, not "Given Family" to be split.
+        "author": f"{{{_latex(reference.author)}}}" if reference.author else "",
+        "date": day(reference.published_at) if reference.published_at else "",
+        "url": one_line(reference.url).translate(_URL),
+        "urldate": day(reference.accessed_at),
+        "doi": one_line(doi(reference.url)).translate(_URL),
+        "note": _latex(provenance(reference)),
+    }
+    lines = (f"  {name} = {{{value}}}," for name, value in fields.items() if value)
+    return "\n".join((f"@online{{{key},", *lines, "}", ""))
+
+
+def _latex(text: str) -> str:
+    return one_line(text).translate(_LATEX)
+
+
+# The references as CSL-JSON, which citation managers and pandoc read.
+
+
+class CslJsonExporter:
+    """The reference list as an array of CSL items.
+
+    Source: CSL-JSON schema 1.0, item type `webpage`.
+    """
+
+    media_type = "application/vnd.citationstyles.csl+json"
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The array as UTF-8 JSON."""
+        names = keys(report.references)
+        items = [_item(reference, names[reference.n]) for reference in report.references]
+        return (json.dumps(items, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _item(reference: Reference, key: str) -> dict[str, Json]:
+    item: dict[str, Json] = {"id": key, "type": "webpage", "title": one_line(reference.title or reference.url)}
+    if reference.author:
+        item["author"] = [{"literal": one_line(reference.author)}]
+    if reference.published_at:
+        item["issued"] = _date(reference.published_at)
+    item["accessed"] = _date(reference.accessed_at)
+    if name := site(reference.url):
+        item["container-title"] = one_line(name)
+    item["URL"] = one_line(reference.url)
+    if number := doi(reference.url):
+        item["DOI"] = one_line(number)
+    item["note"] = one_line(provenance(reference))
+    return item
+
+
+def _date(moment: datetime) -> dict[str, Json]:
+    at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    return {"date-parts": [[at.year, at.month, at.day]]}
+
+
+# The references as RIS, which citation managers import.
+
+
+class RisExporter:
+    """The reference list in RIS (type ELEC, a web page)."""
+
+    media_type = "application/x-research-info-systems; charset=utf-8"
+
+    def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
+        """The UTF-8 file; RIS ends its lines with CR LF."""
+        names = keys(report.references)
+        lines = (line for reference in report.references for line in _ris_entry(reference, names[reference.n]))
+        return "".join(f"{line}\r\n" for line in lines).encode()
+
+
+def _ris_entry(reference: Reference, key: str) -> Iterator[str]:
+    yield "TY  - ELEC"
+    fields = (
+        ("ID", key),
+        ("TI", reference.title or reference.url),
+        ("AU", reference.author or ""),
+        ("T2", site(reference.url)),
+        ("DA", _day(reference.published_at)),
+        ("PY", f"{reference.published_at:%Y}" if reference.published_at else ""),
+        ("Y2", _day(reference.accessed_at)),
+        ("UR", reference.url),
+        ("DO", doi(reference.url)),
+        ("AB", reference.excerpt),
+        ("N1", provenance(reference)),
+    )
+    for tag, value in fields:
+        if line := one_line(value):
+            yield f"{tag}  - {line}"
+    yield "ER  - "
+    yield ""
+
+
+def _day(moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    return f"{(moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC):%Y/%m/%d}"

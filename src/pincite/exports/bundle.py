@@ -38,9 +38,9 @@ from pincite.exports.wacz import (
     PACKAGE,
     PACKAGE_DIGEST,
     REPORT,
+    zip_bytes,
 )
 from pincite.exports.warc_records import body_at
-from pincite.exports.zip_container import zip_bytes
 
 T = TypeVar("T")
 

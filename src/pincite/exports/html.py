@@ -58,7 +58,7 @@ from pincite.domain.signs import (
 )
 from pincite.exports.bibliography import site
 from pincite.exports.html_layout import proof_html, section_html, telling_html
-from pincite.exports.passage import Part, passage
+from pincite.exports.passages import Part, passage
 
 _ASSETS = resources.files("pincite.exports") / "assets"
 _PREFORMATTED = frozenset({BlockKind.CODE, BlockKind.TABLE})

@@ -1,11 +1,131 @@
-"""Evidence cut to the passages that a report quotes: for bundles that are passed on to others."""
+"""Quotes in the stored text around them, and evidence cut to the passages that a report quotes."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from pincite.domain.page import Document, Excerpts, Kept, Snapshot, excerpts_of
-from pincite.domain.report import Report
+from pincite.domain.page import BlockKind, Document, Excerpts, Kept, Snapshot, excerpts_of
+from pincite.domain.report import Report, ReportEvidence
 from pincite.ports import EvidenceSource
+
+# The stored text around a quote, cut to what a reader wants to see, with the quote marked.
+
+CONTEXT_CHARS = 240
+"""How much is shown before and after a quote: about three lines each."""
+
+CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text, inside the quote (`marked`), inside another quote of the same claim (`also`), or around them."""
+
+    text: str
+    marked: bool
+    also: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A block of the page, as far as it is shown."""
+
+    kind: BlockKind
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A quote in its surroundings and the headings above it.
+
+    `stored` is False when the document isn't at hand or says something else at this place: what is shown then is the
+    quote as the report carries it. `whole` is False when only the surroundings of quotes were kept of the page.
+    """
+
+    parts: tuple[Part, ...]
+    section: tuple[str, ...] = ()
+    stored: bool = True
+    whole: bool = True
+
+
+Span = tuple[int, int]
+
+
+def passage(
+    evidence: ReportEvidence,
+    document: Document | Excerpts | None,
+    context_chars: int = CONTEXT_CHARS,
+    also: Sequence[Span] = (),
+) -> Passage:
+    """The quote of `evidence` within the stored document, or within its own prefix and suffix without one.
+
+    `also` are the spans of other quotes in the same document.
+    """
+    start, end = evidence.start, evidence.end
+    if isinstance(document, Excerpts):
+        return _within(evidence, document)
+    if document is None or not 0 <= start < end or document.text[start:end] != evidence.quote:
+        around = (Piece(evidence.prefix, False), Piece(evidence.quote, True), Piece(evidence.suffix, False))
+        shown = tuple(piece for piece in around if piece.text)
+        return Passage((Part(BlockKind.PARAGRAPH, shown),), stored=False)
+    section = document.section_path(start)
+    return Passage(tuple(_parts(document, (start, end), context_chars, also)), section)
+
+
+def _within(evidence: ReportEvidence, kept: Excerpts) -> Passage:
+    """The quote within what was kept around it."""
+    for at, text in kept.windows:
+        low, high = evidence.start - at, evidence.end - at
+        if low >= 0 and text[low:high] == evidence.quote:
+            before = (CUT if at else "") + text[:low]
+            after = text[high:] + (CUT if at + len(text) < kept.chars else "")
+            pieces = (Piece(before, False), Piece(evidence.quote, True), Piece(after, False))
+            return Passage((Part(BlockKind.PARAGRAPH, tuple(p for p in pieces if p.text)),), whole=False)
+    return passage(evidence, None)
+
+
+def parts_of(document: Document, limit_chars: int) -> tuple[Part, ...]:
+    """The blocks of a document from its start, unmarked, up to about `limit_chars`."""
+    return tuple(_parts(document, (0, 0), limit_chars))
+
+
+def _parts(document: Document, quote: Span, context_chars: int, also: Sequence[Span] = ()) -> Iterator[Part]:
+    start, end = quote
+    edges = sorted({edge for span in (quote, *also) for edge in span})
+    low, high = max(0, start - context_chars), min(len(document.text), end + context_chars)
+    for index in range(document.block_at(low), document.block_at(high) + 1):
+        block, at = document.blocks[index], document.starts[index]
+        block_end = at + len(block.text)
+        shown_from, shown_to = _word_start(block.text, low - at), _word_end(block.text, high - at)
+        if shown_from >= shown_to:
+            continue
+        pieces = [Piece(CUT, False)] if shown_from > 0 else []
+        borders = sorted({at + shown_from, at + shown_to, *(edge for edge in edges if at < edge < block_end)})
+        borders = [border for border in borders if at + shown_from <= border <= at + shown_to]
+        for one, other in pairwise(borders):
+            here = start <= one < end
+            again = not here and any(since <= one < until for since, until in also)
+            pieces.append(Piece(document.text[one:other], here, again))
+        if at + shown_to < block_end:
+            pieces.append(Piece(CUT, False))
+        yield Part(block.kind, tuple(pieces))
+
+
+def _word_start(text: str, offset: int) -> int:
+    """The first word border at or after `offset`, so that no half word is shown."""
+    if offset <= 0:
+        return 0
+    space = text.find(" ", offset, offset + 40)
+    return offset if space < 0 else space + 1
+
+
+def _word_end(text: str, offset: int) -> int:
+    if offset >= len(text):
+        return len(text)
+    space = text.rfind(" ", max(0, offset - 40), max(0, offset))
+    return max(offset, 0) if space < 0 else space
+
+
+# Evidence cut to the passages that a report quotes: for bundles that are passed on to others.
 
 
 class PassagesOnly:

@@ -1,17 +1,9 @@
-"""The evidence bundle: a report with every page it cites, as one WACZ that web archive players open.
-
-    archive/data.warc.gz     each cited capture, its provenance, the text read out of it
-    indexes/index.cdx.gz     where each capture lies
-    pages/pages.jsonl        the cited pages, for players
-    pincite/answer.json      the report; answer.md its Markdown; events.jsonl the run's events;
-                             captures.jsonl all of a capture but its body; documents.jsonl what was read, block by block
-    datapackage.json         size and SHA-256 of every file; datapackage-digest.json the hash of that list
-
-Source: WACZ 1.1.1 (specs.webrecorder.net/wacz/1.1.1), Frictionless Data Package.
-"""
+"""The evidence bundle: a report with every page it cites, as one WACZ that web archive players open."""
 
 import gzip
 import json
+import struct
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC
@@ -25,18 +17,52 @@ from pincite.domain.page import Block, Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import Report, ReportEvidence
 from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
-from pincite.exports.warc_records import (
-    Record,
-    capture_record,
-    digest,
-    provenance_record,
-    stamp,
-    text_record,
-    warcinfo,
-)
-from pincite.exports.zip_container import zip_bytes
+from pincite.exports.warc_records import Record, capture_record, digest, provenance_record, stamp, text_record, warcinfo
 from pincite.ports import EvidenceSource
 from pincite.urls.masking import mask_secrets, mask_url
+
+# A zip written byte for byte by rule: stored entries, one fixed time, no extras. The same files give the same bytes.
+#
+# Python's own writer is not used because its headers changed between versions; a reader can so compare a whole
+# bundle.
+
+_LOCAL = struct.Struct("<4s5H3L2H")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_END = struct.Struct("<4s4H2LH")
+_VERSION = 20
+_UTF8_NAMES = 0x800
+_DATE_1980 = 0x21
+_REGULAR_FILE = 0o100644 << 16
+_UNIX = 3 << 8
+MAX_BYTES = 0xFFFFFFFF
+
+
+def zip_bytes(files: Mapping[str, bytes]) -> bytes:
+    """The zip with these files in the order given.
+
+    Source: PKWARE APPNOTE 6.3.9 §4.3, without Zip64: `ValueError` above 4 GB or 65,535 files.
+    """
+    out, central = bytearray(), bytearray()
+    for name, data in files.items():
+        encoded, size, crc = name.encode(), len(data), zlib.crc32(data)
+        central += _CENTRAL.pack(
+            b"PK\x01\x02", _UNIX | _VERSION, _VERSION, _UTF8_NAMES, 0, 0, _DATE_1980, crc, size, size,
+            len(encoded), 0, 0, 0, 0, _REGULAR_FILE, len(out),
+        ) + encoded  # fmt: skip
+        out += _LOCAL.pack(b"PK\x03\x04", _VERSION, _UTF8_NAMES, 0, 0, _DATE_1980, crc, size, size, len(encoded), 0)
+        out += encoded + data
+    if len(files) > 0xFFFF or len(out) + len(central) > MAX_BYTES:
+        raise ValueError("too much for one zip without Zip64")
+    end = _END.pack(b"PK\x05\x06", 0, 0, len(files), len(files), len(central), len(out), 0)
+    return bytes(out + central + end)
+
+
+# archive/data.warc.gz each cited capture, its provenance, the text read out of it indexes/index.cdx.gz where each
+# capture lies pages/pages.jsonl the cited pages, for players pincite/answer.json the report; answer.md its Markdown;
+# events.jsonl the run's events; captures.jsonl all of a capture but its body; documents.jsonl what was read, block by
+# block datapackage.json size and SHA-256 of every file; datapackage-digest.json the hash of that list
+#
+# Source: WACZ 1.1.1 (specs.webrecorder.net/wacz/1.1.1), Frictionless Data Package.
 
 WACZ_VERSION = "1.1.1"
 ARCHIVE = "archive/data.warc.gz"

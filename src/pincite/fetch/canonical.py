@@ -1,8 +1,7 @@
 """Which address a page is known by, from its final URL and its canonical link."""
 
 from pincite.domain.errors import PinciteError
-from pincite.urls.domains import registrable_domain
-from pincite.urls.parse import parse_url
+from pincite.urls.parse import parse_url, registrable_domain
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 

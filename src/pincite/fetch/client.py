@@ -36,7 +36,7 @@ from pincite.fetch.sessions import NO_SESSIONS, SiteSessions
 from pincite.fetch.sniffing import body_kind
 from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
-from pincite.runtime.metering import count_request
+from pincite.runtime.call_context import count_request
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy
 

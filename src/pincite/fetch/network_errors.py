@@ -5,7 +5,7 @@ import ssl
 import aiohttp
 
 from pincite.domain.errors import DnsError, NetworkError, PinciteError, Timeout, TlsError, TooLarge
-from pincite.runtime.open_files import too_many_open_files
+from pincite.runtime.files import too_many_open_files
 
 _HEADERS_TOO_LARGE = ("too many", "more than", "too long", "too large", "line is too long")
 

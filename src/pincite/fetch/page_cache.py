@@ -12,7 +12,7 @@ from pincite.domain.records import Entry
 from pincite.fetch.freshness import NEGATIVE, STALE_IF_ERROR, may_be_kept, time_to_live
 from pincite.ports import Cache, Clock, DocumentStore, SnapshotStore
 from pincite.urls.keys import page_key
-from pincite.urls.retention import ALL, Retention
+from pincite.urls.policy import ALL, Retention
 
 _PAGES, _FAILURES, _TURNS = "pages", "page_failures", "page_turns"
 TURN_S = 20.0

@@ -4,7 +4,7 @@ import re
 
 from pincite.domain.errors import DeadLink, LoginRequired, NetworkError, PageBlocked, PinciteError
 from pincite.domain.page import Snapshot
-from pincite.runtime.retry_after import retry_after_s
+from pincite.runtime.recovery import retry_after_s
 from pincite.urls.parse import parse_url
 
 _HEAD_BYTES = 65_536

@@ -11,8 +11,8 @@ from anyio import to_thread
 from pincite.domain.errors import DeadLink, DnsError, InvalidSetting
 from pincite.fetch.limits import DNS_ANSWERS_MAX, DNS_CACHE_S
 from pincite.ports import Clock, Resolver
-from pincite.runtime.open_files import too_many_open_files
-from pincite.runtime.single_flight import SingleFlight
+from pincite.runtime.concurrency import SingleFlight
+from pincite.runtime.files import too_many_open_files
 from pincite.urls.policy import UrlPolicy, check_addresses
 
 _CACHED_HOSTS_MAX = 10_000

@@ -22,8 +22,8 @@ from pincite.fetch.limits import RETRY_AFTER_MAX_S, ROBOTS_BYTES_MAX
 from pincite.fetch.robots import Robots, parse_robots
 from pincite.fetch.robots_memory import Decision, RobotsMemory, SiteRules
 from pincite.ports import Clock
-from pincite.runtime.retry_after import retry_after_s
-from pincite.runtime.single_flight import SingleFlight
+from pincite.runtime.concurrency import SingleFlight
+from pincite.runtime.recovery import retry_after_s
 from pincite.urls.parse import ParsedUrl, parse_url
 from pincite.urls.policy import UrlPolicy, vet_parsed
 

@@ -30,9 +30,9 @@ from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.source_text import source_text
 from pincite.fetch.window import EXCERPT_CHARS, excerpt, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
+from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.installing import install_extra
 from pincite.runtime.recovery import another_may_help, may_serve_stale
-from pincite.runtime.single_flight import SingleFlight
 from pincite.urls.keys import page_key
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url

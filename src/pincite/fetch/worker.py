@@ -21,7 +21,7 @@ from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.page import Document
 from pincite.fetch.worker_process import HEADER, REPLY
 from pincite.fetch.worker_wire import unpack_reply
-from pincite.runtime.open_files import too_many_open_files
+from pincite.runtime.files import too_many_open_files
 
 READER = "pincite.fetch.extractors:extract"
 _MODULE = "pincite.fetch.worker_process"

@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from pincite.engine import Engine
-from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.runtime.concurrency import KeptOpen, keep_open
 from pincite.settings import Settings, load_settings
 from pincite.wiring import Shared
 

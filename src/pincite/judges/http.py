@@ -27,8 +27,8 @@ from pincite.domain.errors import (
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.domain.version import VERSION
 from pincite.judges.pairs import judgement_of, premises_of
-from pincite.runtime.failures import first_failure
-from pincite.runtime.metering import count_request
+from pincite.runtime.call_context import count_request
+from pincite.runtime.recovery import first_failure
 
 if TYPE_CHECKING:
     import httpx2

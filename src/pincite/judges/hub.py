@@ -28,8 +28,7 @@ from pincite.domain.errors import (
     TooLarge,
 )
 from pincite.domain.version import VERSION
-from pincite.judges.kept import LOCK
-from pincite.judges.known import KNOWN, REFUSED, KnownJudge
+from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, KnownJudge
 from pincite.judges.onnx import labels_of
 
 if TYPE_CHECKING:

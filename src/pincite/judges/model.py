@@ -11,7 +11,7 @@ from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, Judgemen
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.judges.prompts import NAME, VERSION, instructions
 from pincite.ports import ModelCalls
-from pincite.runtime.failures import first_failure
+from pincite.runtime.recovery import first_failure
 
 CASES_PER_CALL: Final = 12
 CALL_CHARS: Final = 24_000

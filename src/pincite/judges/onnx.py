@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
-from pincite.judges.kept import languages_of, speaks, verify_files
+from pincite.judges.catalogue import languages_of, speaks, verify_files
 from pincite.judges.pairs import judgement_of, premises_of
 from pincite.runtime.installing import install_extra
 

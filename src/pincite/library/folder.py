@@ -20,7 +20,7 @@ from pincite.library.records import (
 from pincite.library.twins import is_source, page_beside
 from pincite.library.wacz import wacz_page_at, wacz_pages
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
-from pincite.runtime.open_files import too_many_open_files
+from pincite.runtime.files import too_many_open_files
 
 _HEAD_BYTES = 1_024
 

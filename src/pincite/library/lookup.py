@@ -18,7 +18,7 @@ from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot, passage_text
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.vectors import KnownVectors
 from pincite.ranking.words import Rarity
-from pincite.urls.domains import host_matches
+from pincite.urls.parse import host_matches
 
 BY_WORDS = 200
 BY_MEANING = 100

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
-from pincite.runtime.open_files import too_many_open_files
-from pincite.runtime.private_files import make_private
+from pincite.runtime.files import make_private, too_many_open_files
 
 LAYOUT = 7
 

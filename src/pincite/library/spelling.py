@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from string import ascii_lowercase
 
 from pincite.ranking.terms import index_terms
-from pincite.text.spelling import nearest, slips_allowed
+from pincite.text.similarity import nearest, slips_allowed
 from pincite.text.tokens import is_stop, words
 from pincite.text.wordpiece import is_common_word
 

@@ -28,8 +28,17 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.events import EventType, Json
-from pincite.domain.model import Effort, Generation, ModelInfo, ModelRole, Prompt
-from pincite.domain.prompt_text import FENCE_CHARS, Messages, messages_of, new_fence
+from pincite.domain.model import (
+    FENCE_CHARS,
+    Effort,
+    Generation,
+    Messages,
+    ModelInfo,
+    ModelRole,
+    Prompt,
+    messages_of,
+    new_fence,
+)
 from pincite.domain.records import Outcome
 from pincite.domain.search import ProviderAttempt
 from pincite.llm.room import ThinkingRoom, thoughts_of

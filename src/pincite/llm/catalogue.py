@@ -1,9 +1,4 @@
-"""What a model's name in the settings means: who serves it, by which protocol, with which key.
-
-Providers are those of pydantic-ai, by its names. Those listed here need no further package than the extra `llm`, or
-have a setting of their own for their key; all others are built by pydantic-ai, which knows their packages and the
-variables of the environment that they read.
-"""
+"""What a model's name in the settings means: who serves it, by which protocol, with which key, at which price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +11,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.model import ModelInfo, ModelUsage
+
+# What a model's name in the settings means: who serves it, by which protocol, with which key.
+#
+# Providers are those of pydantic-ai, by its names. Those listed here need no further package than the extra `llm`, or
+# have a setting of their own for their key; all others are built by pydantic-ai, which knows their packages and the
+# variables of the environment that they read.
 
 OPENAI, RESPONSES, ANTHROPIC, GOOGLE, COMPATIBLE = "openai", "responses", "anthropic", "google", "compatible"
 FOREIGN = "pydantic-ai"
@@ -176,3 +178,70 @@ def _parse_price(name: str, text: str) -> Price:
             f"the price of {name} is {text!r}", hint="Write IN/OUT or IN/OUT/CACHED in dollars for a million tokens."
         )
     return Price(values[0], values[1], values[2] if len(values) == 3 else values[0])
+
+
+# What calls cost: the user's table first, then the list of genai-prices. Offline; an unknown price stays unknown.
+
+_LISTED_AS: Final = {
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "azure-responses": "azure",
+    "bedrock": "aws",
+    "google-cloud": "google",
+    "xai": "x-ai",
+}
+"""Providers that the list has under another name than pydantic-ai."""
+MILLION: Final = Decimal(1_000_000)
+_SAMPLE: Final = 1_000
+"""Tokens at which a list price is read off: some models cost more from a length that no prompt of ours reaches."""
+
+
+def info_of(spec: ModelSpec) -> ModelInfo:
+    """The model with its prices, as far as they are known."""
+    known = spec.table_price or _free_of(spec) or _listed(spec)
+    if known is None:
+        return ModelInfo(spec.label, spec.provider)
+    return ModelInfo(spec.label, spec.provider, known.usd_in, known.usd_out)
+
+
+def priced(
+    spec: ModelSpec,
+    tokens_in: int,
+    tokens_out: int,
+    cached_in: int,
+    *,
+    estimated: bool = False,
+    thinking: int | None = None,
+) -> ModelUsage:
+    """The usage with its price."""
+    own = spec.table_price or _free_of(spec)
+    if own is not None:
+        fresh = max(tokens_in - cached_in, 0)
+        cost: Decimal | None = (fresh * own.usd_in + cached_in * own.usd_cached + tokens_out * own.usd_out) / MILLION
+    else:
+        cost = _list_price(spec, tokens_in, tokens_out, cached_in)
+    return ModelUsage(tokens_in, tokens_out, cached_in, cost, estimated, thinking)
+
+
+def _free_of(spec: ModelSpec) -> Price | None:
+    return Price(Decimal(0), Decimal(0), Decimal(0)) if spec.local else None
+
+
+def _listed(spec: ModelSpec) -> Price | None:
+    usd_in = _list_price(spec, _SAMPLE, 0, 0)
+    usd_out = _list_price(spec, 0, _SAMPLE, 0)
+    if usd_in is None or usd_out is None:
+        return None
+    return Price(usd_in * MILLION / _SAMPLE, usd_out * MILLION / _SAMPLE, usd_in * MILLION / _SAMPLE)
+
+
+def _list_price(spec: ModelSpec, tokens_in: int, tokens_out: int, cached_in: int) -> Decimal | None:
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached_in)
+    try:
+        if spec.provider == "server":
+            return calc_price(usage, spec.name, provider_api_url=spec.base_url).total_price
+        return calc_price(usage, spec.name, provider_id=_LISTED_AS.get(spec.provider, spec.provider)).total_price
+    except LookupError:
+        return None

@@ -10,11 +10,9 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, ModelUnavailable, PinciteError, ProviderAuth
-from pincite.domain.model import ModelUsage, Prompt, TextPiece
-from pincite.domain.prompt_text import Messages, messages_of
-from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec
-from pincite.llm.failures import translated, unbilled
-from pincite.llm.prices import priced
+from pincite.domain.model import Messages, ModelUsage, Prompt, TextPiece, messages_of
+from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec, priced
+from pincite.llm.transport import translated, unbilled
 from pincite.runtime.installing import install_extra
 from pincite.text.tokens import token_estimate
 

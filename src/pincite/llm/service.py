@@ -11,9 +11,8 @@ import anyio
 from pincite.domain.errors import ModelBadOutput
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
 from pincite.llm.answers import read_answer, schema_of
-from pincite.llm.catalogue import ModelSpec
+from pincite.llm.catalogue import ModelSpec, info_of
 from pincite.llm.client import ModelClient, RawAnswer, load_modules
-from pincite.llm.prices import info_of
 from pincite.llm.room import thoughts_of
 from pincite.llm.transport import model_http_client
 from pincite.ports import Clock

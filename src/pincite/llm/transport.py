@@ -1,12 +1,25 @@
-"""The HTTP client under the providers' SDKs: no redirects, no proxies of the environment, a cap on what comes back."""
+"""What is under the providers' SDKs: the HTTP client they use, and their errors as ours."""
 
 from collections.abc import AsyncIterator
+from socket import gaierror
 from typing import TYPE_CHECKING, Final
 
-from pincite.domain.errors import ModelBadOutput
+from pincite.domain.budget import Usage
+from pincite.domain.errors import (
+    ModelBadOutput,
+    ModelUnavailable,
+    PinciteError,
+    ProviderAuth,
+    ProviderQuota,
+    RateLimited,
+)
+from pincite.runtime.files import too_many_open_files
 
 if TYPE_CHECKING:
     import httpx2
+
+
+# The HTTP client under the providers' SDKs: no redirects, no proxies of the environment, a cap on what comes back.
 
 MAX_BODY_BYTES: Final = 4_000_000
 """An answer of 400,000 characters, escaped, and the rest of the protocol around it."""
@@ -47,3 +60,81 @@ def model_http_client(timeout_s: float) -> "httpx2.AsyncClient":
         trust_env=False,
         follow_redirects=False,
     )
+
+
+# Errors of pydantic-ai as ours: one table from their classes to our codes and reasons, tested for completeness.
+
+_AUTH_HINT = "Check the key of the provider (pincite doctor shows which are set)."
+
+TABLE: Final[dict[str, tuple[type[PinciteError], str, bool, bool]]] = {
+    # their class: (our class, reason, retryable, whether it may have been billed)
+    "ModelQuotaExceededError": (ProviderQuota, "model_quota", False, False),
+    "ModelRateLimitError": (RateLimited, "model_rate_limited", True, False),
+    "ModelContextWindowExceededError": (ModelUnavailable, "model_context_too_long", False, False),
+    "ModelAuthenticationError": (ProviderAuth, "model_auth", False, False),
+    "ModelNotFoundError": (ModelUnavailable, "model_unknown", False, False),
+    "ModelRequestRejectedError": (ModelUnavailable, "model_rejected", False, False),
+    "ModelOverloadedError": (ModelUnavailable, "model_overloaded", True, False),
+    "ModelUnavailableError": (ModelUnavailable, "model_overloaded", True, False),
+    "ModelServerError": (ModelUnavailable, "model_server_error", True, True),
+    "ModelRequestTimeout": (ModelUnavailable, "model_timeout", True, True),
+    "ModelTimeoutError": (ModelUnavailable, "model_timeout", True, True),
+    "ModelConnectionError": (ModelUnavailable, "model_connection", True, True),
+    "ContentFilterError": (ModelBadOutput, "refusal", False, True),
+    "IncompleteToolCall": (ModelBadOutput, "truncated", True, True),
+    "OutputTokenLimitExceeded": (ModelBadOutput, "truncated", True, True),
+    "UnexpectedModelBehavior": (ModelUnavailable, "model_bad_reply", True, True),
+    "ModelHTTPError": (ModelUnavailable, "model_rejected", False, True),
+    "ModelAPIError": (ModelUnavailable, "model_connection", True, True),
+}
+
+_NOT_CONNECTED: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"})
+_CONNECTED: Final = frozenset({"ReadError", "ReadTimeout", "WriteError", "WriteTimeout", "RemoteProtocolError"})
+"""Names of the HTTP client's errors; the first of either kind, from the outside in, says how far the call came."""
+
+
+def translated(error: Exception, label: str) -> PinciteError:
+    """Our error for theirs. Neither the key nor the body of the answer is in the message.
+
+    Args:
+        error: what pydantic-ai raised.
+        label: the model's name for the message.
+    """
+    if (full := too_many_open_files(error)) is not None:
+        return unbilled(full)
+    row = next((TABLE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in TABLE), None)
+    if row is None:
+        return ModelUnavailable(
+            f"{label}: {type(error).__name__}", reason="model_error", retryable=False, context={"model": label}
+        )
+    ours, reason, retryable, billed = row
+    billed = billed and not never_connected(error)
+    wait_s = getattr(error, "retry_after", None)
+    told = ours(
+        f"{label}: {reason.removeprefix('model_').replace('_', ' ')}",
+        reason=reason,
+        hint=_AUTH_HINT if ours is ProviderAuth else None,
+        retryable=retryable,
+        retry_after_s=float(wait_s) if isinstance(wait_s, int | float) else None,
+        context={"model": label},
+    )
+    return told if billed else unbilled(told)
+
+
+def never_connected(error: BaseException) -> bool:
+    """Whether no connection was made, so that nothing can have been sent: no answer is owed for."""
+    inner: BaseException | None = error
+    while inner is not None:
+        name = type(inner).__name__
+        if name in _NOT_CONNECTED or isinstance(inner, ConnectionRefusedError | gaierror):
+            return True
+        if name in _CONNECTED:
+            return False
+        inner = inner.__cause__ or inner.__context__
+    return False
+
+
+def unbilled(error: PinciteError) -> PinciteError:
+    """The error of a call that was turned away: nothing is owed for it."""
+    error.spent = Usage()
+    return error

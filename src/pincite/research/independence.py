@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.domain.errors import InputError, PolicyRefusal
-from pincite.text.near_duplicates import cluster
 from pincite.text.normalise import fold
+from pincite.text.similarity import cluster
 from pincite.text.tokens import words
-from pincite.urls.domains import registrable_domain
 from pincite.urls.keys import url_key
+from pincite.urls.parse import registrable_domain
 
 COPIED_WORDS = 12
 """A passage of at least so many words that two pages share word for word was written once."""

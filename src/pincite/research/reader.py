@@ -26,10 +26,10 @@ from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
 from pincite.research.records import from_cache, ids_from_record, page_record, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.research.telling import tell_calls, tell_settled
-from pincite.runtime.metering import RequestMeter, current_meter, metered
+from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
 from pincite.text.chunks import chunks
-from pincite.text.near_duplicates import cluster
+from pincite.text.similarity import cluster
 from pincite.urls import mask_url, registrable_domain
 
 _QUOTE_CHARS = 60

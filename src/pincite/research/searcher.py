@@ -23,7 +23,7 @@ from pincite.ports import EventSink, Ledger, Search
 from pincite.research.records import from_cache, left_out_from_record, query_record, results_from_record, results_record
 from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
 from pincite.research.telling import tell_calls, tell_settled
-from pincite.runtime.metering import RequestMeter, current_meter, metered
+from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})

@@ -29,8 +29,8 @@ from pincite.research.state import (
     within_quotable,
 )
 from pincite.research.telling import tell_claims, tell_plan, tell_report, tell_round
-from pincite.runtime.failures import first_failure
-from pincite.runtime.metering import RequestMeter, metered
+from pincite.runtime.call_context import RequestMeter, metered
+from pincite.runtime.recovery import first_failure
 
 if TYPE_CHECKING:
     from pincite.research.revalidation import Revalidator

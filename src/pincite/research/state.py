@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from pincite.domain.budget import Budget
-from pincite.domain.deadlines import DEADLINES_S
+from pincite.domain.budget import DEADLINES_S, Budget
 from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Conflict, Gap, Lead, Progress, Reading, ReadPage, Verification

@@ -7,7 +7,7 @@ from typing import Final, Protocol, TypeVar
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.records import CacheCounts, Entry, Reservation
 from pincite.ports import Breaker, Cache, Clock, Limiter
-from pincite.runtime.shared_limiter import Ask, Buckets
+from pincite.runtime.limiter import Ask, Buckets
 from pincite.runtime.telemetry.meter import FALLBACKS, METER
 
 T = TypeVar("T")

@@ -1,8 +1,4 @@
-"""The ledger of a run: reserve, call, settle, replay. Where calls are kept is behind `ports.CallStore`.
-
-A resumed run executes the same code; a call with a final outcome on record returns it without being made. So the key
-is the logical request alone (kind and arguments), and everything that must not change it stays outside.
-"""
+"""The ledger of a run: reserve, call, settle, replay. Where calls are kept is behind `ports.CallStore`."""
 
 import hashlib
 import json
@@ -10,11 +6,11 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import anyio
 
-from pincite.domain.budget import Usage
+from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import (
     BudgetExhausted,
     Conflict,
@@ -28,11 +24,72 @@ from pincite.domain.errors import (
 from pincite.domain.events import Json
 from pincite.domain.records import Outcome, PlannedCall, SettledCall
 from pincite.ports import CallStore, Clock
+from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.lease import Lease
-from pincite.runtime.single_flight import SingleFlight
-from pincite.runtime.telemetry import genai, meter
+from pincite.runtime.telemetry import meter, spans
 from pincite.runtime.telemetry.meter import METER
 from pincite.runtime.telemetry.spans import Span, Value, span
+
+# A ledger for calls that belong to no run: within a budget, on no record.
+
+
+class Purse(Protocol):
+    """Whose money it is."""
+
+    async def reserve(self, estimate: Usage) -> None:
+        """Set the estimate aside. Errors: BudgetExhausted."""
+        ...
+
+    async def settle(self, estimate: Usage, actual: Usage) -> None:
+        """Replace the estimate by what it came to."""
+        ...
+
+
+class PassingLedger:
+    """Implements `ports.Ledger` in memory: an estimate is reserved before each call and settled after it.
+
+    The dollars come out of the `purse` as well, where there is one.
+    """
+
+    def __init__(self, budget: Budget, purse: Purse | None = None) -> None:
+        self._budget = budget
+        self._purse = purse
+        self._spent = Usage()
+        self._reserved = Usage()
+
+    async def call(
+        self, kind: str, request: Mapping[str, Json], estimate: Usage, do: Callable[[], Awaitable[Outcome]]
+    ) -> Json:
+        """What the call gives. Errors: BudgetExhausted (nothing was called), and what `do` raises."""
+        exceeded = self._budget.first_exceeded(self._spent + self._reserved + estimate)
+        if exceeded:
+            raise BudgetExhausted(f"the cap on {exceeded} is reached", reason=exceeded)
+        money = Usage(cost_usd=estimate.cost_usd)
+        if self._purse is not None and money.cost_usd:
+            await self._purse.reserve(money)
+        self._reserved = self._reserved + estimate
+        used = estimate
+        try:
+            outcome = await do()
+            used = outcome.usage
+        finally:
+            if self._purse is not None and money.cost_usd:
+                await self._purse.settle(money, Usage(cost_usd=used.cost_usd))
+            self._reserved = self._reserved - estimate
+            self._spent = self._spent + used
+        return outcome.value
+
+    async def spent(self) -> Usage:
+        """What was settled so far."""
+        return self._spent
+
+    def cache_reads(self) -> tuple[int, int]:
+        """None: nothing is counted here."""
+        return 0, 0
+
+
+# A resumed run executes the same code; a call with a final outcome on record returns it without being made. So the key
+# is the logical request alone (kind and arguments), and everything that must not change it stays outside.
 
 KEY_VERSION: Final = 1
 UNKNOWN_OUTCOME: Final = '{"error":null}'
@@ -127,7 +184,7 @@ class RunLedger:
         failure: PinciteError | None = None
         try:
             try:
-                with span(planned.kind, {genai.CALL_KIND: planned.kind, genai.CALL_KEY: planned.key}) as around:
+                with span(planned.kind, {spans.CALL_KIND: planned.kind, spans.CALL_KEY: planned.key}) as around:
                     settled = await _spanned(planned, do, around)
             except PinciteError as error:
                 failure = error
@@ -169,17 +226,17 @@ async def _spanned(planned: PlannedCall, do: Callable[[], Awaitable[Outcome]], a
         made = await do()
     except PinciteError as error:
         around.failed(error.code)
-        around.set({genai.ERROR_TYPE: error.code, **_asked(planned, str(error.context.get("model") or ""))})
+        around.set({spans.ERROR_TYPE: error.code, **_asked(planned, str(error.context.get("model") or ""))})
         raise
-    used: dict[str, Value] = {genai.COST_USD: float(made.usage.cost_usd)}
+    used: dict[str, Value] = {spans.COST_USD: float(made.usage.cost_usd)}
     if made.usage.tokens_in or made.usage.tokens_out:
-        used |= {genai.INPUT_TOKENS: made.usage.tokens_in, genai.OUTPUT_TOKENS: made.usage.tokens_out}
+        used |= {spans.INPUT_TOKENS: made.usage.tokens_in, spans.OUTPUT_TOKENS: made.usage.tokens_out}
     around.set(used | _asked(planned, made.attempts[0].provider if made.attempts else ""))
     return _succeeded(made)
 
 
 def _asked(planned: PlannedCall, model: str) -> dict[str, Value]:
-    return {**genai.of_model(model)} if planned.kind == genai.OF_MODELS and model else {}
+    return {**spans.of_model(model)} if planned.kind == spans.OF_MODELS and model else {}
 
 
 def _count(planned: PlannedCall, settled: SettledCall, failure: PinciteError | None) -> None:

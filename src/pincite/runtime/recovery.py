@@ -1,6 +1,11 @@
 """What to do after an error: the one table from code to retry delays and breaker, kept complete by a test."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from pincite.domain.errors import (
     BudgetExhausted,
@@ -14,6 +19,28 @@ from pincite.domain.errors import (
     Timeout,
     TlsError,
 )
+from pincite.runtime.files import too_many_open_files
+
+# Retry-After: seconds or a date.
+
+_SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,6})?", re.ASCII)
+
+
+def retry_after_s(value: str | None, now: datetime) -> float | None:
+    """Seconds to wait by a Retry-After header, or None when it says nothing readable.
+
+    Source: RFC 9110 §10.2.3; fractions of a second are no part of it, but some services send them.
+    """
+    text = (value or "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        when = parsedate_to_datetime(text)
+    except (ValueError, IndexError, TypeError, OverflowError):
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max((when - now).total_seconds(), 0.0)
+
 
 BACKOFF_S = (0.5, 1.0, 2.0)
 
@@ -113,3 +140,33 @@ def may_serve_stale(error: PinciteError) -> bool:
         return error.retryable  # a name without addresses has vanished
     host_fails = isinstance(error, NetworkError | Timeout | TlsError)
     return host_fails or error.reason in {"http_429", "challenge"}
+
+
+# One error out of a task group: what failed first, as it was raised.
+
+
+@contextmanager
+def first_failure() -> Iterator[None]:
+    """Raise the first `PinciteError` of an exception group as it is; anything else passes unchanged.
+
+    A task group wraps what its tasks raise, and callers want to catch `DeadLink`, not a group that holds one. What
+    came of a process that may open no more files is that, wherever it happened.
+    """
+    try:
+        yield
+    except OSError as error:
+        if (full := too_many_open_files(error)) is not None:
+            raise full from error
+        raise
+    except BaseExceptionGroup as group:
+        found = group.split(PinciteError)[0]
+        if found is None:
+            if (full := too_many_open_files(group)) is not None:
+                raise full from group
+            raise
+        raise _leaf(found) from group
+
+
+def _leaf(group: BaseExceptionGroup[PinciteError]) -> PinciteError:
+    inner = group.exceptions[0]
+    return _leaf(inner) if isinstance(inner, BaseExceptionGroup) else inner

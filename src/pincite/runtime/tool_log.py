@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pincite.domain.calls import LoggedCall
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import Json
+from pincite.domain.records import LoggedCall
 
 BEHIND_S: Final = 0.8
 MAX_WAITING: Final = 20_000

@@ -8,7 +8,7 @@ import anyio
 
 from pincite.domain.errors import DnsError, NetworkError, PinciteError
 from pincite.ports import Clock
-from pincite.runtime.failures import first_failure
+from pincite.runtime.recovery import first_failure
 
 T = TypeVar("T")
 _KNOWN_S: Final = 5.0

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.search.intent import KIND_WORDS
-from pincite.text.bm25 import Bm25
+from pincite.text.similarity import Bm25
 from pincite.text.tokens import is_stop, stem, terms, tokens
 from pincite.urls import host_matches, registrable_domain, url_key
 

@@ -1,16 +1,32 @@
-"""One ranking out of several engines': reciprocal ranks, agreement, local relevance, recency.
+"""From the engines' answers to the one response: filters, one ranking, relevance, caps, and how it came about."""
 
-Source: Cormack, Clarke and Büttcher 2009 for reciprocal rank fusion (k = 60).
-"""
-
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
-from pincite.domain.search import Query, SearchResponse, SearchResult
-from pincite.search.filters import local_scores
-from pincite.search.freshness import RECENCY_SHARE, recency
+from pincite.domain.errors import PinciteError, SearchProviderUnavailable
+from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
+from pincite.search.calls import Trail
+from pincite.search.filters import (
+    QualityRules,
+    apply_filters,
+    cap_and_rank,
+    coverage,
+    drop_irrelevant,
+    is_about,
+    local_scores,
+    names_in,
+    subject_terms,
+)
+from pincite.search.intent import RECENCY_SHARE, Intent, has_dates, recency
+from pincite.search.store import Found
 from pincite.urls import url_key
+
+# One ranking out of several engines': reciprocal ranks, agreement, local relevance, recency.
+#
+# Source: Cormack, Clarke and Büttcher 2009 for reciprocal rank fusion (k = 60).
 
 RRF_K = 60
 LOCAL_SHARE = 0.2
@@ -63,3 +79,99 @@ def _fuller(one: SearchResult, other: SearchResult) -> SearchResult:
 def _mixed(rank_score: float, local: float, hit: SearchResult, now: datetime | None) -> float:
     score = (1 - LOCAL_SHARE) * rank_score + LOCAL_SHARE * local
     return score if now is None else (1 - RECENCY_SHARE) * score + RECENCY_SHARE * recency(hit, now)
+
+
+# From the engines' answers to the one response: filters, fusion, relevance, caps, and the account of how it came.
+
+MISS_COVERAGE = 0.34
+"""An answer none of whose hits holds this share of the query's subject words is a miss: one more engine is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The material of a response: the query, the engines' answers in order, what was tried.
+
+    `timely`: it asks how things are now, so that dates rank.
+    """
+
+    query: Query
+    intent: Intent
+    answers: tuple[SearchResponse, ...]
+    trail: Trail
+    timely: bool = False
+
+
+def is_good(query: Query, quality: QualityRules, response: SearchResponse) -> bool:
+    """Whether the answer has a hit that holds enough of what the query is about, and its name in a title or host."""
+    wanted, names = subject_terms(query.text), frozenset(names_in(query.text))
+    kept = apply_filters(query, response.results, quality, Counter())
+    return any(coverage(wanted, hit) >= MISS_COVERAGE and is_about(names, hit) for hit in kept)
+
+
+def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> SearchResponse:
+    """The response; several answers are fused, one keeps its order unless the query is about now."""
+    query, answers = made.query, made.answers
+    dropped: Counter[str] = Counter()
+    for answer in answers:
+        dropped.update(answer.info.dropped)
+    filtered = [replace(answer, results=apply_filters(query, answer.results, quality, dropped)) for answer in answers]
+    if len(filtered) == 1 and not (made.timely and has_dates(filtered[0].results, now)):
+        ranked = filtered[0].results
+    else:
+        pages = fuse(query, filtered, now, by_date=made.timely or made.intent is Intent.CURRENT_EVENT)
+        dropped["duplicate"] += sum(len(answer.results) for answer in filtered) - len(pages)
+        ranked = tuple(page.result for page in pages)
+    # A local library ranks whole passages; its short snippets say less than it knows.
+    known = all(result.provider == "local" for result in ranked)
+    relevant = tuple(ranked) if known else _relevant(made, ranked, quality, dropped)
+    results = cap_and_rank(query, relevant, dropped)
+    said = next((answer.answer for answer in answers if answer.answer), None)
+    notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
+    info = SearchInfo(
+        providers_tried=tuple(made.trail.attempts),
+        cache=cache,
+        fetched_at=now,
+        cost_usd=made.trail.cost_usd,
+        dropped={name: count for name, count in dropped.items() if count},
+        reason="; ".join(notes),
+        left_out=tuple({item.url: item for answer in answers for item in answer.info.left_out}.values()),
+    )
+    return SearchResponse(
+        query=query.text,
+        results=results,
+        answer=said if query.include_answer else None,
+        follow_up_questions=tuple(dict.fromkeys(text for answer in answers for text in answer.follow_up_questions)),
+        info=info,
+    )
+
+
+def _relevant(
+    made: Made, ranked: Sequence[SearchResult], quality: QualityRules, dropped: Counter[str]
+) -> tuple[SearchResult, ...]:
+    """The results that are about the query. For an error the others come last, until the page is full.
+
+    What helps with an error often shares no word with its message.
+    """
+    kept = drop_irrelevant(made.query, ranked, quality, dropped)
+    missing = made.query.max_results - len(kept)
+    if made.intent is not Intent.ERROR or missing <= 0:
+        return kept
+    others = [hit for hit in ranked if hit not in kept][:missing]
+    dropped["irrelevant"] -= len(others)
+    return (*kept, *others)
+
+
+def from_cache(found: Found) -> SearchResponse:
+    """A cached answer, free of charge and marked as what it is."""
+    label = found.level if found.fresh else "stale"
+    info = replace(found.response.info, cache=label, stale=not found.fresh, cost_usd=Decimal(0))
+    return replace(found.response, info=info)
+
+
+def after_failure(found: Found, error: PinciteError) -> SearchResponse:
+    """A stale answer given because every engine failed, with what they said."""
+    causes = error.causes if isinstance(error, SearchProviderUnavailable) else {}
+    said = "; ".join(f"{name}: {cause.reason}" for name, cause in causes.items()) or error.reason
+    response = from_cache(found)
+    reason = f"kept from before, since every provider failed ({said})"
+    return replace(response, info=replace(response.info, reason=reason))

@@ -10,9 +10,8 @@ from pincite.domain.search import Depth, Query
 from pincite.ports import Clock, SearchProvider
 from pincite.search.catalogue import ProviderCard, card_of
 from pincite.search.intent import Intent
-from pincite.search.pace import Pace
-from pincite.search.quota import Quota
-from pincite.search.standing import Account, Standing, Standings
+from pincite.search.spending import Pace
+from pincite.search.standing import Account, Quota, Standing, Standings
 
 FIT_MARGIN = 0.05
 """Engines whose fit differs by no more than this count as equal, and the cheaper one goes first."""

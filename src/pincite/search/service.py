@@ -11,26 +11,22 @@ from types import TracebackType
 import anyio
 from anyio.abc import TaskGroup
 
-from pincite.domain.deadlines import DEADLINES_S
+from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import InvalidInput, PinciteError, SearchProviderUnavailable, Timeout
 from pincite.domain.search import Query, SearchInfo, SearchResponse
 from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.clock import SystemClock
-from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter
-from pincite.runtime.shared_limiter import Buckets
-from pincite.runtime.single_flight import SingleFlight
-from pincite.search.assembly import Made, after_failure, assembled, from_cache, is_good
+from pincite.runtime.concurrency import SingleFlight
+from pincite.runtime.limiter import INTERACTIVE, Buckets, MemoryLimiter
 from pincite.search.calls import Caller, Conditions, Trail
 from pincite.search.catalogue import Terms, card_of
 from pincite.search.filters import QualityRules
-from pincite.search.freshness import freshness_of
-from pincite.search.gate import GateRules, RetrievalContext, gate
-from pincite.search.intent import Intent, intent_of
-from pincite.search.pace import Pace
+from pincite.search.fusion import Made, after_failure, assembled, from_cache, is_good
+from pincite.search.intent import GateRules, Intent, RetrievalContext, freshness_of, gate, intent_of
 from pincite.search.request import MAX_RESULTS, checked, exact_key
 from pincite.search.router import Engine, Router, engine_of
-from pincite.search.spending import Spending
+from pincite.search.spending import Pace, Spending
 from pincite.search.standing import NOWHERE, SharedNotes, Standings
 from pincite.search.store import AnswerStore, CacheCounts, Found, Mask, Scopes
 from pincite.urls import mask_typed

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Double, bindparam, case
 
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
-from pincite.runtime.shared_limiter import Ask
+from pincite.runtime.limiter import Ask
 from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import MAX_RATES, breakers, buckets
 

@@ -20,7 +20,7 @@ from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import count_cache_read
 from pincite.storage import failures
-from pincite.storage.side_file import open_side_file
+from pincite.storage.home_files import open_side_file
 
 T = TypeVar("T")
 

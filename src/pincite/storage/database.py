@@ -52,14 +52,12 @@ from pincite.domain.errors import (
 )
 from pincite.ports import Clock
 from pincite.runtime.clock import SystemClock
+from pincite.runtime.files import make_private
 from pincite.runtime.installing import install_extra
 from pincite.runtime.postgresql import CONNECTION
-from pincite.runtime.private_files import make_private
 from pincite.storage import failures, migrations
-from pincite.storage.crowd import Crowd
-from pincite.storage.patience import WAIT_S, Patience
-from pincite.storage.read_only import can_only_be_read, open_read_only
-from pincite.storage.wal import switch_to_wal
+from pincite.storage.connections import WAIT_S, Crowd, Patience
+from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal
 
 T = TypeVar("T")
 

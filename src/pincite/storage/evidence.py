@@ -21,7 +21,7 @@ from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.storage.failures import translated
-from pincite.storage.read_only import open_read_only
+from pincite.storage.home_files import open_read_only
 
 DATABASE_NAME: Final = "pincite.sqlite"
 """The file of the database in a home folder."""

@@ -13,9 +13,9 @@ import anyio
 import anyio.to_thread
 
 from pincite.ports import Clock
-from pincite.runtime.shared_limiter import Ask
+from pincite.runtime.limiter import Ask
 from pincite.storage import failures
-from pincite.storage.side_file import open_side_file
+from pincite.storage.home_files import open_side_file
 
 T = TypeVar("T")
 

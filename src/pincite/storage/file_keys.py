@@ -10,9 +10,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from pincite.domain.access import ApiKey
 from pincite.domain.errors import StorageUnavailable
-from pincite.storage.file_lock import one_at_a_time
+from pincite.domain.records import ApiKey
+from pincite.storage.home_files import one_at_a_time
 
 FILE_NAME: Final = "keys.json"
 

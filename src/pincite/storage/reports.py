@@ -6,14 +6,14 @@ import zlib
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import PinciteError, StorageUnavailable
 from pincite.domain.report import Report
-from pincite.storage import removal
+from pincite.storage import retention
 from pincite.storage.database import Transaction
 from pincite.storage.schema import citations, claims, evidence, reports
 
 
 def put_report(tx: Transaction, report: Report) -> None:
     """Store this version; the same version replaces itself."""
-    removal.delete_report(tx, report.run_id, report.version)
+    retention.delete_report(tx, report.run_id, report.version)
     tx.insert(
         reports,
         run_id=report.run_id,

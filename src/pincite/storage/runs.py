@@ -8,19 +8,18 @@ from typing import Any, Final
 from sqlalchemy import and_, or_
 
 from pincite.domain.budget import Budget
-from pincite.domain.calls import CallRecord
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict, Locked, RunFenced, RunNotFound
 from pincite.domain.events import Event, RunStatus
-from pincite.domain.records import RunRecord
+from pincite.domain.records import CallRecord, RunRecord
 from pincite.domain.report import Report
 from pincite.domain.search import ProviderAttempt
 from pincite.ports import Clock
-from pincite.runtime.worker import is_gone
-from pincite.storage import removal
+from pincite.runtime.lease import is_gone
+from pincite.storage import retention
 from pincite.storage.database import Database, Transaction
-from pincite.storage.deaths import Standing, after_death
 from pincite.storage.events import read_events
+from pincite.storage.queue import Standing, after_death
 from pincite.storage.reports import get_report, put_report
 from pincite.storage.schema import DIMENSIONS, calls, nano_usd, provider_attempts, runs, usage_of, usd
 
@@ -254,7 +253,7 @@ class SqlRunStore:
 
     def _delete(self, tx: Transaction, run_id: str) -> None:
         self._free_or_locked(_row(tx, run_id), tx.now_s())
-        removal.delete_run(tx, run_id)
+        retention.delete_run(tx, run_id)
 
 
 def _create(tx: Transaction, record: RunRecord) -> bool:

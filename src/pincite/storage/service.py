@@ -11,24 +11,22 @@ from pincite.ports import Breaker, Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
-from pincite.runtime.limiter import Rate
-from pincite.runtime.shared_limiter import SharedLimiter
-from pincite.storage import removal
+from pincite.runtime.limiter import Rate, SharedLimiter
+from pincite.storage import retention
 from pincite.storage import retention as settlement
 from pincite.storage.buckets import PUBLIC, SqlBreaker, SqlBuckets
+from pincite.storage.captures import SqlDocumentStore, SqlSnapshotStore, stored_bytes
+from pincite.storage.connections import WAIT_S
 from pincite.storage.database import Database, Transaction, open_database
-from pincite.storage.documents import SqlDocumentStore
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
-from pincite.storage.front_desk import SqlFrontDesk
 from pincite.storage.ledger import SqlCallStore
-from pincite.storage.patience import WAIT_S
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
+from pincite.storage.server import SqlFrontDesk
 from pincite.storage.shared_cache import SqlCache
-from pincite.storage.snapshots import SqlSnapshotStore, stored_bytes
 from pincite.storage.whole_scope import in_small_steps
-from pincite.urls.retention import Retention
+from pincite.urls.policy import Retention
 
 _MIN_AGE: Final = timedelta(hours=1)
 """Captures younger than this are never pruned: a run may be about to refer to them."""
@@ -124,7 +122,7 @@ class ScopedStorage:
 
     async def delete_everything(self) -> int:
         """Remove every row of the scope; how many went."""
-        return await self._database.write(self._scope, removal.delete_scope)
+        return await self._database.write(self._scope, retention.delete_scope)
 
 
 def _prune_step(before: datetime, max_bytes: int | None) -> Callable[[Transaction], int]:
@@ -135,9 +133,9 @@ def _prune_step(before: datetime, max_bytes: int | None) -> Callable[[Transactio
         nonlocal since
         if max_bytes is not None and stored_bytes(tx) <= max_bytes:
             return 0
-        found = removal.oldest_unused(tx, since, before, _PRUNE_STEP)
+        found = retention.oldest_unused(tx, since, before, _PRUNE_STEP)
         since = found[-1].stored_at if found else since
-        return removal.delete_snapshots(tx, [row.snapshot_id for row in found])
+        return retention.delete_snapshots(tx, [row.snapshot_id for row in found])
 
     return step
 

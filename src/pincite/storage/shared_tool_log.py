@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import and_, or_
 
-from pincite.domain.calls import LoggedCall
+from pincite.domain.records import LoggedCall
 from pincite.ports import Clock
 from pincite.storage.database import AcrossScopes, Database, Transaction
 from pincite.storage.schema import tool_log

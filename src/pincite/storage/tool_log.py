@@ -10,12 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from pincite.domain.calls import LoggedCall
 from pincite.domain.codec import utc_moment, utc_text
+from pincite.domain.records import LoggedCall
 from pincite.ports import Clock
 from pincite.storage import failures
-from pincite.storage.read_only import can_only_be_read, open_read_only
-from pincite.storage.side_file import open_side_file
+from pincite.storage.home_files import can_only_be_read, open_read_only, open_side_file
 
 FILE_NAME: Final = "log.sqlite"
 _PRUNE_EVERY_S: Final = 3600.0

@@ -12,7 +12,8 @@ import anyio
 from sqlalchemy import Table
 
 from pincite.domain.events import RunStatus
-from pincite.storage import removal
+from pincite.storage import retention
+from pincite.storage.captures import unpacked
 from pincite.storage.database import Database, Transaction
 from pincite.storage.schema import (
     api_keys,
@@ -25,7 +26,6 @@ from pincite.storage.schema import (
     server_secrets,
     tool_log,
 )
-from pincite.storage.snapshots import unpacked
 
 _BATCH: Final = 200
 STEP: Final = 10
@@ -84,7 +84,7 @@ def expire_runs(tx: Transaction, before: datetime, limit: int) -> int:
     """Remove the runs that ended before that time, with all that only they used; how many went."""
     old = (runs.c.status.in_(ENDED), runs.c.updated_at < before)
     found = tx.run(tx.select(runs, runs.c.run_id).where(*old).order_by(runs.c.updated_at).limit(limit))
-    removal.delete_runs(tx, tuple(row.run_id for row in found))
+    retention.delete_runs(tx, tuple(row.run_id for row in found))
     return len(found)
 
 

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.errors import RateLimited
 from pincite.engine import Engine
-from pincite.runtime.kept_open import KeptOpen
+from pincite.runtime.concurrency import KeptOpen
 from pincite.wiring import Shared, open_shared
 
 OpenEngine = Callable[[str, str | None], Engine]

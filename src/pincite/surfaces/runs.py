@@ -14,8 +14,7 @@ from pincite.domain.errors import Locked, PinciteError, RateLimited, StorageUnav
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
-from pincite.runtime.fair_slots import FairSlots
-from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.runtime.concurrency import FairSlots, KeptOpen, keep_open
 from pincite.settings import Settings
 from pincite.surfaces.engines import Engines, OpenEngine
 

@@ -1,12 +1,10 @@
 """URLs: parsing, the policy of what may be fetched, and the three identities of a page. Pure; no DNS, no I/O."""
 
 from pincite.urls.addresses import AddressPolicy
-from pincite.urls.domains import host_matches, registrable_domain
-from pincite.urls.keys import url_key
+from pincite.urls.keys import url_key, work_id
 from pincite.urls.masking import mask_secrets, mask_typed, mask_url
-from pincite.urls.parse import ParsedUrl, join_url, parse_url
+from pincite.urls.parse import ParsedUrl, host_matches, join_url, parse_url, registrable_domain
 from pincite.urls.policy import DEFAULT, UrlPolicy, mixed_script, vet_url
-from pincite.urls.works import work_id
 
 __all__ = [
     "DEFAULT",

@@ -1,14 +1,25 @@
-"""One URL parser for checking and for sending: ada, which follows the WHATWG standard.
+"""One URL parser for checking and for sending (ada, which follows the WHATWG standard), and names of hosts.
 
-Anything that decides about a URL works on a `ParsedUrl`, and what is sent is its `href`.
+Registrable domains go by the Public Suffix List.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 import ada_url
 
 from pincite.domain.errors import InvalidUrl
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+
+# One URL parser for checking and for sending: ada, which follows the WHATWG standard.
+#
+# Anything that decides about a URL works on a `ParsedUrl`, and what is sent is its `href`.
 
 LOCAL_SCHEME = "local:"
 """Pages of local libraries without a published address are `local:NAME/path`: no URL, never fetched."""
@@ -103,3 +114,69 @@ def query_pairs(query: str) -> tuple[tuple[str, str], ...]:
 def query_value(query: str, name: str) -> str | None:
     """The first decoded value of `name`, or None."""
     return next((value for key, value in query_pairs(query) if key == name), None)
+
+
+# Host names: registrable domains by the Public Suffix List, and domain lists of people.
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> "PublicSuffixList":
+    # Reading the bundled list takes tens of milliseconds: only when a domain is asked for.
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()
+
+
+def is_public_suffix(host: str) -> bool:
+    """Whether `host` is a suffix under which others register names (`co.uk`, `github.io`, `com`)."""
+    return _suffixes().privatesuffix(host.rstrip(".").lower()) is None
+
+
+@lru_cache(maxsize=8192)
+def registrable_domain(url_or_host: str) -> str:
+    """The domain someone registered: `bbc.co.uk` for `https://news.bbc.co.uk/x`. An address is its own domain.
+
+    A page of a local library (`local:NAME/path`) belongs to `local:NAME`.
+
+    Errors:
+        InvalidUrl: neither a URL nor a host name.
+
+    Source: Public Suffix List, both sections, the copy bundled with `publicsuffixlist`.
+    """
+    if url_or_host.startswith(LOCAL_SCHEME):
+        return url_or_host.partition("/")[0]
+    parsed = parse_url(url_or_host if "://" in url_or_host else f"http://{url_or_host}/")
+    if not parsed.host:
+        raise InvalidUrl("this URL has no host", reason="url_invalid")
+    host = parsed.host.rstrip(".")
+    if parsed.is_literal:
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+@lru_cache(maxsize=4096)
+def _entry(text: str) -> tuple[str, bool, bool]:
+    """A list entry as (host, matches itself, matches subdomains)."""
+    entry = text.strip().lower()
+    own, below = True, True
+    if entry.startswith("="):
+        entry, below = entry[1:], False
+    elif entry.startswith(("*.", ".")):
+        entry, own = entry.lstrip("*."), False
+    if "://" in entry:
+        entry = parse_url(entry).host
+    return ada_url.idna_to_ascii(entry).decode().strip(".") or entry.strip("."), own, below
+
+
+def host_matches(host: str, entries: Iterable[str]) -> bool:
+    """Whether a domain list names `host`.
+
+    `site.example` means the host and everything below it, `=site.example` the host alone, `*.site.example` only what
+    is below.
+    """
+    host = host.rstrip(".").lower()
+    for text in entries:
+        name, own, below = _entry(text)
+        if name and ((own and host == name) or (below and host.endswith("." + name))):
+            return True
+    return False

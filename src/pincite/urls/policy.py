@@ -1,20 +1,21 @@
-"""What may be fetched, judged by the URL alone (and by addresses, where the caller has them).
-
-DNS answers are vetted by the resolver and again at the socket; this module never asks for one.
-"""
+"""What may be fetched, judged by the URL alone (and by addresses, where the caller has them), and how much may stay."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import ada_url
 
-from pincite.domain.errors import BlockedAddress, DomainDenied, InvalidUrl
+from pincite.domain.errors import BlockedAddress, DomainDenied, InvalidUrl, PinciteError
+from pincite.domain.page import Kept, Snapshot
 from pincite.urls.addresses import AddressPolicy
-from pincite.urls.domains import host_matches
-from pincite.urls.parse import ParsedUrl, parse_url
+from pincite.urls.parse import ParsedUrl, host_matches, parse_url
+
+# What may be fetched, judged by the URL alone (and by addresses, where the caller has them).
+#
+# DNS answers are vetted by the resolver and again at the socket; this module never asks for one.
 
 PORTS = frozenset({80, 443, 8000, 8080, 8443, 8888})
 URL_MAX_CHARS = 8_192
@@ -199,3 +200,41 @@ def mixed_script(host: str) -> bool:
         if len(scripts) > 1 and not any(scripts <= mix for mix in _LATIN_WITH):
             return True
     return False
+
+
+# How much of a page may stay after the run that read it: the operator's choice, and the page's own wish.
+
+_NO_COPY = frozenset({"noarchive", "nocache"})
+_OWN = "archive"
+_STRICTNESS = (Kept.FULL, Kept.RUN, Kept.EXCERPTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Rules for what stays. `domains` are list entries as in `exclude_domains`; the strictest that matches counts."""
+
+    default: Kept = Kept.FULL
+    domains: Mapping[str, Kept] = field(default_factory=dict)
+
+    def of(self, snapshot: Snapshot) -> Kept:
+        """What may stay of this capture; pages of the operator's own libraries are the operator's to keep.
+
+        Source: `noarchive` of X-Robots-Tag and `<meta name="robots">` asks that no copy be shown.
+        """
+        if snapshot.via == _OWN:
+            return Kept.FULL
+        if _NO_COPY & set(snapshot.usage_signals):
+            return Kept.EXCERPTS
+        own = [kept for entry, kept in self.domains.items() if _matches(snapshot.final_url, entry)]
+        return max(own, key=_STRICTNESS.index) if own else self.default
+
+
+ALL = Retention()
+"""Everything stays but what asks not to."""
+
+
+def _matches(url: str, entry: str) -> bool:
+    try:
+        return host_matches(parse_url(url).host, (entry,))
+    except PinciteError:
+        return False

@@ -7,12 +7,11 @@ research; `sources` says where a run looks; `registry` names adapters by text: e
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pincite.wiring.front_desk import DailyPurse, FrontDesk
 from pincite.wiring.judging import keep_thresholds
-from pincite.wiring.model_door import model_names
-from pincite.wiring.outlook import Outlook, outlook
+from pincite.wiring.models import model_names
 from pincite.wiring.parts import Parts, open_parts
-from pincite.wiring.run_settings import CAPS, asked_model, frozen_settings, narrowed, thawed_settings
+from pincite.wiring.run_settings import CAPS, Outlook, asked_model, frozen_settings, narrowed, outlook, thawed_settings
+from pincite.wiring.server import DailyPurse, FrontDesk
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.stores import CacheCleared, CacheStats
 

@@ -1,6 +1,6 @@
 """The judge that the settings ask for, made once for an engine; for a run its answers are on the record.
 
-`Parts.judge()` gives it to whatever calls `verification.proof.prove`: None where nobody judges.
+Also the judges that are fetched by name: what is known, what is here, and how one gets here.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,15 +16,18 @@ from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Json
 from pincite.domain.evidence import Thresholds
 from pincite.domain.model import ModelRole
-from pincite.judges.thresholds import read_thresholds
+from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, languages_of, read_thresholds
 from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls
+from pincite.runtime.concurrency import KeptOpen
 from pincite.runtime.installing import install_extra
-from pincite.runtime.kept_open import KeptOpen
 from pincite.settings import Settings
-from pincite.wiring.model_door import recorded_models
+from pincite.wiring.models import recorded_models
 
 if TYPE_CHECKING:
-    from pincite.judges.guarded import GuardedJudge
+    from pincite.judges.wrappers import GuardedJudge
+
+
+# `Parts.judge()` gives it to whatever calls `verification.proof.prove`: None where nobody judges.
 
 AUTO: Final = "auto"
 NONE: Final = "none"
@@ -138,9 +141,8 @@ def judge_of(
         calls_over: makes calls to another language model.
         ledger: where the answers of others than language models are kept; None for no run.
     """
-    from pincite.judges.cascade import CascadeJudge
     from pincite.judges.model import ModelJudge
-    from pincite.judges.recorded import RecordedJudge
+    from pincite.judges.wrappers import CascadeJudge, RecordedJudge
 
     made: list[Judge] = []
     for part in parts:
@@ -157,7 +159,7 @@ def judge_of(
 
 def parts_on_record(record: Json) -> tuple[JudgePart, ...]:
     """The judges of a run that is made again: none of them can be asked."""
-    from pincite.judges.recorded import AbsentJudge
+    from pincite.judges.wrappers import AbsentJudge
 
     found: list[JudgePart] = []
     for row in record if isinstance(record, list) else ():
@@ -190,7 +192,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _adapter(place: str, settings: Settings, clock: Clock) -> "GuardedJudge":
-    from pincite.judges.guarded import GuardedJudge
+    from pincite.judges.wrappers import GuardedJudge
     from pincite.runtime.breaker import BreakerRules, MemoryBreaker
 
     return GuardedJudge(_unguarded(place, settings), MemoryBreaker(clock, BreakerRules(failures=_FAILURES)))
@@ -221,7 +223,7 @@ def _bad(message: str, hint: str) -> InvalidSetting:
 
 def keep_thresholds(settings: Settings, name: str, thresholds: Thresholds) -> None:
     """Note in the home what the probabilities of a judge mean. Errors: InvalidSetting (the file is damaged)."""
-    from pincite.judges.thresholds import write_thresholds
+    from pincite.judges.catalogue import write_thresholds
 
     write_thresholds(settings.home, name, thresholds)
 
@@ -232,8 +234,8 @@ async def told_judge(settings: Settings) -> str:
     Errors: InvalidSetting, ExtraNotInstalled.
     """
     from pincite.runtime.clock import SystemClock
-    from pincite.runtime.kept_open import keep_open
-    from pincite.wiring.model_door import model_chains, wants_models
+    from pincite.runtime.concurrency import keep_open
+    from pincite.wiring.models import model_chains, wants_models
 
     async def named(wanted: Settings) -> LanguageModel | None:
         chains = model_chains(wanted) if wants_models(wanted) else {}
@@ -255,3 +257,58 @@ def _told(part: JudgePart) -> str:
         f"{part.name} (supported from {limits.supported_from:.3f}, refused to {limits.refused_to:.3f}; "
         f"measured: {limits.measured or 'not said on what'})"
     )
+
+
+# Judges that are fetched by name: what is known, what is here, and how one gets here.
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeModel:
+    """A judge by name; `measured` is what was measured of it here, if anything, `refused` why it can't be had."""
+
+    name: str
+    repository: str = ""
+    licence: str = ""
+    megabytes: int = 0
+    languages: tuple[str, ...] = ()
+    here: bool = False
+    measured: str = ""
+    refused: str = ""
+
+
+def judge_models(settings: Settings) -> tuple[JudgeModel, ...]:
+    """Every judge that is known, or in the home. Errors: InvalidSetting (the thresholds are damaged)."""
+    folder = settings.home / FOLDER
+    own = (
+        sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name[:1] != ".")
+        if folder.is_dir()
+        else []
+    )
+    found: list[JudgeModel] = []
+    for name in dict.fromkeys((*KNOWN, *own)):
+        known, limits = KNOWN.get(name), read_thresholds(settings.home, name)
+        measured = "" if limits is None else limits.measured
+        if known is None:
+            found.append(JudgeModel(name, languages=languages_of(folder / name), here=True, measured=measured))
+        else:
+            here = (folder / name / LOCK).is_file()
+            found.append(
+                JudgeModel(name, known.repository, known.licence, known.megabytes, known.languages, here, measured)
+            )
+    found += [JudgeModel(name, refused=why) for name, why in REFUSED.items()]
+    return tuple(found)
+
+
+async def add_judge_model(
+    settings: Settings, name: str, *, revision: str = "", told: Callable[[str], None]
+) -> JudgeModel:
+    """Fetch a known judge into the home; every file is compared with its hash.
+
+    Errors: InvalidInput (unknown or refused), NotFound, ProviderAuth, ProviderBadReply, TooLarge, NetworkError,
+        Timeout.
+    """
+    from pincite.judges.hub import HUB, ModelHub
+
+    hub = ModelHub(settings.model_hub or HUB)
+    await hub.add(name, settings.home / FOLDER, revision=revision, told=told)
+    return next(model for model in judge_models(settings) if model.name == name)

@@ -1,20 +1,39 @@
-"""Turns on what operators see, from the settings: logs without secrets, traces to a collector."""
+"""What operators see, from the settings: logs without secrets, traces to a collector, the log of calls."""
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import partial
 from importlib.util import find_spec
-from typing import get_args
+from secrets import token_hex
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import unquote, urlsplit
 
+import anyio
+import anyio.to_thread
 from pydantic import SecretStr
 
 from pincite.domain.errors import ExtraNotInstalled, PinciteError
+from pincite.domain.events import Json
+from pincite.domain.records import CallRecord, LoggedCall
 from pincite.domain.version import VERSION
+from pincite.ports import Clock, RunStore, ToolLogStore
+from pincite.runtime.call_context import caller
 from pincite.runtime.installing import install_extra
-from pincite.runtime.telemetry.logs import Mask, configure_logs, masker
+from pincite.runtime.telemetry.logs import Mask, configure_logs, masked, masker
+from pincite.runtime.tool_log import ToolLog
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.urls.masking import mask_typed
+
+if TYPE_CHECKING:
+    from pincite.storage.database import Database
+    from pincite.wiring.shared import Shared
+
+
+# Turns on what operators see, from the settings: logs without secrets, traces to a collector.
 
 
 def observe(settings: Settings) -> None:
@@ -79,3 +98,164 @@ def _export_traces(endpoint: str) -> None:
     provider = TracerProvider(resource=Resource.create({"service.name": "pincite", "service.version": VERSION}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint.rstrip("/") + "/v1/traces")))
     trace.set_tracer_provider(provider)
+
+
+# The log of calls as an engine keeps it: what came through the front doors, and what runs did.
+
+OF_RUNS = "run"
+"""The surface of the calls that runs make."""
+
+
+@dataclass(slots=True)
+class Note:
+    """What became of a call, told while it is under way."""
+
+    request: Json
+    outcome: str = "ok"
+    cost_usd: Decimal = Decimal(0)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    run_id: str = ""
+
+
+class CallLog:
+    """Notes every call of an engine, and reads them back. Nothing is opened before the first of either.
+
+    The log is in the database where many machines use it, otherwise in a file of the home.
+    """
+
+    def __init__(self, settings: Settings, shared: "Shared") -> None:
+        self._settings = settings
+        self._shared = shared
+        self._clock: Clock = shared.clock
+        self._log: ToolLog | None = None
+        self._stored: ToolLogStore | None = None
+        self._moved = False
+        self._mask = mask_of(settings)
+
+    @contextmanager
+    def noted(self, tool: str, request: Json, *, run_id: str = "") -> Iterator[Note]:
+        """Note the call made within the block: when, by whom, how long it took, how it ended."""
+        note = Note(request, run_id=run_id)
+        at, started = self._clock.now(), self._clock.monotonic_s()
+        note.outcome = "cancelled"
+        try:
+            yield note
+            if note.outcome == "cancelled":
+                note.outcome = "ok"
+        except PinciteError as error:
+            note.outcome = error.code.lower()
+            raise
+        finally:
+            who = caller()
+            self._opened().note(
+                LoggedCall(
+                    id=f"call_{token_hex(12)}",
+                    at=at,
+                    surface=who.surface,
+                    tool=tool,
+                    request=masked(note.request, self._mask),
+                    outcome=note.outcome,
+                    latency_ms=round((self._clock.monotonic_s() - started) * 1000, 3),
+                    cost_usd=note.cost_usd,
+                    tokens_in=note.tokens_in,
+                    tokens_out=note.tokens_out,
+                    run_id=note.run_id,
+                    session_id=who.session_id,
+                    request_id=who.request_id,
+                )
+            )
+
+    async def read(
+        self,
+        runs: RunStore,
+        limit: int,
+        *,
+        before: tuple[datetime, str] | None = None,
+        tool: str | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+    ) -> tuple[LoggedCall, ...]:
+        """The newest calls first, those that runs made among them; `before` is time and id of a call."""
+        store = self._store()
+        found = await anyio.to_thread.run_sync(
+            lambda: store.read(limit, before=before, tool=tool, run_id=run_id, session_id=session_id)
+        )
+        made: list[tuple[str, CallRecord]] = []
+        if session_id is None and run_id is None:
+            made = list(await runs.latest_calls(limit, before=before, kind=tool))
+        elif run_id is not None and session_id is None:
+            made = [(run_id, call) for call in await runs.calls(run_id) if tool in (None, call.kind)]
+        inside = (_of_run(id_, call, self._mask) for id_, call in made)
+        wanted = (call for call in inside if before is None or (call.at, call.id) < before)
+        return tuple(sorted((*found, *wanted), key=lambda call: (call.at, call.id), reverse=True)[:limit])
+
+    async def forget_run(self, run_id: str) -> None:
+        """Remove what is kept of a run."""
+        await anyio.to_thread.run_sync(self._store().forget, run_id)
+
+    async def forget_all(self) -> int:
+        """Remove every call of the scope; how many went."""
+        self.close()
+        self._log = None
+        return await anyio.to_thread.run_sync(self._store().forget)
+
+    def close(self) -> None:
+        """Write what is waiting."""
+        if self._log is not None:
+            self._log.close()
+
+    def _opened(self) -> ToolLog:
+        if self._log is None:
+            self._log = ToolLog(self._store().write)
+        return self._log
+
+    def _store(self) -> ToolLogStore:
+        if self._stored is None:
+            self._stored = self._made_store()
+        return self._stored
+
+    def _made_store(self) -> ToolLogStore:
+        keep = timedelta(days=self._settings.log_keep_days)
+        if self._settings.shared_database is not None:
+            from pincite.storage.shared_tool_log import SqlToolLog
+
+            return SqlToolLog(self._database, self._settings.scope, self._clock, keep)
+        from pincite.storage.tool_log import FILE_NAME, FileToolLog
+
+        return FileToolLog(self._settings.home / FILE_NAME, self._settings.scope, self._clock, keep)
+
+    @contextmanager
+    def _database(self) -> "Iterator[Database]":
+        """The database of the process, or one of this block where nothing needed it so far; in a thread."""
+        from pincite.storage.database import opened_now
+
+        opened, place = self._shared.opened_storage, self._settings.shared_database
+        with opened_now(place or "", self._clock) if opened is None else nullcontext(opened.database) as database:
+            self._move_file(database)
+            yield database
+
+    def _move_file(self, database: "Database") -> None:
+        """Take over what the home's file has of the time before the database was shared."""
+        if not self._moved:
+            from pincite.storage.shared_tool_log import add_calls
+            from pincite.storage.tool_log import FILE_NAME, move_log
+
+            move_log(self._settings.home / FILE_NAME, partial(add_calls, database))
+            self._moved = True
+
+
+def _of_run(run_id: str, call: CallRecord, mask: Mask) -> LoggedCall:
+    return LoggedCall(
+        id=call.key,
+        at=call.started_at,
+        surface=OF_RUNS,
+        tool=call.kind,
+        request=masked(call.request, mask),
+        outcome=call.status,
+        latency_ms=call.latency_ms or 0.0,
+        cost_usd=call.used.cost_usd,
+        tokens_in=call.used.tokens_in,
+        tokens_out=call.used.tokens_out,
+        run_id=run_id,
+    )

@@ -27,31 +27,36 @@ from pincite.ports import (
     Search,
     WebArchive,
 )
-from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.runtime.concurrency import KeptOpen, keep_open
 from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
-from pincite.wiring.auditing import page_reading, stored_documents, web_archive
-from pincite.wiring.call_log import CallLog
-from pincite.wiring.fetch_door import OFFLINE, Stores, build_fetch, scrape_usd, url_policy
-from pincite.wiring.front_desk import FrontDesk
+from pincite.wiring.fetching import (
+    OFFLINE,
+    Stores,
+    build_fetch,
+    page_reading,
+    scrape_usd,
+    stored_documents,
+    url_policy,
+    web_archive,
+)
 from pincite.wiring.judging import Judges, judge_of, parts_on_record
-from pincite.wiring.libraries import OpenLibraries
-from pincite.wiring.model_door import Silence, open_models, recorded_models, wants_models
-from pincite.wiring.ranking import ranker_of
+from pincite.wiring.libraries import OpenLibraries, ranker_of
+from pincite.wiring.models import Silence, Unreachable, open_models, recorded_models, wants_models
+from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
-from pincite.wiring.replaying import Unreachable
 from pincite.wiring.roles import Doors, Run, build_roles, run_calls
-from pincite.wiring.search_door import (
+from pincite.wiring.searching import (
     build_search,
     lane_of,
     within_budget,
 )
+from pincite.wiring.server import FrontDesk, build_webhooks
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
 from pincite.wiring.stores import OpenStores
-from pincite.wiring.webhook_door import build_webhooks
 
 if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
@@ -241,7 +246,7 @@ class Parts(OpenStores):
 
         Errors: InvalidSetting (`no_judge`, or a model's), ExtraNotInstalled.
         """
-        from pincite.runtime.passing_ledger import PassingLedger
+        from pincite.runtime.ledger import PassingLedger
 
         asked = await self._judges.parts(self.settings)
         ledger = ledger or PassingLedger(self.settings.budget)
@@ -273,7 +278,7 @@ class Parts(OpenStores):
         return self._passing_calls(model, ledger)
 
     def _passing_calls(self, model: LanguageModel, ledger: Ledger | None = None) -> "ModelCalls":
-        from pincite.runtime.passing_ledger import PassingLedger
+        from pincite.runtime.ledger import PassingLedger
 
         budget = self.settings.budget
         return self._called(model, ledger or PassingLedger(budget), budget)
@@ -346,7 +351,7 @@ class Parts(OpenStores):
         from pincite.domain.model import ModelRole
         from pincite.fetch.extractors.cleaned import cleaned_lines
         from pincite.fetch.model_markdown import ModelMarkdown
-        from pincite.runtime.passing_ledger import PassingLedger
+        from pincite.runtime.ledger import PassingLedger
 
         model = await self.models(self.settings)
         names = [info.name for info in model.info(ModelRole.READER)] if model is not None else []

@@ -26,13 +26,13 @@ SCRAPERS: Mapping[str, str] = {
 }
 
 EXPORTERS: Mapping[str, str] = {
-    "md": "pincite.exports.markdown:MarkdownExporter",
-    "json": "pincite.exports.json:JsonExporter",
+    "md": "pincite.exports.simple:MarkdownExporter",
+    "json": "pincite.exports.simple:JsonExporter",
     "html": "pincite.exports.html:HtmlExporter",
-    "csv": "pincite.exports.csv:CsvExporter",
-    "csl.json": "pincite.exports.csl_json:CslJsonExporter",
-    "bib": "pincite.exports.bibtex:BibtexExporter",
-    "ris": "pincite.exports.ris:RisExporter",
+    "csv": "pincite.exports.simple:CsvExporter",
+    "csl.json": "pincite.exports.bibliography:CslJsonExporter",
+    "bib": "pincite.exports.bibliography:BibtexExporter",
+    "ris": "pincite.exports.bibliography:RisExporter",
     "docx": "pincite.exports.docx:DocxExporter",
     "pdf": "pincite.exports.pdf:PdfExporter",
 }

@@ -1,21 +1,101 @@
-"""What all engines of one process share: the database, the queue, the processes that read pages."""
+"""What all engines of one process share: the database, the queue, a common Redis, the processes that read pages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import anyio
 
 from pincite.domain.records import QueueCounts
-from pincite.ports import Dispatcher, RunQueue
+from pincite.ports import Breaker, Clock, Dispatcher, Limiter, RunQueue
+from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.clock import SystemClock
-from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.runtime.concurrency import KeptOpen, keep_open
+from pincite.runtime.fallback import (
+    CountedCache,
+    FallbackBreaker,
+    FallbackBuckets,
+    FallbackCache,
+    FallbackLimiter,
+    Switch,
+)
+from pincite.runtime.limiter import Buckets, Rate, SharedLimiter
 from pincite.settings import Settings
+from pincite.storage.redis_store import Link
 
 if TYPE_CHECKING:
     from pincite.fetch.worker import ExtractorPool
     from pincite.storage.service import Storage
-    from pincite.wiring.redis_door import CommonRedis
+
+
+# Limits, breakers and cache in Redis, Valkey or Upstash, where the settings name one; while it is gone, our own.
+
+
+@dataclass(frozen=True, slots=True)
+class CommonRedis:
+    """What is kept in one Redis. Each thing is given the process's own, which takes over while Redis is gone."""
+
+    link: Link
+    switch: Switch
+    clock: Clock
+
+    def buckets(self, own: Buckets) -> Buckets:
+        """Token buckets of all workers."""
+        from pincite.storage.redis_store import RedisBuckets
+
+        return FallbackBuckets(self.switch, RedisBuckets(self.link, self.clock), own)
+
+    def limiter(self, own: Limiter, *default: Rate) -> Limiter:
+        """A limiter with these rates for every key."""
+        from pincite.storage.redis_store import RedisBuckets
+
+        shared = SharedLimiter(RedisBuckets(self.link, self.clock), self.clock, default=default)
+        return FallbackLimiter(self.switch, shared, own)
+
+    def breaker(self, own: Breaker, rules: BreakerRules = DEFAULT_RULES) -> Breaker:
+        """Circuit breakers of all workers."""
+        from pincite.storage.redis_store import RedisBreaker
+
+        shared = RedisBreaker(self.link, self.clock, rules)
+        return FallbackBreaker(self.switch, shared, own)
+
+    def cache(self, scope: str, own: CountedCache) -> FallbackCache:
+        """The cache of all workers, for one scope."""
+        from pincite.storage.redis_store import RedisCache
+
+        return FallbackCache(self.switch, RedisCache(self.link, scope, self.clock), own)
+
+
+async def open_common_redis(settings: Settings, clock: Clock, kept: KeptOpen) -> CommonRedis | None:
+    """The Redis of the settings, or None. `redis://` wins over Upstash when both are set.
+
+    Errors: ExtraNotInstalled, InvalidSetting. A server that is gone is no error.
+    """
+    from pincite.storage.redis_store import open_redis, open_upstash
+
+    if settings.redis_url is not None:
+        link = await kept.open(open_redis(settings.redis_url.get_secret_value()))
+    elif settings.upstash_redis_rest_url and settings.upstash_redis_rest_token:
+        token = settings.upstash_redis_rest_token.get_secret_value()
+        link = await kept.open(open_upstash(settings.upstash_redis_rest_url, token))
+    else:
+        return None
+    return CommonRedis(link, Switch(clock, redis_in_use(settings)), clock)
+
+
+def redis_in_use(settings: Settings) -> str:
+    """Which Redis the settings choose, as it may be shown: no user, no password."""
+    if settings.redis_url is not None:
+        parts = urlsplit(settings.redis_url.get_secret_value())
+        return f"{parts.scheme}://{parts.hostname or parts.path}{f':{parts.port}' if parts.port else ''}"
+    if settings.upstash_redis_rest_url and settings.upstash_redis_rest_token:
+        return f"Upstash at {urlsplit(settings.upstash_redis_rest_url).hostname}"
+    return "none"
+
+
+# What all engines of one process share: the database, the queue, the processes that read pages.
 
 _OFFERS: Final = 100
 """Runs offered to workers in one turn at most."""
@@ -71,8 +151,6 @@ class Shared:
         """The Redis of the settings, if there is one. Errors: ExtraNotInstalled, InvalidSetting."""
         async with self._opening:
             if self._redis is None and self._settings.names_redis:
-                from pincite.wiring.redis_door import open_common_redis
-
                 self._redis = await open_common_redis(self._settings, self.clock, self._kept)
             return self._redis
 

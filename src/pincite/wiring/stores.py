@@ -9,10 +9,10 @@ import anyio
 from pincite.domain.page import Kept, Snapshot
 from pincite.domain.records import QueueCounts
 from pincite.ports import DocumentStore, RunStore, SnapshotStore
-from pincite.runtime.kept_open import KeptOpen
+from pincite.runtime.concurrency import KeptOpen
 from pincite.settings import Settings
-from pincite.wiring.fetch_door import retention
-from pincite.wiring.search_door import CACHE_NAME, Common, common_in_database, common_in_home, common_in_redis
+from pincite.wiring.fetching import retention
+from pincite.wiring.searching import CACHE_NAME, Common, common_in_database, common_in_home, common_in_redis
 from pincite.wiring.shared import Shared
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pincite.audit.check import CheckResult, CheckStatus, check_report
-from pincite.audit.problems import ProblemKind
+from pincite.audit.stored import ProblemKind
 from pincite.domain.errors import ParseError, SchemaMismatch, StorageUnavailable
 from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.page import Block, BlockKind, Document, Excerpts, Snapshot

@@ -3,8 +3,7 @@
 import pytest
 
 from pincite.audit.findings import Audit, AuditVerdict, ListedReference, ReferenceState
-from pincite.audit.given import match_given
-from pincite.audit.pages import PageReading
+from pincite.audit.pages import PageReading, match_given
 from pincite.audit.service import AuditService
 from pincite.domain.library import ListedPage
 from pincite.testing.small_web import SmallWeb

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from pincite.domain.event_names import SPEC_NAMES, event_name
-from pincite.domain.events import EventType
+from pincite.domain.events import SPEC_NAMES, EventType, event_name
 
 DOCS = Path(__file__).parents[3] / "docs" / "events.md"
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.domain.model import Material, Prompt
-from pincite.domain.prompt_text import messages_of, new_fence, one_line
+from pincite.domain.model import Material, Prompt, messages_of, new_fence, one_line
 from pincite.testing.models import seen_messages
 
 

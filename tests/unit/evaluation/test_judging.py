@@ -22,7 +22,7 @@ from pincite.evaluation.judging import (
     read_statements,
     shipped_statements,
 )
-from pincite.judges.thresholds import read_thresholds
+from pincite.judges.catalogue import read_thresholds
 from pincite.surfaces.cli.app import app
 from pincite.testing.judges import JudgeServer, LabelJudge
 

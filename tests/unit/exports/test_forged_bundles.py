@@ -28,9 +28,9 @@ from pincite.exports.wacz import (
     PAGES,
     REPORT,
     render_bundle,
+    zip_bytes,
 )
 from pincite.exports.warc_records import capture_record
-from pincite.exports.zip_container import zip_bytes
 from pincite.settings import load_settings
 from pincite.testing.proven import proven_report
 from pincite.wiring.checking import check_stored_report

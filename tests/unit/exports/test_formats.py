@@ -11,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.domain.report import Report
-from pincite.exports.bibliography import doi, keys, site
-from pincite.exports.bibtex import BibtexExporter
-from pincite.exports.csl_json import CslJsonExporter
-from pincite.exports.csv import COLUMNS, CsvExporter, cell
-from pincite.exports.json import JsonExporter
-from pincite.exports.markdown import MarkdownExporter
-from pincite.exports.ris import RisExporter
+from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, doi, keys, site
+from pincite.exports.simple import COLUMNS, CsvExporter, JsonExporter, MarkdownExporter, cell
 from pincite.ports import Exporter
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 

@@ -17,7 +17,7 @@ from pincite.domain.markdown import without_controls
 from pincite.domain.page import Block, BlockKind, Document, excerpts_of
 from pincite.domain.report import Report, ReportEvidence, ReportStatus
 from pincite.exports.html import HtmlExporter
-from pincite.exports.passage import CONTEXT_CHARS, passage
+from pincite.exports.passages import CONTEXT_CHARS, passage
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
 SAMPLE = sample_report()

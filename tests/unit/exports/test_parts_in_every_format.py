@@ -12,9 +12,9 @@ from pincite.domain.markdown import render_markdown
 from pincite.domain.report import Report
 from pincite.domain.signs import place_of
 from pincite.exports.codec import dump_report, load_report
-from pincite.exports.csv import CsvExporter
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
+from pincite.exports.simple import CsvExporter
 from pincite.surfaces.mcp.results import section_text
 from pincite.testing.reports import proven_report, sample_report
 

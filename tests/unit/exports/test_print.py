@@ -20,13 +20,10 @@ from lxml import etree
 from pincite.domain.errors import ExtraNotInstalled, NotFound, PinciteError, PolicyRefusal
 from pincite.domain.markdown import one_line
 from pincite.domain.report import Report
-from pincite.exports.bibliography import keys
-from pincite.exports.bibtex import BibtexExporter
-from pincite.exports.csl_json import CslJsonExporter
+from pincite.exports.bibliography import BibtexExporter, CslJsonExporter, RisExporter, keys
 from pincite.exports.docx import DocxExporter
-from pincite.exports.markdown import MarkdownExporter
 from pincite.exports.pdf import PdfExporter, refuse
-from pincite.exports.ris import RisExporter
+from pincite.exports.simple import MarkdownExporter
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
 SAMPLE = sample_report()

@@ -23,8 +23,7 @@ from pincite.domain.report import Coverage, Summary
 from pincite.exports.bundle import Bundle, read_bundle
 from pincite.exports.codec import load_report
 from pincite.exports.passages import PassagesOnly
-from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle
-from pincite.exports.zip_container import zip_bytes
+from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle, zip_bytes
 from pincite.library import LocalLibrary
 from pincite.settings import load_settings
 from pincite.testing.extractor import TinyExtractor

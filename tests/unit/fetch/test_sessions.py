@@ -11,7 +11,7 @@ from pincite.fetch.sessions import NOTE, SiteSessions
 from pincite.settings import load_settings
 from pincite.testing.web import StubWeb
 from pincite.urls import parse_url
-from pincite.wiring.fetch_door import site_sessions
+from pincite.wiring.fetching import site_sessions
 
 SECRET = "sid=zx81-spectrum"
 

@@ -15,7 +15,7 @@ from pincite.jobs import worker as worker_module
 from pincite.jobs.worker import WorkerLimits, open_worker
 from pincite.research.service import ResearchService
 from pincite.settings import Settings, load_settings
-from pincite.storage import crowd
+from pincite.storage import connections
 from pincite.testing.libraries import html, write_warc
 
 QUEUED = Filing(for_workers=True)
@@ -81,7 +81,7 @@ async def test_a_run_that_kills_its_workers_is_given_up(settings: Settings) -> N
 async def test_a_worker_without_work_keeps_four_connections(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crowd, "CALM_S", 0.4)
+    monkeypatch.setattr(connections, "CALM_S", 0.4)
     monkeypatch.setattr(procrastinate, "_IDLE_S", 0.4)
     monkeypatch.setattr(worker_module, "SWEEP_S", 0.1)
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"

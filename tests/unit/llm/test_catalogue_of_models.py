@@ -6,10 +6,9 @@ import pytest
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.model import ModelRole
-from pincite.llm.catalogue import COMPATIBLE, FOREIGN, OPENAI, RESPONSES, Endpoint, parse_model
-from pincite.llm.prices import info_of, priced
+from pincite.llm.catalogue import COMPATIBLE, FOREIGN, OPENAI, RESPONSES, Endpoint, info_of, parse_model, priced
 from pincite.settings import load_settings
-from pincite.wiring.model_door import model_chains, model_names, recorded_models, wants_models
+from pincite.wiring.models import model_chains, model_names, recorded_models, wants_models
 
 KEYED = {"openai": Endpoint(None, "k"), "openrouter": Endpoint(None, "k")}
 SERVER = Endpoint("http://127.0.0.1:9/v1", "")

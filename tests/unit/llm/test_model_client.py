@@ -11,7 +11,7 @@ import pytest
 from pincite.domain.budget import Usage
 from pincite.domain.errors import ExtraNotInstalled, ModelBadOutput, PinciteError
 from pincite.domain.model import Generation, Material, ModelRole, Prompt
-from pincite.llm import failures
+from pincite.llm import transport
 from pincite.llm.catalogue import Endpoint, parse_model
 from pincite.llm.service import ModelService
 from pincite.research.model.outputs import PlannedQuestion
@@ -186,11 +186,11 @@ def test_the_table_of_failures_is_complete() -> None:
         for name, kind in vars(exceptions).items()
         if isinstance(kind, type) and issubclass(kind, roots) and not name.startswith("_")
     }
-    assert theirs <= set(failures.TABLE)
+    assert theirs <= set(transport.TABLE)
 
 
 def test_an_unknown_failure_is_ours_too() -> None:
-    error = failures.translated(KeyError("inner words"), "server:x")
+    error = transport.translated(KeyError("inner words"), "server:x")
     assert (error.code, error.retryable) == ("MODEL_UNAVAILABLE", False)
     assert "inner words" not in str(error)
 

@@ -10,7 +10,7 @@ import pytest
 from pincite.domain.events import EventType
 from pincite.domain.plan import Progress, Task
 from pincite.domain.search import Constraints
-from pincite.exports.json import JsonExporter
+from pincite.exports.simple import JsonExporter
 from pincite.research.extractive.parts import MAX_PARTS
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.reader import REPRESENTATIVE_RULE

@@ -11,7 +11,7 @@ from pincite.domain.errors import BudgetExhausted, InsufficientEvidence, ModelUn
 from pincite.domain.records import Outcome
 from pincite.domain.report import Mode
 from pincite.engine import Engine
-from pincite.runtime.passing_ledger import PassingLedger
+from pincite.runtime.ledger import PassingLedger
 from pincite.settings import Settings, load_settings
 from pincite.testing.models import ModelFake, ScriptedModel, Seen
 

@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import DeadLink, InvalidInput
-from pincite.runtime.failures import first_failure
+from pincite.runtime.recovery import first_failure
 
 
 async def _raise(error: BaseException) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from pincite.runtime.fair_slots import FairSlots
+from pincite.runtime.concurrency import FairSlots
 
 
 async def settled() -> None:

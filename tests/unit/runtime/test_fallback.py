@@ -12,8 +12,7 @@ from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.fallback import AGAIN_AFTER_S, FallbackBreaker, FallbackCache, FallbackLimiter, Switch
 from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter, Rate
 from pincite.storage.cache import opened_cache
-from pincite.storage.redis_link import open_redis, open_upstash
-from pincite.storage.redis_store import RedisBreaker, RedisCache
+from pincite.storage.redis_store import RedisBreaker, RedisCache, open_redis, open_upstash
 from pincite.testing.clock import FrozenClock
 from pincite.testing.upstash import UpstashFake
 

@@ -5,7 +5,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import InvalidInput, StorageUnavailable
-from pincite.runtime.kept_open import KeptOpen, keep_open
+from pincite.runtime.concurrency import KeptOpen, keep_open
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pincite.runtime.retry_after import retry_after_s
+from pincite.runtime.recovery import retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

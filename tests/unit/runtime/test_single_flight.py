@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import NetworkError
-from pincite.runtime.single_flight import SingleFlight
+from pincite.runtime.concurrency import SingleFlight
 
 
 async def test_callers_at_the_same_time_share_one_call() -> None:

@@ -16,7 +16,7 @@ from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.search import ProviderAttempt
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.ledger import open_ledger
-from pincite.runtime.telemetry import genai, meter
+from pincite.runtime.telemetry import meter, spans
 from pincite.runtime.telemetry.logs import configure_logs, masker
 from pincite.runtime.telemetry.meter import MAX_SERIES, METER, Meter
 from pincite.settings import load_settings
@@ -93,10 +93,10 @@ async def test_each_call_is_a_span_and_counted() -> None:
         await ledger.call("fetch", {"url": f"https://a.example/?q={CANARY}"}, Usage(), fail)
     model, fetch = seen.get_finished_spans()
     assert model.attributes is not None
-    assert (model.attributes[genai.INPUT_TOKENS], model.attributes[genai.OPERATION]) == (7, genai.CHAT)
-    assert (model.attributes[genai.PROVIDER], model.attributes[genai.REQUEST_MODEL]) == ("openai", "gpt-9")
+    assert (model.attributes[spans.INPUT_TOKENS], model.attributes[spans.OPERATION]) == (7, spans.CHAT)
+    assert (model.attributes[spans.PROVIDER], model.attributes[spans.REQUEST_MODEL]) == ("openai", "gpt-9")
     assert fetch.attributes is not None
-    assert fetch.attributes[genai.ERROR_TYPE] == "NETWORK_ERROR"
+    assert fetch.attributes[spans.ERROR_TYPE] == "NETWORK_ERROR"
     assert CANARY not in model.to_json() + fetch.to_json(), "no text of users in a span"
     assert _replayed() - before == 1
 

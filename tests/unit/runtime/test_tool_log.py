@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pincite.domain.calls import LoggedCall
 from pincite.domain.errors import Locked, StorageFull
+from pincite.domain.records import LoggedCall
 from pincite.runtime import tool_log
-from pincite.runtime.caller import Caller, called_by, caller
+from pincite.runtime.call_context import Caller, called_by, caller
 from pincite.runtime.tool_log import ToolLog, shortened
 
 

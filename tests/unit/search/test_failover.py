@@ -19,8 +19,8 @@ from pincite.domain.errors import (
 )
 from pincite.domain.search import Query, SearchResponse
 from pincite.runtime.limiter import Rate
-from pincite.search.answers import Row, build_response
 from pincite.search.catalogue import card_of
+from pincite.search.provider import Row, build_response
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import Purse

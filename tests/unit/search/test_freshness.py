@@ -7,8 +7,7 @@ import pytest
 from tests.unit.search.scripted import NOW, Scripted, service
 
 from pincite.domain.search import Constraints, Query, SearchResponse, SearchResult
-from pincite.search.freshness import freshness_of, recency
-from pincite.search.intent import Intent
+from pincite.search.intent import Intent, freshness_of, recency
 
 
 class Archive(Scripted):

@@ -4,8 +4,7 @@ import pytest
 from tests.unit.search.scripted import Scripted, service
 
 from pincite.domain.search import Query
-from pincite.search.pasted_errors import searchable
-from pincite.search.request import checked
+from pincite.search.request import checked, searchable
 
 PYTHON = """why does this fail in Django?
 Traceback (most recent call last):

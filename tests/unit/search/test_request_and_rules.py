@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pincite.domain.search import Constraints, Query, SearchResult, Topic
 from pincite.search.catalogue import CATALOGUE, OWN_DATA, Terms, card_of
 from pincite.search.filters import QualityRules, apply_filters, drop_irrelevant, names_in
-from pincite.search.gate import RetrievalContext, gate
-from pincite.search.intent import Intent, intent_of
+from pincite.search.intent import Intent, RetrievalContext, gate, intent_of
 from pincite.search.request import (
     checked,
     exact_key,

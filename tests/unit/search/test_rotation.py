@@ -10,15 +10,14 @@ import pytest
 
 from pincite.domain.errors import ProviderQuota
 from pincite.domain.search import Query, SearchResponse, SearchResult
+from pincite.runtime.limiter import Ask
 from pincite.runtime.memory_cache import MemoryCache
-from pincite.runtime.shared_limiter import Ask
 from pincite.search.catalogue import Price, ProviderCard, card_of
 from pincite.search.intent import Intent
-from pincite.search.pace import Pace
-from pincite.search.quota import Quota, heed
 from pincite.search.router import Engine, Router
 from pincite.search.service import SearchOptions, SearchService
-from pincite.search.standing import NAMESPACE, SharedNotes, Standings
+from pincite.search.spending import Pace
+from pincite.search.standing import NAMESPACE, Quota, SharedNotes, Standings, heed
 from pincite.storage.file_buckets import FileBuckets, opened_buckets
 from pincite.testing.clock import FrozenClock
 

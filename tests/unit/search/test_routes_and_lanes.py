@@ -15,7 +15,7 @@ from pincite.domain.errors import (
 from pincite.domain.search import Depth, Query, SearchResponse, Topic
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, Rate
 from pincite.search.catalogue import Price, ProviderCard, card_of
-from pincite.search.gate import RetrievalContext
+from pincite.search.intent import RetrievalContext
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import BudgetedSearch, Purse

@@ -9,7 +9,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import Locked
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import Outcome, RunRecord
-from pincite.runtime.shared_limiter import Ask
+from pincite.runtime.limiter import Ask
 from pincite.storage.file_buckets import opened_buckets
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock

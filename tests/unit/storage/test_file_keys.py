@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pincite.domain.access import ApiKey
 from pincite.domain.errors import Locked
+from pincite.domain.records import ApiKey
 from pincite.storage.file_keys import FileKeys
-from pincite.storage.file_lock import one_at_a_time
+from pincite.storage.home_files import one_at_a_time
 
 EACH = 60
 WRITER = """
 import sys
 from pathlib import Path
-from pincite.domain.access import ApiKey
+from pincite.domain.records import ApiKey
 from pincite.storage.file_keys import FileKeys
 
 keys, who, number = FileKeys(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
@@ -32,7 +32,7 @@ for n in range(number):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from pincite.storage.file_lock import one_at_a_time
+from pincite.storage.home_files import one_at_a_time
 
 with one_at_a_time(Path(sys.argv[1])):
     print("ready", flush=True)

@@ -14,7 +14,7 @@ from tests.many_runs import EVENTS, put_ended_runs
 from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.storage import removal, whole_scope
+from pincite.storage import retention, whole_scope
 from pincite.storage.database import Transaction
 from pincite.storage.schema import blobs, calls, documents, events, metadata, run_snapshots, runs, snapshots
 from pincite.storage.service import Storage, open_storage
@@ -82,7 +82,7 @@ async def test_no_statement_looks_at_every_row(tmp_path: Path) -> None:
         def let_go(tx: Transaction) -> None:
             whole_scope.expire_events(tx, LATER, AT, STEP)
             whole_scope.expire_runs(tx, LATER, STEP)
-            removal.delete_snapshots(tx, [row.snapshot_id for row in removal.oldest_unused(tx, AT, LATER, 9)])
+            retention.delete_snapshots(tx, [row.snapshot_id for row in retention.oldest_unused(tx, AT, LATER, 9)])
 
         await storage.database.write(SCOPE, let_go)
         event.remove(engine, "before_cursor_execute", note)
@@ -119,7 +119,7 @@ async def test_a_live_run_writes_between_small_transactions(storage: Storage) ->
         return delete_runs
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(removal, "delete_runs", counted(removal.delete_runs))
+        patched.setattr(retention, "delete_runs", counted(retention.delete_runs))
 
         async def write() -> None:
             nonlocal written

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import PinciteError, SchemaMismatch, StorageUnavailable
-from pincite.storage.patience import Patience
+from pincite.storage.connections import Patience
 
 
 class Time:

@@ -11,7 +11,7 @@ import pytest
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import RunStatus
 from pincite.domain.records import Offer, Outcome, RunRecord
-from pincite.runtime.worker import this_worker
+from pincite.runtime.lease import this_worker
 from pincite.storage.queue import ABANDONED_S, OFFERED_AGAIN_S, SqlRunQueue
 from pincite.storage.service import Storage, open_storage
 from pincite.testing.clock import FrozenClock

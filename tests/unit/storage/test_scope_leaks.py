@@ -25,7 +25,7 @@ from pincite.storage.service import ScopedStorage, Storage, open_storage
 from pincite.storage.shared_cache import SqlCache
 from pincite.testing.clock import FrozenClock
 from pincite.testing.reports import sample_report
-from pincite.urls.retention import Retention
+from pincite.urls.policy import Retention
 
 SECRET = "Alice asks about her merger"
 

@@ -30,4 +30,4 @@ def _uses_sqlalchemy(path: Path) -> bool:
 def test_only_what_serves_all_users_looks_across_scopes() -> None:
     root = Path(pincite.storage.__file__).parent
     users = {path.name for path in root.rglob("*.py") if "AcrossScopes" in path.read_text(encoding="utf-8")}
-    assert users == {"database.py", "queue.py", "front_desk.py", "keys.py", "shared_tool_log.py", "deaths.py"}
+    assert users == {"database.py", "queue.py", "server.py", "shared_tool_log.py"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pincite.storage.wal import switch_to_wal
+from pincite.storage.home_files import switch_to_wal
 
 
 class _Impatient(sqlite3.Connection):

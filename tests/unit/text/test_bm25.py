@@ -1,6 +1,6 @@
 import pytest
 
-from pincite.text.bm25 import Bm25
+from pincite.text.similarity import Bm25
 
 DOCUMENTS = [["solar", "power", "plant"], ["wind", "power"], ["solar", "solar", "panel", "roof"], []]
 

@@ -2,7 +2,7 @@
 
 import random
 
-from pincite.text.near_duplicates import cluster
+from pincite.text.similarity import cluster
 
 WORDS = [f"word{n}" for n in range(400)]
 

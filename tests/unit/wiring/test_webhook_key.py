@@ -8,7 +8,7 @@ from typing import Any
 from pincite.settings import load_settings
 from pincite.storage.service import open_storage
 from pincite.testing.clock import FrozenClock
-from pincite.wiring.webhook_door import KEY_NAME, master_key
+from pincite.wiring.server import KEY_NAME, master_key
 
 FIRST_USE = """
 import sys, anyio
@@ -16,7 +16,7 @@ from pathlib import Path
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
 from pincite.storage.service import open_storage
-from pincite.wiring.webhook_door import master_key
+from pincite.wiring.server import master_key
 
 async def go():
     given = {"home": Path(sys.argv[1])}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import anyio
 import anyio.to_thread
 
-from pincite.domain.deadlines import DEADLINES_S
+from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import NotFound, Timeout
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import FetchRequest, LibraryPage, Snapshot

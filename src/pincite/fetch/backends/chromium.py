@@ -23,8 +23,8 @@ from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.signals import page_signals
 from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
+from pincite.runtime.call_context import current_meter
 from pincite.runtime.installing import install_extra
-from pincite.runtime.metering import current_meter
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route

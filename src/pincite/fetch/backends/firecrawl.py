@@ -5,8 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings
-from pincite.apis.refusals import bad_key, number, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, bad_key, number, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import (
     DeadLink,
     DnsError,

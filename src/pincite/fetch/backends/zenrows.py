@@ -3,8 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from pincite.apis.client import Answer
-from pincite.apis.refusals import bad_key, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, bad_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import (
     DeadLink,
     NetworkError,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pincite.domain.evidence import Claim, Relation
 from pincite.domain.plan import ReadPage
 from pincite.research.independence import Backing, independent_count
-from pincite.text.near_duplicates import cluster
+from pincite.text.similarity import cluster
 
 _ALIKE = 0.5
 """Pages less alike than this are different pages: chapter 1 and chapter 2, not version 1 and version 2."""

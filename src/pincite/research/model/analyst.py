@@ -18,7 +18,7 @@ from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import language_line
 from pincite.research.model.wording import plain_line
 from pincite.research.refusing import SPEAKS_TO_MACHINES
-from pincite.runtime.failures import first_failure
+from pincite.runtime.recovery import first_failure
 from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
 from pincite.text.instructions import is_flagged

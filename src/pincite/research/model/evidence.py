@@ -7,11 +7,11 @@ from typing import Final
 from pincite.domain.evidence import Claim, Evidence, EvidencePassage, Relation
 from pincite.domain.page import Document
 from pincite.domain.plan import ReadPage
-from pincite.text.bm25 import Bm25
 from pincite.text.chunks import chunks
 from pincite.text.context import passage_in_context
 from pincite.text.fragments import fragment_url
 from pincite.text.sentences import sentences
+from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
 
 FURTHER_PASSAGES: Final = 5

@@ -6,9 +6,9 @@ from typing import Final
 
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
-from pincite.text.bm25 import Bm25
 from pincite.text.chunks import chunks
 from pincite.text.sentences import Span, sentences
+from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms, token_estimate
 
 WINDOW_TOKENS: Final = 300

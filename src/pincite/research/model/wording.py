@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from pincite.domain.prompt_text import one_line
+from pincite.domain.model import one_line
 from pincite.text.instructions import is_flagged
 from pincite.text.normalise import fold
 from pincite.text.sentences import sentences

@@ -22,7 +22,7 @@ from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter,
 from pincite.research.model.sentences import SentenceProver
 from pincite.research.model.style import WORDS
 from pincite.research.telling import tell_section
-from pincite.runtime.failures import first_failure
+from pincite.runtime.recovery import first_failure
 from pincite.text.tokens import words
 
 MAX_CLAIMS: Final = 80

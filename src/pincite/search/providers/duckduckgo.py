@@ -11,13 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 
-from pincite.apis.client import Answer, ApiSettings
-from pincite.apis.refusals import rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, rate_limited, wait_of
 from pincite.domain.errors import PageBlocked, PinciteError, ProviderBadReply
 from pincite.domain.search import Query, SearchResponse
-from pincite.search.answers import Row, build_response
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, other_status
+from pincite.search.provider import ApiProvider, Row, Surroundings, build_response, other_status
 from pincite.search.request import time_range, with_site_operators
 
 if TYPE_CHECKING:

@@ -4,13 +4,32 @@ from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, wrong_shape
-from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import (
+    Answer,
+    ApiSettings,
+    bad_key,
+    missing_key,
+    out_of_credit,
+    rate_limited,
+    wait_of,
+    wrong_shape,
+)
 from pincite.domain.errors import PinciteError, ProviderAuth
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import Extras, Row, bad_request, build_response, money, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
+from pincite.search.provider import (
+    ApiProvider,
+    Extras,
+    Row,
+    Surroundings,
+    bad_request,
+    build_response,
+    checked,
+    error_text,
+    money,
+    other_status,
+    rows_in,
+)
 
 _CARD = CATALOGUE["exa"]
 _CATEGORY = {Topic.NEWS: "news", Topic.RESEARCH: "publication"}

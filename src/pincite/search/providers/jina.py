@@ -2,13 +2,22 @@
 
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings
-from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, bad_key, missing_key, out_of_credit, rate_limited, wait_of
 from pincite.domain.errors import PageBlocked, PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import Extras, Row, bad_request, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
+from pincite.search.provider import (
+    ApiProvider,
+    Extras,
+    Row,
+    Surroundings,
+    bad_request,
+    build_response,
+    checked,
+    error_text,
+    other_status,
+    rows_in,
+)
 
 _CARD = CATALOGUE["jina"]
 

@@ -4,13 +4,21 @@ Contract: https://about.marginalia-search.com/article/api (read 2026-11-22). Ans
 commercial key was bought, so `--source auto` asks it only where a key is set.
 """
 
-from pincite.apis.client import Answer, ApiSettings
-from pincite.apis.refusals import bad_key, rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, bad_key, rate_limited, wait_of
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Query, SearchResponse
-from pincite.search.answers import Row, bad_request, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
+from pincite.search.provider import (
+    ApiProvider,
+    Row,
+    Surroundings,
+    bad_request,
+    build_response,
+    checked,
+    error_text,
+    other_status,
+    rows_in,
+)
 from pincite.search.request import shortened
 
 _CARD = CATALOGUE["marginalia"]

@@ -2,13 +2,23 @@
 
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings
-from pincite.apis.refusals import rate_limited, wait_of
+from pincite.apis.client import Answer, ApiSettings, rate_limited, wait_of
 from pincite.domain.errors import InvalidSetting, PinciteError, SearchProviderUnavailable
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import Extras, Row, bad_request, build_response, clean, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
+from pincite.search.provider import (
+    ApiProvider,
+    Extras,
+    Row,
+    Surroundings,
+    bad_request,
+    build_response,
+    checked,
+    clean,
+    error_text,
+    other_status,
+    rows_in,
+)
 from pincite.search.request import time_range, with_site_operators
 
 _CARD = CATALOGUE["searxng"]

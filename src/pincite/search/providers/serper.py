@@ -5,13 +5,32 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from pincite.apis.client import Answer, ApiSettings, wrong_shape
-from pincite.apis.refusals import bad_key, missing_key, out_of_credit, rate_limited, wait_of
+from pincite.apis.client import (
+    Answer,
+    ApiSettings,
+    bad_key,
+    missing_key,
+    out_of_credit,
+    rate_limited,
+    wait_of,
+    wrong_shape,
+)
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.answers import Extras, Row, bad_request, billed, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status
+from pincite.search.provider import (
+    ApiProvider,
+    Extras,
+    Row,
+    Surroundings,
+    bad_request,
+    billed,
+    build_response,
+    checked,
+    error_text,
+    other_status,
+    rows_in,
+)
 from pincite.search.request import google_tbs, with_site_operators
 
 _CARD = CATALOGUE["serper"]

@@ -8,13 +8,22 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from pincite.apis.client import Answer, ApiClient, ApiSettings, wrong_shape
-from pincite.apis.refusals import rate_limited, wait_of
+from pincite.apis.client import Answer, ApiClient, ApiSettings, rate_limited, wait_of, wrong_shape
 from pincite.domain.errors import PageBlocked, PinciteError
 from pincite.domain.search import Query, SearchResponse
-from pincite.search.answers import Row, bad_request, build_response, rows_in
 from pincite.search.catalogue import CATALOGUE
-from pincite.search.provider import ApiProvider, Surroundings, checked, error_text, other_status, outage
+from pincite.search.provider import (
+    ApiProvider,
+    Row,
+    Surroundings,
+    bad_request,
+    build_response,
+    checked,
+    error_text,
+    other_status,
+    outage,
+    rows_in,
+)
 from pincite.search.request import shortened
 from pincite.text.tokens import is_stop
 from pincite.urls import host_matches

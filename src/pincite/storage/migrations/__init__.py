@@ -1,13 +1,15 @@
 """Numbered changes of the schema, applied by Alembic in one transaction; each is frozen once released.
 
-A change is a revision under `versions` and its SQL beside it (`NNNN_what.sql`): statements end with `;` at the end of
-a line, `{bytes}` stands for the type of raw bytes. Every change also leaves a row in `schema_versions`: releases from
-before Alembic read their schema there, and a look at it tells without Alembic that nothing is to be done.
+A change is one file, `NNNN_what.sql`: statements end with `;` at the end of a line, `{bytes}` stands for the type of
+raw bytes. Every change also leaves a row in `schema_versions`: releases from before Alembic read their schema there,
+and a look at it tells without Alembic that nothing is to be done.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from sqlalchemy import Connection, inspect, text
@@ -57,7 +59,7 @@ def migrate(connection: Connection, clock: Clock) -> int:
 
 
 def run_script(number: int) -> None:
-    """Run the SQL of one migration; called by its revision."""
+    """Run the SQL of one migration, within the migration that Alembic has begun."""
     from alembic import op
 
     name, script = next((name, script) for of, name, script in known() if of == number)
@@ -87,16 +89,28 @@ def _upgrade(connection: Connection, before: int, applied_at: str) -> None:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.runtime.migration import MigrationContext
-    from alembic.script import ScriptDirectory
+    from alembic.script import Script, ScriptDirectory
 
-    script = ScriptDirectory(str(Path(__file__).parent))
+    class Directory(ScriptDirectory):
+        # Alembic wants a Python file for each revision; ours differ in their SQL alone, so they are made from it.
+        def _load_revisions(self) -> Iterator[Script]:
+            for number, name, _ in known():
+                module = ModuleType(name)
+                module.__dict__.update(
+                    revision=f"{number:04d}",
+                    down_revision=f"{number - 1:04d}" if number > 1 else None,
+                    upgrade=lambda number=number: run_script(number),
+                )
+                yield Script(module, f"{number:04d}", name)
+
+    scripts = Directory(str(Path(__file__).parent))
     found = MigrationContext.configure(connection)
     if before and not found.get_current_heads():  # made by a release from before Alembic: taken over as it is
-        found.stamp(script, f"{before:04d}")
+        found.stamp(scripts, f"{before:04d}")
 
     def upgrade(revision: Any, _: Any) -> Any:  # what Alembic calls with the revision found
-        return script._upgrade_revs("head", revision)  # noqa: SLF001  # as alembic.command.upgrade does
+        return scripts._upgrade_revs("head", revision)  # noqa: SLF001  # as alembic.command.upgrade does
 
-    with EnvironmentContext(Config(), script, fn=upgrade) as environment:
+    with EnvironmentContext(Config(), scripts, fn=upgrade) as environment:
         environment.configure(connection=connection, transactional_ddl=True, applied_at=applied_at)
         environment.run_migrations()

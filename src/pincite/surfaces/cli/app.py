@@ -13,7 +13,7 @@ from typer.exceptions import TyperException
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
-from pincite.runtime.caller import Caller, called_by
+from pincite.runtime.call_context import Caller, called_by
 from pincite.surfaces.cli import check, doctor, research, runs, serve, setup, stored, web
 from pincite.surfaces.cli import eval as evaluating
 from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_text

@@ -53,7 +53,7 @@ async def try_all(settings: "Settings", *, searches: bool = True) -> list[Tried]
 
     Errors: those of `resolve_sources`.
     """
-    from pincite.wiring.model_door import wants_models
+    from pincite.wiring.models import wants_models
     from pincite.wiring.sources import resolve_sources
 
     found: list[Tried] = []
@@ -87,8 +87,8 @@ async def _ask_model(settings: "Settings") -> Decimal | None:
     """The price of one word from the model."""
     from pincite.domain.model import ModelRole, Prompt
     from pincite.runtime.clock import SystemClock
-    from pincite.runtime.kept_open import keep_open
-    from pincite.wiring.model_door import open_models
+    from pincite.runtime.concurrency import keep_open
+    from pincite.wiring.models import open_models
 
     prompt = Prompt("setup", "1", "Answer with the single word: ready", closing="Answer now.", max_tokens_out=200)
     async with keep_open() as kept:
@@ -227,7 +227,7 @@ def _redis(settings: "Settings") -> str:
     """Which Redis is used, and which is passed over."""
     if not settings.names_redis:
         return "in the database" if settings.database_url else "in the home"
-    from pincite.wiring.redis_door import redis_in_use
+    from pincite.wiring.shared import redis_in_use
 
     passed_over = settings.redis_url is not None and settings.upstash_redis_rest_url
     return redis_in_use(settings) + (" (UPSTASH_REDIS_REST_URL is set, too, and not used)" if passed_over else "")

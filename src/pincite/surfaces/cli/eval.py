@@ -12,7 +12,7 @@ from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_
 if TYPE_CHECKING:
     from pincite.evaluation.judging import JudgeEvaluation
     from pincite.evaluation.questions import Answered, Figures, KnownQuestion
-    from pincite.wiring.judge_models import JudgeModel
+    from pincite.wiring.judging import JudgeModel
 
 
 def evaluate_judge(settings: dict[str, object], data: Path | None, *, fit: bool, as_json: bool) -> None:
@@ -94,7 +94,7 @@ def list_(home: options.Home = None, as_json: options.Json = False) -> None:
     """Print the judges that can be fetched, those that are here, and why others can't be had."""
     from pincite.domain.codec import to_json
     from pincite.settings import load_settings
-    from pincite.wiring.judge_models import judge_models
+    from pincite.wiring.judging import judge_models
 
     found = guarded(lambda: judge_models(load_settings({"home": home})), as_json=as_json)
     if as_json:
@@ -116,7 +116,7 @@ def add(
 
     async def job() -> "JudgeModel":
         from pincite.settings import load_settings
-        from pincite.wiring.judge_models import add_judge_model
+        from pincite.wiring.judging import add_judge_model
 
         return await add_judge_model(load_settings({"home": home}), name, revision=revision, told=note)
 

@@ -303,7 +303,7 @@ def demo(
 
     async def job() -> "Answer":
         from pincite.domain.search import Constraints
-        from pincite.wiring.bundled import QUESTION
+        from pincite.wiring.sources import QUESTION
 
         vet_output(output, report_formats(), BUNDLE if format_of(output) == BUNDLE else None)
         overrides: dict[str, Any] = {"source": ("bundled",), "llm": "none", "home": writable_home(home)}

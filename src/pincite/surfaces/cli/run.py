@@ -16,7 +16,7 @@ from typing import Final, NoReturn, TextIO, TypeVar
 import typer
 
 from pincite.domain.errors import Internal, PinciteError, TooManyOpenFiles
-from pincite.runtime.failures import first_failure
+from pincite.runtime.recovery import first_failure
 from pincite.surfaces.errors import EXIT_INTERRUPTED, exit_code, masked
 
 GRACE_S: Final = 0.7

@@ -12,8 +12,7 @@ from pincite.domain.reasons import reason_text
 
 if TYPE_CHECKING:
     from pincite.archive import RunView
-    from pincite.domain.calls import CallRecord
-    from pincite.domain.records import RunRecord
+    from pincite.domain.records import CallRecord, RunRecord
 
 PAGE_STATES = {
     EventType.PAGE_FETCHED: "read",

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from pincite.domain.event_names import event_name
-from pincite.domain.events import EventType, RunStatus
+from pincite.domain.events import EventType, RunStatus, event_name
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence, vetted
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pincite.archive import RunView
-    from pincite.domain.calls import CallRecord
     from pincite.domain.events import Json
-    from pincite.domain.records import RunRecord
+    from pincite.domain.records import CallRecord, RunRecord
 
 app = typer.Typer(
     help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None

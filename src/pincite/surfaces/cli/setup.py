@@ -68,7 +68,7 @@ def setup(
 
 def named(model: str, key_env: str, search: str, folders: tuple[Path, ...]) -> dict[str, object]:
     """The settings that the options ask for. Errors: InvalidInput."""
-    from pincite.wiring.model_door import key_setting
+    from pincite.wiring.models import key_setting
 
     found: dict[str, object] = {}
     if model:
@@ -89,7 +89,7 @@ def named(model: str, key_env: str, search: str, folders: tuple[Path, ...]) -> d
 
 def interview() -> dict[str, object]:
     """The settings that somebody at a terminal wants."""
-    from pincite.wiring.model_door import key_setting
+    from pincite.wiring.models import key_setting
 
     note("Enter leaves a question out. Keys are never written into the file.")
     model = _ask("Language model, as in openai:gpt-5-mini or ollama:qwen3 (none needs no key):")

@@ -12,8 +12,8 @@ from pincite.surfaces.cli.run import confirmed, note, print_json, print_text, re
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pincite.domain.calls import LoggedCall
     from pincite.domain.library import IndexReport
+    from pincite.domain.records import LoggedCall
     from pincite.wiring import CacheCleared, CacheStats
     from pincite.wiring.scopes import Expired, Removed
 

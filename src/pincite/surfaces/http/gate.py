@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pincite.domain.errors import InvalidInput, PinciteError, Timeout, TooLarge, Unauthorized
-from pincite.runtime.caller import Caller, called_by
+from pincite.runtime.call_context import Caller, called_by
 from pincite.surfaces.http.responses import answer
 
 MAX_BODY_BYTES = 5_000_000

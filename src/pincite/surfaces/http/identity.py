@@ -16,10 +16,10 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pincite.domain.access import ApiKey
 from pincite.domain.errors import Conflict, InvalidInput, NotFound, PinciteError, Unauthorized
+from pincite.domain.records import ApiKey
 from pincite.ports import KeyStore
-from pincite.wiring.keys import home_keys
+from pincite.wiring.server import home_keys
 
 PREFIX = "pc_"
 LOCAL_SCOPE = "local"

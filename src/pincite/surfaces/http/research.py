@@ -14,8 +14,7 @@ from pydantic import AliasChoices, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, PinciteError, RunCancelled, leaves
-from pincite.domain.event_names import EventNames, event_name
-from pincite.domain.events import Event, EventType, RunStatus
+from pincite.domain.events import Event, EventNames, EventType, RunStatus, event_name
 from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle, SubQuestion
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report

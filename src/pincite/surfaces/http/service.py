@@ -13,8 +13,8 @@ from typing import Annotated, Final
 import anyio
 from fastapi import Depends, Request
 
-from pincite.domain.access import ApiKey
 from pincite.domain.errors import RateLimited, StateError, Unauthorized
+from pincite.domain.records import ApiKey
 from pincite.engine import Engine
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing

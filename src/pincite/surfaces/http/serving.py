@@ -14,9 +14,9 @@ from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.runs import DeskLimits, settings_of
-from pincite.wiring.fetch_door import site_sessions
-from pincite.wiring.keys import opened_keys
+from pincite.wiring.fetching import site_sessions
 from pincite.wiring.observing import observe
+from pincite.wiring.server import opened_keys
 from pincite.wiring.sources import AUTO, BUNDLED, LOCAL, indexed_libraries
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 from fastapi import APIRouter, Request
 
-from pincite.domain.calls import Webhook
 from pincite.domain.codec import to_json
 from pincite.domain.errors import PinciteError, RunNotFound
+from pincite.domain.records import Webhook
 from pincite.engine import Engine
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.identity import LOCAL_SCOPE

@@ -21,7 +21,7 @@ from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, TimeRange, since_of
 from pincite.domain.version import VERSION
 from pincite.engine import Engine
-from pincite.runtime.caller import Caller, called_by, caller
+from pincite.runtime.call_context import Caller, called_by, caller
 from pincite.settings import load_settings
 from pincite.surfaces.mcp import results
 from pincite.surfaces.mcp.results import (

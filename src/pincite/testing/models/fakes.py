@@ -13,8 +13,7 @@ import anyio
 
 from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
-from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
-from pincite.domain.prompt_text import messages_of
+from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece, messages_of
 from pincite.llm.answers import read_answer
 from pincite.testing.models.seen import Seen, seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words

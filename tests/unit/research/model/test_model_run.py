@@ -23,7 +23,7 @@ from pincite.engine import Engine
 from pincite.settings import load_settings
 from pincite.testing.judges import TellTaleJudge
 from pincite.testing.models import DEFECTS, FaithfulModel, LyingModel, ObedientModel, ScriptedModel, Seen, leaks
-from pincite.wiring.model_door import model_names, recorded_models
+from pincite.wiring.models import model_names, recorded_models
 
 GONE = ModelUnavailable("gone", reason="model_unknown", retryable=False)
 

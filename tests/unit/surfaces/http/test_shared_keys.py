@@ -14,7 +14,7 @@ from pincite.ports import KeyStore
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.http import identity
 from pincite.surfaces.http.identity import KeyRing
-from pincite.wiring.keys import opened_keys
+from pincite.wiring.server import opened_keys
 
 
 @pytest.fixture

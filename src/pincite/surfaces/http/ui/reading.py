@@ -16,7 +16,7 @@ from pincite.domain.page import Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportClaim, ReportEvidence
 from pincite.engine import Engine
-from pincite.exports.passage import parts_of, passage
+from pincite.exports.passages import parts_of, passage
 from pincite.surfaces.http import research
 from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of

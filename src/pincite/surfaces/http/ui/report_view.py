@@ -10,11 +10,11 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from pincite.domain.budget import usd_text
-from pincite.domain.calls import CallRecord
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
 from pincite.domain.layout import Section, Sentence
 from pincite.domain.markdown import day, one_line
+from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.domain.signs import VERDICTS
 from pincite.exports.html_layout import proof_html, section_html, telling_html

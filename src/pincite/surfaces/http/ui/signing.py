@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from pincite.domain.access import ApiKey
 from pincite.domain.errors import Unauthorized
+from pincite.domain.records import ApiKey
 from pincite.surfaces.http.identity import LOCAL_SCOPE, key_digest
 from pincite.surfaces.http.service import COOKIE, LIFETIME_S, address_of, service_of
 from pincite.surfaces.http.ui.asking import Form, local_path

@@ -1,0 +1,278 @@
+"""Captures of pages in the database, and what extractors read in them. Equal bytes and equal text are stored once."""
+
+import json
+import zlib
+from typing import Any, Final
+
+from sqlalchemy import func
+
+from pincite.domain.codec import from_json, to_json
+from pincite.domain.errors import ParseError, StorageUnavailable
+from pincite.domain.ids import sha256_hex
+from pincite.domain.page import Document, Excerpts, Kept, Snapshot
+from pincite.ports import Clock
+from pincite.storage.database import Database, Transaction
+from pincite.storage.schema import blobs, documents, snapshots
+
+# Captures of pages in the database: bodies compressed and stored once, whatever number of captures had them.
+
+_LEVEL: Final = 6
+_SAMPLE_BYTES: Final = 65_536
+_WORTH_IT: Final = 0.9
+"""A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not)."""
+
+DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
+"""In place of an encoding: the body was dropped, and what was kept of its page."""
+
+
+class SqlSnapshotStore:
+    """Implements `ports.SnapshotStore` for one scope."""
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+
+    async def put(self, snapshot: Snapshot) -> None:
+        """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
+        await self._database.write(self._scope, lambda tx: self._put(tx, snapshot), durable=False)
+
+    async def get(self, snapshot_id: str) -> Snapshot | None:
+        """The capture, or None. Errors: StorageUnavailable (the stored body is damaged)."""
+        return await self._database.read(self._scope, lambda tx: _get(tx, snapshot_id))
+
+    def _put(self, tx: Transaction, snapshot: Snapshot) -> None:
+        now = self._clock.now()
+        added = tx.insert_new(
+            snapshots,
+            snapshot_id=snapshot.snapshot_id,
+            url=snapshot.url,
+            final_url=snapshot.final_url,
+            canonical_url=snapshot.canonical_url,
+            status=snapshot.status,
+            content_type=snapshot.content_type,
+            headers=[list(pair) for pair in snapshot.headers],
+            body_sha256=snapshot.body_sha256,
+            fetched_at=snapshot.fetched_at,
+            via=snapshot.via,
+            robots=snapshot.robots,
+            usage_signals=list(snapshot.usage_signals),
+            redirects=list(snapshot.redirects),
+            note=snapshot.note,
+            stored_at=now,
+        )
+        if added:
+            put_blob(tx, snapshot.body, self._clock)
+
+
+def put_blob(tx: Transaction, content: bytes, clock: Clock) -> str:
+    """Store bytes once; their SHA-256."""
+    sha256 = sha256_hex(content)
+    known = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == sha256))
+    if known is not None and known.encoding in DROPPED:
+        encoding, stored = _packed(content)
+        values = {"encoding": encoding, "content": stored, "stored_bytes": len(stored), "stored_at": clock.now()}
+        tx.change(tx.update(blobs).where(blobs.c.sha256 == sha256).values(**values))
+    elif known is None:
+        encoding, stored = _packed(content)
+        tx.insert_new(
+            blobs,
+            sha256=sha256,
+            encoding=encoding,
+            content=stored,
+            size_bytes=len(content),
+            stored_bytes=len(stored),
+            stored_at=clock.now(),
+        )
+    return sha256
+
+
+def get_blob(tx: Transaction, sha256: str) -> bytes | None:
+    """The bytes with this SHA-256, or None where they never were or were dropped. Errors: StorageUnavailable."""
+    row = tx.first(tx.select(blobs, blobs.c.encoding, blobs.c.content).where(blobs.c.sha256 == sha256))
+    if row is None or row.encoding in DROPPED:
+        return None
+    content = unpacked(row.encoding, row.content)
+    if sha256_hex(content) != sha256:
+        raise StorageUnavailable(f"the stored body {sha256[:12]} is not what was stored", reason="corrupt")
+    return content
+
+
+def kept_of(tx: Transaction, sha256: str) -> Kept:
+    """Whether the body with this SHA-256 is kept, or as what its page was."""
+    row = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == sha256))
+    return Kept(row.encoding) if row is not None and row.encoding in DROPPED else Kept.FULL
+
+
+def unpacked(encoding: str, stored: bytes) -> bytes:
+    """The bytes of a stored blob. Errors: StorageUnavailable (damaged)."""
+    if encoding == "raw":
+        return bytes(stored)
+    try:
+        return zlib.decompress(stored)
+    except zlib.error as error:
+        raise StorageUnavailable(f"a stored body can't be unpacked: {error}", reason="corrupt") from error
+
+
+def stored_bytes(tx: Transaction) -> int:
+    """What all bodies of the scope take up, compressed."""
+    row = tx.first(tx.select(blobs, func.coalesce(func.sum(blobs.c.stored_bytes), 0).label("total")))
+    return 0 if row is None else int(row.total)
+
+
+def _packed(content: bytes) -> tuple[str, bytes]:
+    sample = content[:_SAMPLE_BYTES]
+    if len(zlib.compress(sample, 1)) > len(sample) * _WORTH_IT:
+        return "raw", content
+    return "zlib", zlib.compress(content, _LEVEL)
+
+
+def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
+    row: Any = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))
+    if row is None:
+        return None
+    kept = kept_of(tx, row.body_sha256)
+    body = get_blob(tx, row.body_sha256) if kept is Kept.FULL else b""
+    if body is None:
+        raise StorageUnavailable(f"the body of {snapshot_id} is missing", reason="corrupt")
+    return Snapshot(
+        snapshot_id=row.snapshot_id,
+        url=row.url,
+        final_url=row.final_url,
+        canonical_url=row.canonical_url,
+        status=row.status,
+        content_type=row.content_type,
+        headers=tuple((name, value) for name, value in row.headers),
+        body=body,
+        body_sha256=row.body_sha256,
+        fetched_at=row.fetched_at,
+        via=row.via,
+        robots=row.robots,
+        usage_signals=tuple(row.usage_signals),
+        redirects=tuple(row.redirects),
+        note=row.note,
+        kept=kept,
+    )
+
+
+# What extractors read, in the database. Equal content is stored once, however many captures gave it.
+
+
+class SqlDocumentStore:
+    """Implements `ports.DocumentStore` for one scope."""
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+
+    async def put(self, document: Document, snapshot_id: str) -> None:
+        """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
+        content = document_bytes(document)
+        await self._database.write(self._scope, lambda tx: self._put(tx, document, snapshot_id, content), durable=False)
+
+    async def get(self, document_id: str) -> Document | None:
+        """The document, or None. Errors: StorageUnavailable (what is stored is damaged)."""
+        return await self._database.read(self._scope, lambda tx: _get_text(tx, document_id))
+
+    async def excerpts(self, document_id: str) -> Excerpts | None:
+        """What is kept in place of the document, or None. Errors: as `get`."""
+        return await self._database.read(self._scope, lambda tx: _excerpts(tx, document_id))
+
+    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
+        """What this extractor version read out of that capture, or None. Errors: as `get`."""
+        return await self._database.read(self._scope, lambda tx: _for_snapshot(tx, snapshot_id, extractor, version))
+
+    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
+        """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
+        return await self._database.read(self._scope, lambda tx: _newest(tx, snapshot_id))
+
+    def _put(self, tx: Transaction, document: Document, snapshot_id: str, content: bytes) -> None:
+        tx.insert_new(
+            documents,
+            snapshot_id=snapshot_id,
+            extractor=document.extractor,
+            version=document.version,
+            document_id=document.document_id,
+            content_sha256=put_blob(tx, content, self._clock),
+            stored_at=self._clock.now(),
+        )
+
+
+EXCERPTS_KEY: Final = "excerpts"
+"""The one member of the JSON that is stored in place of a document of which only excerpts are kept."""
+
+
+def document_of(content: bytes) -> Document | None:
+    """The document in a stored blob, or None when only excerpts were kept. Errors: StorageUnavailable (damaged)."""
+    try:
+        stored = json.loads(content)
+        return None if EXCERPTS_KEY in stored else from_json(Document, stored)
+    except (ValueError, TypeError, ParseError) as error:
+        raise StorageUnavailable(f"a stored document can't be read: {error}", reason="corrupt") from error
+
+
+def document_bytes(document: Document) -> bytes:
+    """How a document is stored."""
+    return json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def excerpts_bytes(excerpts: Excerpts) -> bytes:
+    """How excerpts are stored in place of their document."""
+    return json.dumps({EXCERPTS_KEY: to_json(excerpts)}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _get_text(tx: Transaction, document_id: str) -> Document | None:
+    """From whichever capture still has it whole."""
+    query = tx.select(documents).where(documents.c.document_id == document_id)
+    rows = tx.run(query.order_by(documents.c.stored_at, documents.c.snapshot_id))
+    for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
+        if (found := read_document(tx, content_sha256, document_id)) is not None:
+            return found
+    return None
+
+
+def _excerpts(tx: Transaction, document_id: str) -> Excerpts | None:
+    rows = tx.run(tx.select(documents).where(documents.c.document_id == document_id))
+    for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
+        content = get_blob(tx, content_sha256)
+        if content is not None and (found := excerpts_in(content)) is not None:
+            return found
+    return None
+
+
+def excerpts_in(content: bytes) -> Excerpts | None:
+    """The excerpts in a stored blob, or None when it holds a whole document. Errors: StorageUnavailable (damaged)."""
+    try:
+        stored = json.loads(content)
+        return from_json(Excerpts, stored[EXCERPTS_KEY]) if EXCERPTS_KEY in stored else None
+    except (ValueError, TypeError, ParseError) as error:
+        raise StorageUnavailable(f"stored excerpts can't be read: {error}", reason="corrupt") from error
+
+
+def _for_snapshot(tx: Transaction, snapshot_id: str, extractor: str, version: str) -> Document | None:
+    row = tx.first(
+        tx.select(documents).where(
+            documents.c.snapshot_id == snapshot_id,
+            documents.c.extractor == extractor,
+            documents.c.version == version,
+        )
+    )
+    return None if row is None else read_document(tx, row.content_sha256, row.document_id)
+
+
+def _newest(tx: Transaction, snapshot_id: str) -> Document | None:
+    query = tx.select(documents).where(documents.c.snapshot_id == snapshot_id)
+    row = tx.first(query.order_by(documents.c.stored_at.desc(), documents.c.extractor, documents.c.version).limit(1))
+    return None if row is None else read_document(tx, row.content_sha256, row.document_id)
+
+
+def read_document(tx: Transaction, content_sha256: str, document_id: str) -> Document | None:
+    """The document in the blob, or None when only excerpts were kept. Errors: StorageUnavailable (damaged)."""
+    content = get_blob(tx, content_sha256)
+    if content is None:
+        raise StorageUnavailable(f"the content of {document_id} is missing", reason="corrupt")
+    document = document_of(content)
+    if document is not None and document.document_id != document_id:
+        raise StorageUnavailable(f"the stored document is not {document_id}", reason="corrupt")
+    return document

@@ -1,0 +1,150 @@
+"""Connections to a database server: how long a server that is away is waited for, and how many stay open."""
+
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+import anyio
+from sqlalchemy import Engine
+from sqlalchemy.pool import QueuePool
+
+from pincite.domain.errors import StorageUnavailable
+from pincite.ports import Clock
+
+# How many connections to a PostgreSQL stay open: those of a busy hour are closed when it is over.
+
+KEPT_IDLE = 2
+"""Connections to a PostgreSQL that a quiet process keeps; with the queue's two that makes four."""
+CALM_S = 5.0
+"""A process that needed no more than those for so long is quiet. Shorter, and each pause would cost new connections."""
+
+
+class Crowd:
+    """Counts the connections that are in use, and closes the others of a process that has become quiet."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._now = self._most = 0
+        self._since_s = clock.monotonic_s()
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """One connection is in use within the block."""
+        with self._lock:
+            self._now += 1
+            self._most = max(self._most, self._now)
+        try:
+            yield
+        finally:
+            if self._left_quiet():
+                self._engine.dispose()  # those in use stay; what is needed again is opened again
+
+    def _left_quiet(self) -> bool:
+        with self._lock:
+            self._now -= 1
+            now_s = self._clock.monotonic_s()
+            if now_s - self._since_s < CALM_S:
+                return False
+            quiet, self._most, self._since_s = self._most <= KEPT_IDLE, self._now, now_s
+        pool = self._engine.pool
+        return quiet and isinstance(pool, QueuePool) and pool.checkedin() > KEPT_IDLE
+
+
+# Waiting for a database server that is not there for a moment: it starts, restarts, or was asleep.
+
+T = TypeVar("T")
+
+WAIT_S: Final = 10.0
+"""So long a server may be away before what needs it fails."""
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 1.0
+_COMING_BACK: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
+
+
+class Patience:
+    """Tries again what failed because the server was away. Used by several threads.
+
+    After it waited in vain, everybody else fails at once for as long: a run that ends because its database is gone
+    asks it more than once on the way.
+
+    Args:
+        wait_s: how long in all.
+        now_s: a clock that never runs backwards.
+        sleep: blocks for so many seconds.
+    """
+
+    def __init__(
+        self,
+        wait_s: float = WAIT_S,
+        *,
+        now_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._wait_s = wait_s
+        self._now_s = now_s
+        self._sleep = sleep
+        self._in_vain_until_s = float("-inf")
+
+    def run(self, attempt: Callable[[], T], may_repeat: Callable[[], bool]) -> T:
+        """What `attempt` returns. Where it fails and `may_repeat`, nothing of it has happened and it is tried again.
+
+        Errors: what `attempt` raises, at the latest after the wait and one more try.
+        """
+        wait = _Wait(self)
+        while True:
+            try:
+                return self._answered(attempt())
+            except StorageUnavailable as error:
+                if (pause_s := wait.pause_s(error, may_repeat())) is None:
+                    raise
+            self._sleep(pause_s)
+
+    async def run_async(self, attempt: Callable[[], Awaitable[T]], may_repeat: Callable[[], bool]) -> T:
+        """As `run`; a task that is cancelled while it waits stops waiting."""
+        wait = _Wait(self)
+        while True:
+            try:
+                return self._answered(await attempt())
+            except StorageUnavailable as error:
+                if (pause_s := wait.pause_s(error, may_repeat())) is None:
+                    raise
+            await anyio.sleep(pause_s)
+
+    def _answered(self, value: T) -> T:
+        self._in_vain_until_s = float("-inf")  # it is back: worth waiting for again
+        return value
+
+    def until_s(self) -> float:
+        """Until when somebody who begins to wait now may wait."""
+        now_s = self._now_s()
+        return now_s if now_s < self._in_vain_until_s else now_s + self._wait_s
+
+    def still_has(self, pause_s: float, until_s: float) -> bool:
+        """Whether such a pause ends in time; that it does not is remembered."""
+        now_s = self._now_s()
+        if now_s + pause_s <= until_s:
+            return True
+        if now_s >= self._in_vain_until_s:
+            self._in_vain_until_s = now_s + self._wait_s
+        return False
+
+
+class _Wait:
+    """One caller's wait."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._until_s = patience.until_s()
+        self._next_s = _FIRST_PAUSE_S
+
+    def pause_s(self, error: StorageUnavailable, may_repeat: bool) -> float | None:
+        """How long to pause before the next try; None where there is none."""
+        pause_s = self._next_s
+        if error.reason not in _COMING_BACK or not may_repeat or not self._patience.still_has(pause_s, self._until_s):
+            return None
+        self._next_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        return pause_s

@@ -1,0 +1,149 @@
+"""Small files of a home: opened for one process at a time, as SQLite beside the database, or only to be read."""
+
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pincite.domain.errors import Locked
+from pincite.runtime.files import make_private
+from pincite.storage import failures
+
+# One process at a time at a small file: the lock is the system's, so it ends with whoever holds it.
+
+WAIT_S: Final = 20.0
+_PAUSE_S: Final = 0.02
+
+
+@contextmanager
+def one_at_a_time(path: Path, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    """A block that no other process or thread is in for the same file. The lock is `PATH.lock` beside it. Blocking.
+
+    Errors: Locked (`file_locked`: another one did not let go in time), StorageUnavailable, StorageFull.
+    """
+    with failures.translated():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        until_s = time.monotonic() + wait_s
+        while not _taken(handle):
+            if time.monotonic() > until_s:
+                raise Locked(f"another process is changing {path}", reason="file_locked")
+            time.sleep(_PAUSE_S)
+        yield
+    finally:
+        os.close(handle)  # lets go of the lock
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _taken(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _taken(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+# Switching a SQLite file to a write-ahead log, which many processes may try at once on a new file.
+
+_AGAIN_AFTER_S = 0.02
+
+
+def switch_to_wal(connection: sqlite3.Connection, within_s: float) -> None:
+    """Return when the file has a write-ahead log.
+
+    SQLite answers "busy" at once, without its own waiting, where two connections ask for this lock together.
+
+    Errors: sqlite3.OperationalError as SQLite says it; "busy" only when `within_s` has passed.
+    """
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_AGAIN_AFTER_S)
+
+
+# A SQLite file on a read-only mount, or of somebody else: it can be listed, shown and checked, and nothing changes.
+
+
+def can_only_be_read(path: Path) -> bool:
+    """Whether the file is there, and neither it nor its folder takes changes from this process."""
+    return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that reads. Errors: sqlite3.Error.
+
+    A home that can't be written has no write-ahead log beside the file, or one that can't be shared: then the file
+    itself is all there is.
+    """
+    for options in ("mode=ro", "mode=ro&immutable=1"):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{options}", uri=True, timeout=5, check_same_thread=False
+        )
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+        except sqlite3.OperationalError:
+            connection.close()
+            if "immutable" in options:
+                raise
+        else:
+            return connection
+    raise sqlite3.OperationalError("unable to open database file")
+
+
+# Small SQLite files beside the database, standard library only: each may be deleted, a damaged one is begun anew.
+
+_WAIT_S = 20
+
+
+def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
+    """A connection to the file at `path` with its tables; a damaged file is moved to `PATH.damaged` first.
+
+    Errors: StorageUnavailable, StorageFull, Locked.
+    """
+    with failures.translated():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _open(path, schema)
+        except sqlite3.DatabaseError as error:
+            if failures.of_sqlite(error).reason != "corrupt":
+                raise
+        for ending in ("-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
+        path.replace(f"{path}.damaged")
+        return _open(path, schema)
+
+
+def _open(path: Path, schema: str) -> sqlite3.Connection:
+    make_private(path)
+    connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+    try:
+        switch_to_wal(connection, _WAIT_S)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(schema)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -1,1 +1,0 @@
-"""The revisions that Alembic goes by, oldest first; each runs the SQL of its number."""

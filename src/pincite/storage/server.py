@@ -1,0 +1,252 @@
+"""What the servers of one database share: API keys, what requests were for, webhooks to send, common secrets."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+from typing import Any, Final
+
+from sqlalchemy import func
+
+from pincite.domain.codec import utc_text
+from pincite.domain.events import RunStatus
+from pincite.domain.ids import sha256_hex
+from pincite.domain.records import ApiKey, Webhook
+from pincite.ports import Clock
+from pincite.storage.database import AcrossScopes, Database, Transaction
+from pincite.storage.schema import api_keys, nano_usd, request_keys, runs, server_secrets, spendings, usd, webhooks
+
+# What a server remembers of requests: which key started which run, what an API key spent today, webhooks to send.
+
+KEYS_KEPT: Final = timedelta(days=7)
+WAITING, SENT, GIVEN_UP = "waiting", "sent", "given_up"
+_ACTIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
+_ALL: Final = AcrossScopes()
+_PUBLIC: Final = "public"
+
+
+class SqlFrontDesk:
+    """The memory of a server for one scope."""
+
+    def __init__(self, database: Database, scope: str, clock: Clock) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+
+    # ---- idempotency keys ----
+
+    async def started_with(self, key: str) -> tuple[str, str] | None:
+        """The hash of the body that came with an idempotency key, and the run it started; None for a new key."""
+        return await self._database.read(self._scope, lambda tx: _started_with(tx, key))
+
+    async def remember(self, key: str, body_sha256: str, run_id: str) -> tuple[str, str]:
+        """As `started_with`, once the key is on record: with this run, or with the one of whoever was faster."""
+        return await self._database.write(self._scope, lambda tx: self._remember(tx, key, body_sha256, run_id))
+
+    # ---- what an API key spends in a day ----
+
+    async def taken(self, key_name: str, day: str) -> Decimal:
+        """What a key has spent or set aside on a day (`2026-11-22`)."""
+        return await self._database.read(self._scope, lambda tx: _taken(tx, key_name, day))
+
+    async def take(self, key_name: str, day: str, amount: Decimal, cap: Decimal) -> bool:
+        """Set an amount aside, if it fits under the cap of the day; whether it did."""
+        return await self._database.write(self._scope, lambda tx: _take(tx, key_name, day, amount, cap))
+
+    async def give_back(self, key_name: str, day: str, amount: Decimal) -> None:
+        """Put back what was set aside and not spent."""
+        await self._database.write(self._scope, lambda tx: _give_back(tx, key_name, day, amount))
+
+    # ---- webhooks ----
+
+    async def add_webhook(self, delivery_id: str, run_id: str, url: str) -> None:
+        """Have `url` told when the run has ended."""
+        now = self._clock.now()
+        await self._database.write(
+            self._scope,
+            lambda tx: tx.insert(
+                webhooks,
+                delivery_id=delivery_id,
+                run_id=run_id,
+                url=url,
+                status=WAITING,
+                tries=0,
+                next_at_s=now.timestamp(),
+                created_at=now,
+            ),
+        )
+
+    async def webhooks(self, run_id: str) -> Sequence[Webhook]:
+        """What became of the webhooks of a run."""
+        return await self._database.read(self._scope, lambda tx: _of_run(tx, run_id))
+
+    async def webhook_tried(self, delivery_id: str, status: str, *, next_in_s: float = 0.0, detail: str = "") -> None:
+        """Note a try: `sent`, `given_up`, or `waiting` for another in `next_in_s`."""
+        next_at_s = self._clock.now().timestamp() + next_in_s
+        statement = {"status": status, "next_at_s": next_at_s, "detail": detail[:300]}
+        await self._database.write(
+            self._scope,
+            lambda tx: tx.change(
+                tx.update(webhooks)
+                .where(webhooks.c.delivery_id == delivery_id)
+                .values(tries=webhooks.c.tries + 1, **statement)
+            ),
+        )
+
+    def _remember(self, tx: Transaction, key: str, body_sha256: str, run_id: str) -> tuple[str, str]:
+        tx.change(tx.delete(request_keys).where(request_keys.c.created_at < self._clock.now() - KEYS_KEPT))
+        tx.insert_new(
+            request_keys,
+            request_key=_hashed(key),
+            body_sha256=body_sha256,
+            run_id=run_id,
+            created_at=self._clock.now(),
+        )
+        return _started_with(tx, key) or (body_sha256, run_id)
+
+
+async def due_webhooks(database: Database, clock: Clock, limit: int, hold_s: float) -> Sequence[Webhook]:
+    """Webhooks of all scopes whose run has ended and whose time has come; each is held for `hold_s` by who got it."""
+    now_s = clock.now().timestamp()
+    ended = _ALL.select(runs, runs.c.run_id).where(runs.c.status.not_in(_ACTIVE), runs.c.scope == webhooks.c.scope)
+    query = _ALL.select(webhooks, *webhooks.c).where(
+        webhooks.c.status == WAITING, webhooks.c.next_at_s <= now_s, webhooks.c.run_id.in_(ended)
+    )
+    oldest = query.order_by(webhooks.c.next_at_s).limit(limit)
+    if not await database.read(_PUBLIC, lambda tx: tx.run(oldest)):
+        return ()
+
+    def held(tx: Transaction) -> Sequence[Webhook]:
+        found = tx.run(oldest)
+        for row in found:
+            tx.change(
+                _ALL.update(webhooks)
+                .where(webhooks.c.scope == row.scope, webhooks.c.delivery_id == row.delivery_id)
+                .values(next_at_s=now_s + hold_s)
+            )
+        return tuple(_webhook(row) for row in found)
+
+    return await database.write(_PUBLIC, held, durable=False)
+
+
+def _started_with(tx: Transaction, key: str) -> tuple[str, str] | None:
+    row = tx.first(tx.select(request_keys).where(request_keys.c.request_key == _hashed(key)))
+    return None if row is None else (row.body_sha256, row.run_id)
+
+
+def _taken(tx: Transaction, key_name: str, day: str) -> Decimal:
+    row = tx.first(tx.select(spendings).where(spendings.c.key_name == key_name, spendings.c.day == day))
+    return Decimal(0) if row is None else usd(row.taken_nanousd)
+
+
+def _take(tx: Transaction, key_name: str, day: str, amount: Decimal, cap: Decimal) -> bool:
+    tx.insert_new(spendings, key_name=key_name, day=day, taken_nanousd=0)
+    fits = spendings.c.taken_nanousd + nano_usd(amount) <= nano_usd(cap)
+    mine = (spendings.c.key_name == key_name, spendings.c.day == day)
+    more = tx.update(spendings).where(*mine, fits).values(taken_nanousd=spendings.c.taken_nanousd + nano_usd(amount))
+    return tx.change(more) == 1
+
+
+def _give_back(tx: Transaction, key_name: str, day: str, amount: Decimal) -> None:
+    mine = (spendings.c.key_name == key_name, spendings.c.day == day)
+    less = spendings.c.taken_nanousd - nano_usd(amount)
+    tx.change(tx.update(spendings).where(*mine).values(taken_nanousd=less))
+
+
+def _of_run(tx: Transaction, run_id: str) -> Sequence[Webhook]:
+    found = tx.run(tx.select(webhooks).where(webhooks.c.run_id == run_id).order_by(webhooks.c.delivery_id))
+    return tuple(_webhook(row) for row in found)
+
+
+def _webhook(row: Any) -> Webhook:  # a row of `webhooks`
+    return Webhook(row.scope, row.delivery_id, row.run_id, row.url, row.status, row.tries, row.detail)
+
+
+def _hashed(key: str) -> str:
+    return sha256_hex(key.encode("utf-8", "surrogatepass"))
+
+
+# The API keys of all machines that use one database: hashes, limits, the scope that each opens.
+#
+# A row belongs to the scope its key opens, but a key is known before its scope is: this module looks across scopes.
+
+_SCOPE: Final = "public"
+"""The scope of reading transactions; the statements here look at every scope."""
+
+
+class SqlKeys:
+    """Implements `ports.KeyStore`. Errors of every method: StorageUnavailable, Locked."""
+
+    is_near = False
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def state(self) -> str:
+        """Changes whenever a key is made or revoked."""
+        return self._database.read_now(_SCOPE, _state)
+
+    def read(self) -> tuple[ApiKey, ...]:
+        """Every key, in the order of their making."""
+        return self._database.read_now(_SCOPE, _keys)
+
+    def add(self, key: ApiKey) -> bool:
+        """Store a key unless its name is taken, or it is there already under any name; whether it was stored."""
+        return self._database.write_now(key.scope, lambda tx: tx.insert_new(api_keys, **_row(key)))
+
+    def revoke(self, name: str, at: str) -> bool:
+        """Note when an active key was revoked; whether there was one."""
+        active = _ALL.update(api_keys).where(api_keys.c.name == name, api_keys.c.revoked_at.is_(None))
+        return self._database.write_now(_SCOPE, lambda tx: tx.change(active.values(revoked_at=at))) == 1
+
+    def take_over(self, keys: tuple[ApiKey, ...]) -> int:
+        """Store keys of another home; how many were new. One whose name is taken gets a number behind it."""
+        return sum(self._taken_over(key) for key in keys)
+
+    def _taken_over(self, key: ApiKey) -> bool:
+        while not self.add(replace(key, name=_free_name(key.name, known := self.read()))):
+            if any(other.sha256 == key.sha256 for other in known):
+                return False
+        return True
+
+
+def _free_name(name: str, known: tuple[ApiKey, ...]) -> str:
+    taken = {key.name for key in known}
+    return next(free for n in count(1) if (free := name if n == 1 else f"{name} ({n})") not in taken)
+
+
+def _state(tx: Transaction) -> str:
+    columns = (func.count(), func.count(api_keys.c.revoked_at), func.max(api_keys.c.created_at))
+    row = tx.run(_ALL.select(api_keys, *columns))[0]
+    return "/".join(str(value) for value in row)
+
+
+def _keys(tx: Transaction) -> tuple[ApiKey, ...]:
+    order = (api_keys.c.created_at, api_keys.c.name)
+    return tuple(_key(row) for row in tx.run(_ALL.select(api_keys, *api_keys.c).order_by(*order)))
+
+
+def _row(key: ApiKey) -> dict[str, Any]:
+    return {name: value for name, value in asdict(key).items() if name != "scope"}
+
+
+def _key(row: Any) -> ApiKey:  # a row of `api_keys`
+    return ApiKey(**dict(row._mapping))  # noqa: SLF001  # the public way to a row's columns by name
+
+
+# Secrets that all servers of one database share: made once by the first that needs one, belonging to no user.
+
+
+async def common_secret(database: Database, clock: Clock, name: str, offered: str) -> str:
+    """The secret of that name in the database; `offered` becomes it where there is none yet.
+
+    Errors: StorageUnavailable, StorageFull, Locked.
+    """
+
+    def agree(tx: Transaction) -> str:
+        tx.insert_new(server_secrets, name=name, value=offered, created_at=utc_text(clock.now()))
+        found = tx.run(tx.select(server_secrets, server_secrets.c.value).where(server_secrets.c.name == name))
+        return str(found[0].value)
+
+    return await database.write(_SCOPE, agree)

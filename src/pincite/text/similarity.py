@@ -1,0 +1,140 @@
+"""How near texts are: BM25 over lists of terms in memory, near-duplicates, and words that differ by a typo."""
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+# BM25 over lists of terms held in memory. Large collections live in the library's own index.
+
+_K1 = 1.2
+_B = 0.75
+
+
+class Bm25:
+    """Scores of documents for a query. Built once, asked often; the documents are not kept.
+
+    Source: Robertson and Zaragoza 2009, with the idf of Lucene (never negative).
+    """
+
+    def __init__(self, documents: Sequence[Sequence[str]], *, k1: float = _K1, b: float = _B) -> None:
+        self._count = len(documents)
+        self._k1 = k1
+        lengths = [len(document) for document in documents]
+        average = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
+        self._norms = [k1 * (1 - b + b * length / average) for length in lengths]
+        self._postings: dict[str, list[tuple[int, int]]] = {}
+        for index, document in enumerate(documents):
+            for term, count in Counter(document).items():
+                self._postings.setdefault(term, []).append((index, count))
+
+    def idf(self, term: str) -> float:
+        """How rare the term is here: 0 would be everywhere, higher is rarer; an unknown term is the rarest."""
+        found = len(self._postings.get(term, ()))
+        return math.log(1 + (self._count - found + 0.5) / (found + 0.5))
+
+    def scores(self, query_terms: Sequence[str]) -> tuple[float, ...]:
+        """One score for each document in the order given; 0 means no query term occurs in it."""
+        totals = [0.0] * self._count
+        for term, weight in Counter(query_terms).items():
+            idf = self.idf(term) * weight
+            for index, count in self._postings.get(term, ()):
+                totals[index] += idf * count * (self._k1 + 1) / (count + self._norms[index])
+        return tuple(totals)
+
+
+# Texts that are nearly the same: mirrors, syndicated copies, the same page under two addresses.
+#
+# Candidates come from MinHash with locality-sensitive hashing; each is then checked on its real word sequences, so a
+# cluster never rests on an estimate.
+#
+# Source: extraction figures: rensa finds pairs at the threshold with recall 1.00 at 0.03 ms a text.
+
+_WORD = re.compile(r"\w+")
+_RUN = 4
+_PERMUTATIONS = 128
+_BANDS = 32
+_SEED = 1
+_LOWEST_THRESHOLD = 0.5
+
+
+def cluster(texts: Sequence[str], *, threshold: float = 0.8) -> tuple[int, ...]:
+    """For each text the index of the first one it nearly repeats; its own index if it is the first.
+
+    Two texts are near when the Jaccard similarity of their four-word runs is at least `threshold` (0.5 to 1).
+    Texts without a word are near nothing.
+    """
+    from rensa import RMinHash, RMinHashLSH
+
+    index = RMinHashLSH(max(threshold, _LOWEST_THRESHOLD), _PERMUTATIONS, _BANDS)
+    leaders: dict[int, frozenset[str]] = {}
+    found: list[int] = []
+    for position, text in enumerate(texts):
+        runs = _runs(text)
+        found.append(position)
+        if not runs:
+            continue
+        sketch = RMinHash(num_perm=_PERMUTATIONS, seed=_SEED)
+        sketch.update(sorted(runs))
+        near = [(_jaccard(runs, leaders[leader]), -leader) for leader in index.query(sketch)]
+        best, leader = max(near, default=(0.0, 0))
+        if best >= threshold:
+            found[-1] = -leader
+        else:
+            leaders[position] = runs
+            index.insert(position, sketch)
+    return tuple(found)
+
+
+def _runs(text: str) -> frozenset[str]:
+    words = _WORD.findall(text.casefold())
+    if not words:
+        return frozenset()
+    return frozenset(" ".join(words[start : start + _RUN]) for start in range(max(1, len(words) - _RUN + 1)))
+
+
+def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared)
+
+
+# A word that is nowhere, read as the nearest of the words that are: how near is near enough, and which is nearest.
+
+LONG_LENGTH = 8
+_SHORT_LENGTH = 4
+_SHORT_PAGES = 10
+"""A word of four letters is near to many: it is read as one with two letters swapped, if that is on this many pages."""
+_MIDDLE_LENGTH = 6
+"""Up to here another letter often makes another word ("crate", "create"): only swapped and doubled ones are slips."""
+
+
+def slips_allowed(word: str) -> int:
+    """How many letters may be wrong, missing, too many or swapped: two in a long word, else one."""
+    return 2 if len(word) >= LONG_LENGTH else 1
+
+
+def nearest(word: str, candidates: Mapping[str, int]) -> str:
+    """The candidate with the fewest slips, of these the one on most pages; same figures, or it is another word."""
+    from rapidfuzz.distance import OSA
+
+    best: tuple[int, bool, int, str] | None = None
+    figures = _figures(word)
+    for other, pages in candidates.items():
+        slips = OSA.distance(word, other, score_cutoff=slips_allowed(word))
+        swapped = sorted(other) == sorted(word) and other[0] == word[0]
+        rare = len(word) <= _SHORT_LENGTH and (pages < _SHORT_PAGES or not swapped)
+        rare = rare or (len(word) <= _MIDDLE_LENGTH and not swapped and _undoubled(word) != _undoubled(other))
+        if 0 < slips <= slips_allowed(word) and _figures(other) == figures and not rare:
+            key = (slips, other[0] != word[0], -pages, other)
+            best = key if best is None else min(best, key)
+    return best[3] if best else ""
+
+
+def _undoubled(word: str) -> str:
+    """The word with each run of a letter as one letter."""
+    return "".join(letter for letter, _ in itertools.groupby(word))
+
+
+def _figures(word: Iterable[str]) -> str:
+    return "".join(character for character in word if character.isdigit())

@@ -1,0 +1,297 @@
+"""Builds the fetch front door: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from pincite.domain.errors import InvalidSetting, StorageUnavailable
+from pincite.domain.library import ListedPage
+from pincite.domain.page import Document, Kept
+from pincite.domain.report import ReportEvidence
+from pincite.ports import Cache, Clock, DocumentStore, Extractor, Fetch, FetchBackend, WebArchive
+from pincite.runtime.concurrency import KeptOpen
+from pincite.settings import Settings
+from pincite.urls import AddressPolicy, UrlPolicy
+from pincite.urls.policy import PORTS, Retention, is_internal_name
+from pincite.wiring.registry import SCRAPERS, load
+
+if TYPE_CHECKING:
+    from pincite.audit.pages import PageReading
+    from pincite.audit.recheck import Stored
+    from pincite.fetch.sessions import SiteSessions
+    from pincite.library import LocalLibrary
+    from pincite.storage.service import ScopedStorage
+    from pincite.wiring.shared import CommonRedis
+
+
+OFFLINE: Final = "offline"
+SCRAPER_URLS: Final = {
+    "firecrawl": "https://api.firecrawl.dev",
+    "zenrows": "https://api.zenrows.com",
+    "jina": "https://r.jina.ai",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where pages and what is known of hosts are kept."""
+
+    storage: "ScopedStorage"
+    cache: Cache
+    redis: "CommonRedis | None" = None
+
+
+async def build_fetch(
+    settings: Settings,
+    clock: Clock,
+    kept: KeptOpen,
+    *,
+    libraries: "Sequence[LocalLibrary]",
+    stores: "Stores",
+    extractor: Extractor,
+    library_extractor: Extractor,
+) -> Fetch:
+    """The front door: pages of these libraries come from there, all others from the network unless `offline`."""
+    from pincite.fetch.backends.archive import ArchiveBackend
+    from pincite.fetch.document_gate import DocumentGate
+    from pincite.fetch.page_cache import PageCache
+    from pincite.fetch.service import FetchService
+
+    backends: list[FetchBackend] = [ArchiveBackend(libraries)] if libraries else []
+    renderer: FetchBackend | None = None
+    hosted: list[FetchBackend] = []
+    if settings.profile != OFFLINE:
+        net = await _Network.open(settings, clock, kept, stores)
+        backends.append(net.direct())
+        renderer = net.renderer()
+        hosted = [net.scraper(name) for name in settings.hosted_scrapers]
+    service = FetchService(
+        backends=backends,
+        extractor=extractor,
+        library_extractor=library_extractor,
+        snapshots=stores.storage.snapshots,
+        documents=stores.storage.documents,
+        clock=clock,
+        renderer=renderer,
+        hosted=hosted,
+        pages=PageCache(
+            stores.cache,
+            stores.storage.snapshots,
+            stores.storage.documents,
+            clock,
+            profile=extractor_profile(extractor),
+            retention=retention(settings),
+        ),
+        gate=DocumentGate(settings.page_languages, settings.page_min_words, settings.page_deny_phrases),
+        policy=url_policy(settings),
+    )
+    return await kept.open(service)
+
+
+class _Network:
+    """The parts that all backends on the network share: one policy, one resolver, one line at each host."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        stores: Stores,
+    ) -> None:
+        from pincite.fetch.client import GuardedClient
+        from pincite.fetch.limits import FetchLimits
+        from pincite.fetch.politeness import HostTurns
+        from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
+        from pincite.fetch.robots_gate import RobotsGate, RobotsMode
+        from pincite.fetch.robots_memory import RobotsMemory
+        from pincite.fetch.upstream_proxy import UpstreamProxy
+        from pincite.runtime.breaker import BreakerRules, MemoryBreaker
+        from pincite.runtime.limiter import MemoryLimiter, Rate
+
+        policy = url_policy(settings)
+        self._sessions = site_sessions(settings)
+        self._settings, self._clock = settings, clock
+        self._limits = FetchLimits(
+            total_s=settings.fetch_deadline_s, requests_per_s_per_host=settings.requests_per_s_per_host
+        )
+        self._resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
+        stated = settings.fetch_proxy
+        self._proxy = UpstreamProxy.of(stated.get_secret_value()) if stated else None
+        self.client = GuardedClient(
+            policy,
+            self._resolver,
+            clock,
+            limits=self._limits,
+            user_agent=settings.agent,
+            proxy=self._proxy,
+            sessions=self._sessions,
+        )
+        self._gate = RobotsGate(
+            self.client,
+            policy,
+            clock,
+            mode=RobotsMode(settings.robots),
+            strict_auth=settings.robots_strict_auth,
+            obey_ai_input=settings.obey_ai_input,
+            memory=RobotsMemory(stores.cache, clock),
+        )
+        rate = Rate(settings.requests_per_s_per_host, 1.0)
+        limiter = stores.storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
+        rules = BreakerRules(settings.breaker_failures, settings.breaker_within_s, settings.breaker_open_s)
+        breaker = stores.storage.breaker(rules) or MemoryBreaker(clock, rules)
+        redis = stores.redis
+        if redis is None:
+            self._turns = HostTurns(limiter, breaker, self._limits)
+        else:
+            self._turns = HostTurns(redis.limiter(limiter, rate), redis.breaker(breaker, rules), self._limits)
+
+    @classmethod
+    async def open(
+        cls,
+        settings: Settings,
+        clock: Clock,
+        kept: KeptOpen,
+        stores: Stores,
+    ) -> "_Network":
+        made = cls(settings, clock, stores)
+        await kept.open(made.client)
+        return made
+
+    def direct(self) -> FetchBackend:
+        from pincite.fetch.backends.direct import DirectBackend
+
+        return DirectBackend(self.client, self._gate, self._turns, self._clock, limits=self._limits)
+
+    def renderer(self) -> FetchBackend | None:
+        if find_spec("playwright") is None:
+            return None
+        from pincite.fetch.backends.chromium import ChromiumBackend, find_chromium
+
+        if find_chromium() is None:
+            return None
+        return ChromiumBackend(
+            self._gate,
+            self._resolver,
+            self._turns,
+            self._clock,
+            limits=self._limits,
+            upstream=self._proxy,
+            user_agent=self.client.user_agent,
+        )
+
+    def scraper(self, name: str) -> FetchBackend:
+        from pincite.apis.client import ApiSettings
+        from pincite.fetch.hosted import HostedSurroundings
+
+        key = getattr(self._settings, f"{name}_api_key", None)
+        own = getattr(self._settings, f"{name}_reader_base_url", None) or getattr(
+            self._settings, f"{name}_base_url", None
+        )
+        adapter = load(SCRAPERS, name, "hosted scraper")
+        made: FetchBackend = adapter(
+            ApiSettings(
+                own or SCRAPER_URLS[name],
+                api_key=key.get_secret_value() if key else None,
+                deadline_s=self._settings.hosted_deadline_s,
+                user_agent=self.client.user_agent,
+            ),
+            # A page behind somebody's login is nothing to hand to a third party.
+            HostedSurroundings(
+                self._gate, self._resolver, self._clock, public=UrlPolicy(deny_hosts=self._sessions.hosts)
+            ),
+        )
+        return made
+
+
+def scrape_usd(settings: Settings) -> Decimal | None:
+    """What asking every configured scraper for one page may cost; None where there is none."""
+    if not settings.hosted_scrapers or settings.profile == OFFLINE:
+        return None
+    adapters = [load(SCRAPERS, name, "hosted scraper") for name in settings.hosted_scrapers]
+    return sum((adapter.page_usd for adapter in adapters), Decimal(0))
+
+
+def extractor_profile(extractor: Extractor) -> str:
+    """What tells cached readings of different extractor versions apart."""
+    return str(getattr(extractor, "revision", type(extractor).__name__))
+
+
+def retention(settings: Settings) -> Retention:
+    """What may stay of pages under these settings."""
+    domains = {entry: Kept(kept) for entry, kept in settings.snapshot_body_domains.items()}
+    return Retention(Kept(settings.snapshot_body), domains)
+
+
+def site_sessions(settings: Settings) -> "SiteSessions":
+    """The operator's sessions.
+
+    Errors:
+        InvalidSetting: malformed, or on a server, where many people would read with one login.
+    """
+    from pincite.fetch.sessions import SiteSessions
+
+    if settings.site_sessions and settings.is_server:
+        raise InvalidSetting(
+            "site_sessions are for one person: on a server everybody would read with the same login",
+            reason="sessions_on_server",
+            hint="Unset site_sessions for `pincite serve` and shared databases.",
+            context={"setting": "site_sessions"},
+        )
+    return SiteSessions.parsed({site: text.get_secret_value() for site, text in settings.site_sessions.items()})
+
+
+def url_policy(settings: Settings) -> UrlPolicy:
+    """What may be fetched under these settings."""
+    from pincite.fetch.own_addresses import own_public_addresses
+
+    return UrlPolicy(
+        addresses=AddressPolicy(allow_networks=settings.allow_networks, deny_networks=own_public_addresses()),
+        ports=PORTS | frozenset(settings.allow_ports),
+        allow_hosts=settings.include_domains,
+        deny_hosts=settings.exclude_domains,
+    )
+
+
+# How an audit comes by the pages that a report cites, under the settings.
+
+
+async def web_archive(settings: Settings, clock: Clock, kept: KeptOpen) -> WebArchive | None:
+    """The public archive that is asked about dead addresses; None where nobody may be asked."""
+    if settings.profile == OFFLINE or settings.archives == "none":
+        return None
+    from pincite.fetch.wayback import Wayback
+
+    return await kept.open(aclosing(Wayback(clock, base_url=settings.wayback_base_url, user_agent=settings.agent)))
+
+
+def page_reading(
+    settings: Settings, fetch: Fetch, archive: WebArchive | None, listed: Sequence[ListedPage]
+) -> "PageReading":
+    """How pages are read: hosts that the operator named count as any other, whatever they are called."""
+    from pincite.audit.pages import PageReading
+
+    named = {entry.partition(":")[0].lower().rstrip(".") for entry in settings.resolve}
+    opened = bool(settings.allow_networks)
+    return PageReading(
+        fetch,
+        archive=archive,
+        is_own=lambda host: host in named or (opened and is_internal_name(host)),
+        private=settings.wayback_base_url is not None,
+        listed=listed,
+    )
+
+
+def stored_documents(documents: DocumentStore) -> "Stored":
+    """Finds what the pages of a report said; None where that is not kept whole, or damaged."""
+
+    async def stored(item: ReportEvidence) -> Document | None:
+        try:
+            return await documents.get(item.document_id)
+        except StorageUnavailable as error:
+            if error.reason != "corrupt":
+                raise
+            return None
+
+    return stored

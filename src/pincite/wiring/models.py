@@ -1,0 +1,183 @@
+"""Builds the language models of the settings, and stands in for what is closed where a run is made from its record."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
+from pincite.domain.events import Event, EventType, Json
+from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
+from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.search import Query, SearchResponse
+from pincite.ports import Clock, LanguageModel
+from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.installing import install_extra
+from pincite.settings import Settings
+
+if TYPE_CHECKING:
+    from pincite.llm.catalogue import ModelSpec
+
+
+# What a run that is made again from its record has for front doors: closed ones.
+
+
+class Unreachable:
+    """The front doors of a replay: nothing may be asked that is not on record."""
+
+    async def search(self, query: Query) -> SearchResponse:
+        """Errors: Conflict, always."""
+        raise Conflict(f"the replay would search for {query.text!r}", reason="replay_miss")
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        """Errors: Conflict, always."""
+        raise Conflict(f"the replay would fetch {request.url}", reason="replay_miss")
+
+
+# Builds the language models of the settings, and stands in for them where a run is made again from its record.
+
+T = TypeVar("T")
+NONE: Final = "none"
+_PAID: Final = Decimal(0)
+"""What calls cost that were made already."""
+
+
+def wants_models(settings: Settings) -> bool:
+    """Whether any role is given to a model."""
+    return any(text != NONE for text in (settings.llm, *settings.llm_roles.values()))
+
+
+def model_chains(settings: Settings) -> "dict[ModelRole, tuple[ModelSpec, ...]]":
+    """For each role its model and the fallbacks; a role without a model is left out.
+
+    Errors:
+        InvalidSetting: an unknown role or provider, a missing key, or a price that is none.
+    """
+    unknown = sorted(set(settings.llm_roles) - {str(role) for role in ModelRole})
+    if unknown:
+        raise InvalidSetting(
+            f"llm_roles names {unknown[0]!r}",
+            hint=f"Roles: {', '.join(map(str, ModelRole))}.",
+            context={"setting": "llm_roles"},
+        )
+    chains: dict[ModelRole, tuple[ModelSpec, ...]] = {}
+    for role in ModelRole:
+        first = settings.llm_roles.get(str(role), settings.llm)
+        if first != NONE:
+            chains[role] = tuple(
+                dict.fromkeys(parse_setting(settings, text) for text in (first, *settings.llm_fallbacks))
+            )
+    return chains
+
+
+def parse_setting(settings: Settings, text: str) -> "ModelSpec":
+    """The model that a name means under these settings. Errors: InvalidSetting."""
+    from pincite.llm.catalogue import PROVIDERS, Endpoint, parse_model
+
+    def secret(name: str) -> str:
+        value = getattr(settings, name, None)
+        return value.get_secret_value() if value is not None else ""
+
+    def named(name: str) -> str:
+        return settings.llm_keys[name].get_secret_value() if name in settings.llm_keys else ""
+
+    endpoints = {name: Endpoint(None, named(name)) for name in settings.llm_keys}
+    for name, provider in PROVIDERS.items():
+        base = getattr(settings, f"{name.removesuffix('-chat').removesuffix('-responses')}_base_url", None)
+        endpoints[name] = Endpoint(base, named(name) or secret(provider.key_setting or "none"))
+    own = Endpoint(settings.llm_base_url, secret("llm_api_key") or secret("openai_api_key"))
+    servers = {name: Endpoint(url, named(name)) for name, url in settings.llm_servers.items()}
+    return parse_model(text, endpoints, own, settings.llm_prices, servers)
+
+
+def key_setting(model: str) -> str:
+    """The setting of the key that a model's provider asks for; empty where it asks for none."""
+    from pincite.llm.catalogue import PROVIDERS
+
+    provider = PROVIDERS.get(model.partition(":")[0])
+    return provider.key_setting if provider is not None else ""
+
+
+async def open_models(settings: Settings, clock: Clock, kept: KeptOpen) -> LanguageModel:
+    """The models of the settings; their connections are closed with the engine.
+
+    Errors:
+        InvalidSetting: a name, key or price is missing. ExtraNotInstalled: the extra `llm` is.
+    """
+    chains = model_chains(settings)
+    if find_spec("pydantic_ai") is None:
+        raise ExtraNotInstalled("a language model needs an extra", hint=f"Run: {install_extra('llm')}")
+    from pincite.llm.catalogue import info_of
+    from pincite.llm.service import ModelService
+
+    if settings.max_cost_usd is not None:
+        for spec in dict.fromkeys(spec for chain in chains.values() for spec in chain):
+            if not info_of(spec).price_known:
+                raise InvalidSetting(
+                    f"the price of {spec.label} is unknown: a cap of {settings.max_cost_usd} dollars can't be kept",
+                    reason="model_price_unknown",
+                    hint=f'Give it: llm_prices = {{"{spec.name}" = "IN/OUT"}}, dollars for a million tokens.',
+                    context={"setting": "llm_prices"},
+                )
+    service = ModelService(
+        chains,
+        clock,
+        output_mode=settings.llm_output_mode,
+        temperature=settings.llm_temperature,
+        timeout_s=settings.llm_timeout_s,
+        concurrency=settings.llm_concurrency,
+    )
+    return await kept.open(service)
+
+
+def model_names(model: LanguageModel | None) -> dict[str, Json]:
+    """Which models serve each role, by name, for the record of a run."""
+    found: dict[str, Json] = {}
+    for role in ModelRole if model is not None else ():
+        names: list[Json] = [info.name for info in model.info(role)] if model is not None else []
+        if names:
+            found[str(role)] = names
+    return found
+
+
+def recorded_models(names: Json) -> LanguageModel | None:
+    """Models of a run that is made again from its record: as many as there were, none of which can be asked."""
+    if not isinstance(names, Mapping) or not names:
+        return None
+    return _Recorded(
+        {ModelRole(role): [str(name) for name in listed] for role, listed in names.items() if isinstance(listed, list)}
+    )
+
+
+class _Recorded:
+    """Implements `ports.LanguageModel` without models: every answer must be on record."""
+
+    def __init__(self, names: Mapping[ModelRole, Sequence[str]]) -> None:
+        self._infos = {
+            role: tuple(ModelInfo(name, "record", _PAID, _PAID) for name in listed) for role, listed in names.items()
+        }
+
+    def info(self, role: ModelRole) -> Sequence[ModelInfo]:
+        """The models that the run had for this role."""
+        return self._infos.get(role, ())
+
+    async def generate(
+        self, role: ModelRole, prompt: Prompt, output_type: type[T], *, choice: int = 0, deadline_s: float | None = None
+    ) -> Generation[T]:
+        """Errors: Conflict, always."""
+        raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
+
+    def stream_text(
+        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
+    ) -> AsyncIterator[TextPiece]:
+        """Errors: Conflict, always."""
+        raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
+
+
+class Silence:
+    """Implements `ports.EventSink` for calls that belong to no run: nobody listens."""
+
+    async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
+        """The event, numbered 0 and kept nowhere."""
+        return Event(0, type_, "", datetime.now(UTC), data)

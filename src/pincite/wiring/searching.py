@@ -1,0 +1,315 @@
+"""Builds the search front door: engines with their keys, the answer cache, the operator's contracts."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from pincite.domain.budget import DEADLINES_S, Budget
+from pincite.domain.errors import InvalidSetting
+from pincite.domain.ids import sha256_hex
+from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
+from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.limiter import BATCH, INTERACTIVE, LANES, MemoryLimiter, Rate, within
+from pincite.settings import Settings
+from pincite.wiring.fetching import url_policy
+from pincite.wiring.observing import mask_of
+from pincite.wiring.registry import PROVIDERS, load
+from pincite.wiring.sources import AUTO, LOCAL
+
+if TYPE_CHECKING:
+    from pincite.library import LocalLibrary
+    from pincite.runtime.limiter import SharedLimiter
+    from pincite.search.catalogue import Terms
+    from pincite.search.intent import Intent
+    from pincite.search.provider import Surroundings
+    from pincite.search.router import Engine
+    from pincite.search.service import SearchOptions, SearchService
+    from pincite.search.standing import SharedNotes
+    from pincite.storage.service import ScopedStorage
+    from pincite.wiring.shared import CommonRedis
+
+
+PLUGINS: Final = "pincite.search_providers"
+"""Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
+
+CACHE_NAME: Final = "cache.sqlite"
+LIMITS_NAME: Final = "limits.sqlite"
+COMMON_SCOPE: Final = "public"
+"""Whose the standing of the engines is: of no user."""
+
+
+LOCAL_DEADLINE_S: Final = DEADLINES_S["local_search"]
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What the searches of all processes of a home share: limits, breakers, the month's money, engines' standing."""
+
+    limiter: "MemoryLimiter | SharedLimiter"
+    breaker: Breaker | None = None
+    notes: "SharedNotes | None" = None
+
+
+def common_in_database(storage: "ScopedStorage") -> Common | None:
+    """That of the workers who share a database; None where it is the file of one home."""
+    limiter, buckets, cache = storage.limiter({}), storage.buckets(), storage.common_cache()
+    if limiter is None or buckets is None or cache is None:
+        return None
+    from pincite.search.standing import SharedNotes
+
+    return Common(limiter, storage.breaker(), SharedNotes(cache, buckets))
+
+
+def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:
+    """That of all workers with one Redis; `own` takes over while it is gone."""
+    from pincite.runtime.breaker import MemoryBreaker
+    from pincite.runtime.limiter import SharedLimiter
+    from pincite.search.standing import SharedNotes
+
+    if own.notes is None or own.notes.buckets is None or own.notes.cache is None:
+        return own
+    buckets = redis.buckets(own.notes.buckets)
+    # Money and standings stay where they were: they must outlive a Redis that may forget.
+    notes = SharedNotes(own.notes.cache, own.notes.buckets)
+    return Common(SharedLimiter(buckets, clock), redis.breaker(own.breaker or MemoryBreaker(clock)), notes)
+
+
+async def common_in_home(home: Path, clock: Clock, kept: KeptOpen) -> Common:
+    """That of the processes of one home. Errors: StorageUnavailable, Locked."""
+    from pincite.runtime.limiter import SharedLimiter
+    from pincite.search.standing import SharedNotes
+    from pincite.storage.cache import opened_cache
+    from pincite.storage.file_buckets import opened_buckets
+
+    buckets = await kept.open(opened_buckets(home / LIMITS_NAME, clock))
+    cache = await kept.open(opened_cache(home / CACHE_NAME, COMMON_SCOPE, clock))
+    return Common(SharedLimiter(buckets, clock), None, SharedNotes(cache, buckets))
+
+
+async def build_search(
+    settings: Settings,
+    clock: Clock,
+    kept: KeptOpen,
+    *,
+    libraries: "Sequence[LocalLibrary]",
+    providers: Sequence[str],
+    cache: Cache,
+    common: Common | None = None,
+) -> "SearchService | None":
+    """The front door over these sources, or None when there are none.
+
+    Errors:
+        InvalidInput: an unknown provider. InvalidSetting: a retired one. ProviderAuth: its key is missing.
+    """
+    if not libraries and not providers:
+        return None
+    from pincite.search.providers.local import LocalProvider
+    from pincite.search.router import engine_of
+    from pincite.search.service import SearchService
+    from pincite.search.standing import NOWHERE
+
+    common = common or Common(MemoryLimiter(clock))
+    engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
+    for name in providers:
+        engines += accounts(name, settings, clock, cache, common.limiter)
+    cached = bool(providers) and settings.search_cache  # a local index answers as it is now, and faster than a cache
+    shared = await kept.open(_team_cache(settings, clock)) if cached and settings.team_scope else None
+    options = search_options(settings, tuple(dict.fromkeys(engine.provider.name for engine in engines)))
+    service = SearchService(
+        engines,
+        clock=clock,
+        limiter=common.limiter,
+        breaker=common.breaker,
+        cache=cache if cached else None,
+        shared_cache=shared,
+        notes=common.notes or NOWHERE,
+        options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
+    )
+    return await kept.open(service)
+
+
+def accounts(
+    name: str, settings: Settings, clock: Clock, cache: Cache, limiter: "MemoryLimiter | SharedLimiter"
+) -> "list[Engine]":
+    """The adapter of one search engine, once for each of its keys, with the limits and routes of the settings.
+
+    Errors:
+        InvalidInput: an unknown provider. InvalidSetting: a retired one, or no address. ProviderAuth: no key.
+    """
+    from pincite.search.catalogue import card_of
+    from pincite.search.provider import Surroundings
+    from pincite.search.router import Engine, label_of, limits_key
+    from pincite.search.standing import Quota
+    from pincite.search.store import RawAnswers
+
+    card = card_of(name)
+    card = replace(card, rates=_rates(name, settings) or card.rates, fit={**card.fit, **_fit(name, settings)})
+    secret = getattr(settings, f"{name}_api_key", None)
+    keys = [part.strip() for part in secret.get_secret_value().split(",") if part.strip()] if secret else [None]
+    weights = search_weights(settings)
+    keep = RawAnswers(cache, clock, settings.scope, search_contracts(settings), mask=mask_of(settings)).keep
+    engines = []
+    for number, key in enumerate(keys, start=1):
+        account = str(number) if len(keys) > 1 else ""
+        limited = limits_key(name, account)
+        limiter.configure(limited, *card.rates)
+        slow_down = partial(limiter.push_back, limited)
+        quota = Quota()
+        around = Surroundings(clock, policy=url_policy(settings), keep=keep, slow_down=slow_down, quota=quota)
+        made = provider(name, key, settings, around)
+        weight = weights.get(label_of(name, account), weights.get(name, 1.0))
+        engines.append(Engine(made, card, account, weight, key_mark(key), quota))
+    return engines
+
+
+def key_mark(key: str | None) -> str:
+    """What tells one key from the next without saying anything about it."""
+    return sha256_hex(f"pincite account {key}".encode())[:8] if key else ""
+
+
+def search_weights(settings: Settings) -> dict[str, float]:
+    """How often engines, or single keys (`tavily#2`), get their turn among equals. Errors: InvalidSetting."""
+    for name, weight in settings.search_weights.items():
+        if not 0 < weight < 1e6:
+            raise InvalidSetting(
+                f"search_weights of {name}: {weight} is not above 0", context={"setting": "search_weights"}
+            )
+    return settings.search_weights
+
+
+def provider(name: str, key: str | None, settings: Settings, around: "Surroundings") -> SearchProvider:
+    """The adapter of one search engine for one key. Errors: as `accounts`."""
+    from pincite.apis.client import ApiSettings
+    from pincite.search.batching import Batched
+    from pincite.search.catalogue import card_of
+
+    card = card_of(name)
+    adapter = load({**_plugins(), **PROVIDERS}, name, "search provider")
+    # The search and reader APIs of one vendor may live at different places.
+    own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
+    if not own and not card.base_url and name in PROVIDERS:
+        raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
+    made: SearchProvider = adapter(
+        ApiSettings(
+            own or card.base_url,
+            api_key=key,
+            deadline_s=settings.search_call_deadline_s,
+            user_agent=settings.agent,
+        ),
+        around,
+    )
+    return Batched(cast("BatchSearchProvider", made), around.clock) if hasattr(made, "search_many") else made
+
+
+def _rates(name: str, settings: Settings) -> tuple[Rate, ...]:
+    """The limits of the operator's plan, or none. Errors: InvalidSetting."""
+    rates = []
+    for part in filter(None, settings.search_limits.get(name, "").split(",")):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)\s*", part)
+        if found is None or not float(found[1]) or not float(found[2]):
+            raise InvalidSetting(
+                f"search_limits of {name}: {part!r} is not CALLS/SECONDS",
+                hint='For instance "50/1,20000/2592000".',
+                context={"setting": "search_limits"},
+            )
+        rates.append(within(float(found[1]), float(found[2])))
+    return tuple(rates)
+
+
+def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
+    """How well the engine suits the intents that the operator routes. Errors: InvalidSetting."""
+    from pincite.search.intent import Intent
+
+    unknown = set(settings.search_routes) - {intent.value for intent in Intent}
+    if unknown:
+        raise InvalidSetting(
+            f"search_routes: there is no intent {sorted(unknown)[0]!r}",
+            hint=f"Known: {', '.join(intent.value for intent in Intent)}.",
+            context={"setting": "search_routes"},
+        )
+    return {
+        Intent(intent): max(1.0 - 0.06 * names.index(name), 0.61)  # a step is wider than the margin of equal fit
+        for intent, names in settings.search_routes.items()
+        if name in names
+    }
+
+
+def within_budget(
+    search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int = INTERACTIVE
+) -> Search | None:
+    """The front door for a run: what a search will cost is held back before each call, and turns are waited for."""
+    from pincite.research.state import PATIENCE_S
+    from pincite.search.spending import BudgetedSearch, RunSpending
+
+    if search is None:
+        return None
+    patience_s = budget.deadline_s or PATIENCE_S
+    return BudgetedSearch(search, RunSpending(ledger, budget), priority=priority, patience_s=patience_s)
+
+
+def lane_of(settings: Settings, *, run: bool = False) -> int:
+    """The lane of this process at the limits; the runs of a server let the calls go first that somebody waits for."""
+    if settings.lane is None:
+        return BATCH if run and settings.is_server else INTERACTIVE
+    return LANES[settings.lane]
+
+
+def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions":
+    """The settings of the front door; engines that were named are fused, `auto` is routed."""
+    from pincite.search.filters import QualityRules
+    from pincite.search.intent import GateRules
+    from pincite.search.service import AUTO as ROUTED
+    from pincite.search.service import SearchOptions
+    from pincite.search.store import Scopes
+
+    return SearchOptions(
+        sources=ROUTED if len(names) < 2 or (AUTO in settings.source and LOCAL not in names) else names,
+        scopes=Scopes(settings.scope, shared=settings.team_scope),
+        max_results=settings.most_results,
+        deadline_s=settings.search_deadline_s,
+        call_deadline_s=settings.search_call_deadline_s,
+        hedge_after_s=settings.search_hedge_after_s,
+        pace_usd_per_month=settings.search_pace_usd_per_month,
+        near_duplicates=settings.search_near_duplicates,
+        quality=QualityRules(deny_domains=settings.search_deny_domains, keep_undated=settings.keep_undated),
+        gate=GateRules(min_confidence=settings.search_gate_confidence),
+        terms=search_contracts(settings),
+        mask=mask_of(settings),
+    )
+
+
+def search_contracts(settings: Settings) -> "dict[str, Terms]":
+    """What the operator's contracts with engines allow. Errors: InvalidSetting."""
+    from pincite.search.catalogue import Terms, card_of
+
+    try:
+        return {
+            card_of(name).name: Terms(**contract)  # type: ignore[arg-type]  # the call itself checks the names
+            for name, contract in settings.search_contracts.items()
+        }
+    except TypeError:
+        raise InvalidSetting(
+            "search_contracts has an unknown member",
+            hint="Known: longest_cache_s, storable, shareable, attribution.",
+            context={"setting": "search_contracts"},
+        ) from None
+
+
+def _plugins() -> dict[str, str]:
+    return {entry.name: entry.value for entry in entry_points(group=PLUGINS)}
+
+
+@asynccontextmanager
+async def _team_cache(settings: Settings, clock: Clock) -> AsyncIterator[Cache]:
+    from pincite.storage.cache import open_cache
+
+    cache = await open_cache(settings.home / CACHE_NAME, f"team/{settings.team_scope}", clock)
+    try:
+        yield cache
+    finally:
+        await cache.close()
