@@ -1,4 +1,4 @@
-"""A judge that is a language model: some statements of the same pages in a call, a word on each."""
+"""A judge that is a language model: some statements in a call, those of the same pages together, a word on each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.judges.prompts import NAME, VERSION, instructions
 from pincite.ports import ModelCalls
 from pincite.runtime.recovery import first_failure
+from pincite.text.instructions import is_flagged
 
 CASES_PER_CALL: Final = 12
 CALL_CHARS: Final = 24_000
@@ -117,22 +118,33 @@ class ModelJudge:
 
 
 def batches(cases: Sequence[JudgeCase]) -> Iterator[tuple[JudgeCase, ...]]:
-    """The cases in calls: of the same pages only, at most `CASES_PER_CALL` and `CALL_CHARS` in one."""
+    """The cases in calls of at most `CASES_PER_CALL` and `CALL_CHARS`.
+
+    Cases of the same pages share lines and go together; small groups share a call, because the instructions cost
+    more than their lines. A page with a line that speaks to machines never stands beside another's statements.
+    """
     by_pages: dict[tuple[str, ...], list[JudgeCase]] = {}
     for case in cases:
         by_pages.setdefault(case.pages, []).append(case)
+    batch: list[JudgeCase] = []
+    alone = False
     for group in by_pages.values():
-        batch: list[JudgeCase] = []
-        seen: dict[_LineKey, int] = {}
+        apart, alone = alone, any(is_flagged(line.text) for case in group for line in case.lines)
+        if batch and (apart or alone or not _fits([*batch, *group])):
+            yield tuple(batch)
+            batch = []
         for case in group:
-            own = {_key(line): len(line.text) for line in case.lines}
-            size = sum((seen | own).values())
-            if batch and (len(batch) == CASES_PER_CALL or size > CALL_CHARS):
+            if batch and not _fits([*batch, case]):
                 yield tuple(batch)
-                batch, seen = [], {}
+                batch = []
             batch.append(case)
-            seen |= own
+    if batch:
         yield tuple(batch)
+
+
+def _fits(batch: Sequence[JudgeCase]) -> bool:
+    lines = {_key(line): len(line.text) for case in batch for line in case.lines}
+    return len(batch) <= CASES_PER_CALL and sum(lines.values()) <= CALL_CHARS
 
 
 class _Shown:

@@ -241,12 +241,15 @@ def _note(document: Document, here: int) -> list[ContextPiece]:
 
 
 def _table(document: Document, here: int, start: int) -> list[ContextPiece]:
-    """Caption, header rows and what names the row at `start`, as far as they stand before it."""
+    """Caption, header rows and what names the row at `start`, as far as they stand before it.
+
+    The paragraph right above a table is its caption too: few pages mark it as one.
+    """
     block, begin = document.blocks[here], document.starts[here]
     if block.kind is not BlockKind.TABLE:
         return []
     pieces: list[ContextPiece] = []
-    if here and _is(document, here - 1, BlockKind.CAPTION):
+    if here and document.blocks[here - 1].kind in {BlockKind.CAPTION, BlockKind.PARAGRAPH}:
         pieces.append(_piece(document, here - 1, ContextRole.CAPTION))
     at, row = begin, 0
     for number, line in enumerate(block.text.split("\n")):

@@ -83,6 +83,16 @@ def test_a_cell_has_the_headers_that_span_it() -> None:
     assert around(document, "Region | 2019") == caption
 
 
+def test_the_paragraph_above_a_table_is_its_caption() -> None:
+    """Many pages set the name of a table as a paragraph, and its rows are not understood without it."""
+    document = manual(
+        "<h1>Settings</h1><p>The view has a row for each backend.</p><p><b>Table 2. progress View</b></p>"
+        "<table><tr><th>Column</th><th>Meaning</th></tr><tr><td>phase</td><td>Current phase</td></tr></table>"
+    )
+    above = [("caption", "Table 2. progress View"), ("table_header", "Column | Meaning")]
+    assert around(document, "Current phase") == [("title", "Settings"), *above]
+
+
 def test_a_box_is_named_by_its_title_or_its_kind() -> None:
     document = manual(
         "<div class='admonition warning'><p class=admonition-title>Warning</p><p>It deletes all.</p></div>"

@@ -28,7 +28,7 @@ from pincite.verification.quotes import locate
 
 MAX_CLAIM_CHARS = 520
 MIN_CLAIM_WORDS = 3
-_CLAIMS_PER_PAGE = 24
+_CLAIMS_PER_LOOK = 24
 _MORE_LOOKS = 3
 _WINDOWS_A_LOOK = 4
 _HOLDS_CHARS = 120
@@ -115,6 +115,7 @@ class ModelAnalyst:
         lines = await anyio.to_thread.run_sync(windows.best)
         offered: dict[str, Line] = {}
         found: list[FoundClaim] = []
+        over = 0
         for look in range(1 + _MORE_LOOKS):
             if not lines:
                 break
@@ -127,31 +128,40 @@ class ModelAnalyst:
                 if not found:
                     raise
                 break  # what was found before counts
-            found += answer.claims
+            # Each look has its own share: what a later one finds was asked for, and often is the answer.
+            found += answer.claims[:_CLAIMS_PER_LOOK]
+            over += max(len(answer.claims) - _CLAIMS_PER_LOOK, 0)
             named = {name for name, _ in others}
             wanted = [name for name in dict.fromkeys(answer.more) if name in named][:_WINDOWS_A_LOOK]
             lines = windows.more(wanted) if wanted else ()
-        return await anyio.to_thread.run_sync(self._claims, PageClaims(tuple(found)), page, offered, parts)
+        return await anyio.to_thread.run_sync(self._claims, found, over, page, offered, parts)
 
     def _claims(
-        self, answer: PageClaims, page: ReadPage, offered: dict[str, Line], parts: Sequence[SubQuestion]
+        self,
+        claims: Sequence[FoundClaim],
+        over: int,
+        page: ReadPage,
+        offered: dict[str, Line],
+        parts: Sequence[SubQuestion],
     ) -> tuple[_Found, ...]:
-        """All that the model proposed; what can't be placed or printed comes without a passage, to be refused."""
+        """All that the model proposed; what can't be placed or printed comes without a passage, to be refused.
+
+        `over`: how many more it proposed than a look may have.
+        """
         made = [
             _Found(_claim(found, part, page, offered), part)
-            for found in answer.claims[:_CLAIMS_PER_PAGE]
+            for found in claims
             for part in [_part_of(found, parts)]
         ]
         if made and not any(found.claim.evidence for found in made):
             raise ModelBadOutput(
-                f"none of the model's {len(answer.claims)} claims of {page.url} says something and names its lines",
+                f"none of the model's {len(claims)} claims of {page.url} says something and names its lines",
                 reason="no_usable_claim",
                 retryable=False,
             )
-        left = len(answer.claims) - len(made)
-        if left > 0:
-            text = f"{left} more statements about {page.document.title or page.url}"
-            why = f"more than {_CLAIMS_PER_PAGE} of one page"
+        if over:
+            text = f"{over} more statements about {page.document.title or page.url}"
+            why = f"more than {_CLAIMS_PER_LOOK} of one look at a page"
             made.append(_Found(_unplaced(text, made[0].sub_question_id, why), made[0].sub_question_id))
         return tuple(made)
 

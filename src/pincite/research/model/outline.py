@@ -48,7 +48,8 @@ def outlined(
     """
     known = " ".join([task.question, *(item.claim.text for item in offered.values())])
     answer = _fresh(outline.answer, offered, set())[:ANSWER_CLAIMS] or list(offered)[:1]
-    told = {*answer, *early}
+    # What the direct answer says shortly, the section that it belongs to may tell in full.
+    told = set(early)
     nothing = not _fresh([*outline.answer, *(c for s in outline.sections for c in s.claims)], offered, set())
     sections: list[Part] = []
     for section in outline.sections[:MAX_SECTIONS]:
@@ -57,6 +58,7 @@ def outlined(
         if names:
             form = _FORMS.get(section.form, BlockForm.PARAGRAPH)
             sections.append(Part(_heading(section.heading, known), tuple(names), form, plain_line(section.purpose)))
+    told.update(answer)
     for part in progress.plan.sub_questions:
         sections += _forgotten(part, offered, told, whole=nothing)
     return (Part("", tuple(answer)), *sections)

@@ -20,10 +20,14 @@ from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.style import style_lines
 from pincite.research.model.wording import plain_line
+from pincite.text.bm25 import Bm25
+from pincite.text.tokens import terms
 
 ANSWER_SENTENCES: Final = 3
 MENDED_AT_MOST: Final = 2
 _QUOTE_CHARS: Final = 500
+_NEAREST: Final = 2
+"""Statements beside those named that a failed sentence may tell: where an id was mistaken, the right one shares its words."""
 _IN_OWN_WORDS: Final = "its statements stand in their own words instead"
 _TOO_MUCH: Final = "more than a part of a report may hold"
 _FORMS: Final = {
@@ -139,8 +143,10 @@ class PartWriter:
         found: list[tuple[int, Proposed]] = []
         for place, old in enumerate(failed):
             repair = repairs.get(f"r{place + 1}")
-            if repair is not None and plain_line(repair.text) != old.proposed.text:
-                claims = repair.claims or old.proposed.claims
+            if repair is None:
+                continue
+            claims = repair.claims or old.proposed.claims
+            if plain_line(repair.text) != old.proposed.text or set(claims) != set(old.proposed.claims):
                 found.append((place, replace(old.proposed, text=repair.text, claims=claims)))
         return found
 
@@ -181,10 +187,15 @@ def _part_prompt(task: Task, part: Part, mine: Mapping[str, VerifiedClaim], sigh
 
 
 def _rewrite_prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> Prompt:
+    """What failed and why, with the statements that it named and those nearest to its words: ids are often mistaken."""
     lines: list[tuple[str, str]] = []
     wanted: dict[str, VerifiedClaim] = {}
+    index = Bm25([terms(item.claim.text) for item in offered.values()])
     for number, found in enumerate(failed, start=1):
-        names = [name for name, claim in offered.items() if claim in found.items]
+        scores = index.scores(terms(found.proposed.text))
+        order = sorted(range(len(scores)), key=lambda at, s=scores: (-s[at], at))[:_NEAREST]  # type: ignore[misc]
+        near = {name for at, name in enumerate(offered) if at in order and scores[at] > 0}
+        names = [name for name, claim in offered.items() if claim in found.items or name in near]
         wanted |= {name: offered[name] for name in names}
         said = found.proposed
         place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""

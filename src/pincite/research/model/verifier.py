@@ -89,14 +89,15 @@ class ProvingVerifier:
         return Verification(claims=checked, conflicts=conflicts)
 
     async def _proven(self, claims: Sequence[Claim], progress: Progress) -> list[_Outcome]:
-        """Proven as proposed; what is left is mended, then looked for elsewhere, then told in its page's words."""
+        """Proven as proposed; what is left is looked for elsewhere, then mended, then told in its page's words."""
         placed = [claim for claim in claims if claim.evidence]
         judged = await self._judged(placed, [self._bank.passages([claim]) for claim in placed])
         found = dict(zip(map(id, placed), judged, strict=True))
         outcomes = [_Outcome(claim, found[id(claim)]) if id(claim) in found else _unplaced(claim) for claim in claims]
-        outcomes = await self._each(outcomes, _can_be_mended, lambda rest: self._mended(rest, progress))
+        # What stands elsewhere is told whole; words are left out only where no page carries them.
         if self._judge is not None:
             outcomes = await self._each(outcomes, _can_be_elsewhere, self._elsewhere)
+        outcomes = await self._each(outcomes, _can_be_mended, lambda rest: self._mended(rest, progress))
         return await self._each(outcomes, _nobody_judged, self._in_own_words)
 
     async def _each(

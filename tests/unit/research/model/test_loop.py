@@ -57,6 +57,27 @@ async def test_a_reader_may_ask_for_other_windows_three_times() -> None:
     assert not list(broken_rules(report))
 
 
+async def test_what_a_later_look_finds_is_not_cut_off_by_an_earlier_one() -> None:
+    """The first look gives as many claims as a look may have; the answer stands in the second."""
+
+    def reader(seen: Seen) -> Any:
+        lines = {text: name for name, text in seen.lines.items() if name.startswith("s")}
+        paint = [name for text, name in lines.items() if "nine years" in text]
+        if paint:
+            return {"claims": [{"text": PAINT, "part": "1", "lines": paint}]}
+        tower = [name for text, name in lines.items() if "41 metres" in text][:1]
+        many = [{"text": f"Varden is a tower of the coast, {n}.", "part": "1", "lines": tower} for n in range(30)]
+        wanted = [name for name, text in seen.blocks.get("Not shown of this page", {}).items() if "Paint" in text]
+        return {"claims": many if tower else [], "more": wanted}
+
+    report = await small().run(ScriptedModel({"analyst": reader}), "How tall is Varden lighthouse?", llm_page_tokens=600)
+    assert PAINT in [sentence.text for sentence in report.sentences()]
+    assert ("6 more statements about Varden", "more than 24 of one look at a page") in [
+        (left.text, left.why) for left in report.rejected_claims
+    ]
+
+
+PAINT = "The paint of the Varden lighthouse is renewed every nine years."
 FIRST, SECOND = "Who built the Varden lighthouse?", "Where was its builder born?"
 BORN = "https://people.test/holm"
 PEOPLE = {BORN: "# Anna Holm\n\nAnna Holm came from Quarrion.\n"}

@@ -105,6 +105,26 @@ async def test_evidence_is_looked_for_on_the_other_lines_and_pages() -> None:
     assert "https://tower.test/varden" in [reference.url for reference in report.references]
 
 
+async def test_what_stands_elsewhere_is_told_whole_and_not_cut_short() -> None:
+    """Its own line carries half of the claim, another page the other half: nothing is left out of it."""
+    text = "The Varden lighthouse is 41 metres tall and painted red and white."
+
+    class Reader(LabelJudge):
+        def _judged(self, case: Any) -> Any:
+            whole = any("red and white" in line.text for line in case.lines)
+            self._labels = {text.rstrip(".").lower(): S if whole else P}
+            return super()._judged(case)
+
+    cut: Any = {"repairs": [{"id": "r1", "text": REWORDED, "claims": []}]}
+    judge = Reader({}, beyond={text: "painted red and white"})
+    report = await report_of({"analyst": claims(text), "mend": cut}, judge)
+    assert said(report) == [text]
+    assert {evidence.url for evidence in report.claims[0].evidence} >= {
+        "https://tower.test/varden",
+        "https://coast.test/lights",
+    }
+
+
 async def test_a_refused_claim_is_listed_and_never_printed() -> None:
     report = await report_of({"analyst": claims(WRONG, REWORDED)}, LabelJudge({REWORDED: S}))
     assert said(report) == [REWORDED]

@@ -66,6 +66,58 @@ async def test_each_cell_of_a_table_is_proven_with_its_row_and_column() -> None:
     assert "| Lamp | far" in report.markdown
 
 
+async def test_a_sentence_that_named_the_wrong_statement_is_told_by_the_right_one() -> None:
+    """The writer of a section mistakes an id: the repair sees the statement whose words these are."""
+    text = "Skarvik's council owns Varden."
+
+    class Reader(LabelJudge):
+        def _judged(self, case: Any) -> Any:
+            owned = any("Skarvik" in line.text for line in case.lines)
+            self._labels[text.rstrip(".").lower()] = S if owned else JudgementLabel.ABSENT
+            return super()._judged(case)
+
+    def reader(seen: Seen) -> Any:
+        found = {LAMP: "33 kilometres", OWNER: "council of Skarvik"}
+        return {
+            "claims": [
+                {"text": claim, "part": "1", "lines": [name], "confidence": 0.8}
+                for claim, words in found.items()
+                for name, line in seen.lines.items()
+                if words in line
+            ]
+        }
+
+    def outline(seen: Seen) -> Any:
+        names = {line: name for name, line in seen.lines.items()}
+        return {"answer": [names[LAMP]], "sections": [{"heading": "Owner", "claims": [names[OWNER]]}]}
+
+    def writer(seen: Seen) -> Any:
+        if "direct answer" in seen.ours:
+            return same(seen)
+        wrong = next(name for name, line in seen.blocks["Direct answer"].items() if line == LAMP)
+        return {"sentences": [{"text": text, "claims": [wrong]}]}
+
+    def repair(seen: Seen) -> Any:
+        right = [name for name, line in seen.blocks["Statements"].items() if line == OWNER]
+        return {"repairs": [{"id": "r1", "text": text, "claims": right}]}
+
+    judge = Reader({LAMP: S, OWNER: S})
+    model = ScriptedModel({"analyst": reader, "outline": outline, "writer": writer, "rewrite": repair})
+    report = await Small(judge=judge, judged=False).run(model)
+    [section] = report.sections
+    assert [sentence.text for sentence in section.sentences] == [text]
+    assert not [left for left in report.rejected_claims if left.text == text]
+
+
+async def test_what_the_direct_answer_says_shortly_its_section_tells_in_full() -> None:
+    outline: Any = {"answer": ["c1"], "sections": [{"heading": "The tower", "claims": ["c1", "c2"]}]}
+    full = "Varden's light rises 41 metres."
+    writer = in_section({"form": "paragraph", "items": [cell(full, "c1"), cell(LAMP, "c2")]})
+    report, _ = await run({"writer": writer, "outline": outline}, {full: S})
+    assert [sentence.text for sentence in report.summary.sentences] == [HEIGHT]
+    assert [sentence.text for sentence in report.sections[0].sentences] == [full, LAMP]
+
+
 async def test_steps_and_lists_are_blocks() -> None:
     steps = {"form": "steps", "items": [cell(LAMP, "c2"), cell(OWNER, "c3")]}
     points = {"form": "list", "items": [cell(PAINT, "c4")]}
