@@ -144,7 +144,7 @@ for _names, _dimension, _factors in (
     ("ns nanosecond nanoseconds nanosekunden nanosecondes nanosegundos", "time", 1e-9),
     ("min mins minute minutes minuten minuto minutos", "time", 60.0),
     ("h hr hrs hour hours stunde stunden hora horas heure heures", "time", 3600.0),
-    ("day days tag tage tagen día días jour jours", "time", DAY_S),
+    ("d day days tag tage tagen día días jour jours", "time", DAY_S),
     ("week weeks woche wochen semana semanas semaine semaines", "time", 604800.0),
     ("month months monat monate monaten mes meses mois", "time", MONTH_S),
     ("year years yr yrs jahr jahre jahren año años an ans année années", "time", 12 * MONTH_S),

@@ -13,6 +13,7 @@ FOUND = [
     # figures and units
     ("The cache takes 4 gigabytes.", "The cache takes 4GB."),
     ("The cache takes 4 GB.", "It is limited to 4096 MB."),
+    ("It is kept for 5 days.", "maximal_queue_lifetime (default: 5d)"),
     ("It waits half a minute.", "The delay is 30 s."),
     ("It waits 30 seconds.", "It waits half a minute."),
     ("It waits one and a half hours.", "It waits 90 minutes."),

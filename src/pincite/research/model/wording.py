@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from lxml.html.defs import tags
+
 from pincite.domain.model import one_line
 from pincite.text.instructions import is_flagged
 from pincite.text.normalise import fold
@@ -23,13 +25,22 @@ _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\
 _MARKUP = re.compile(
     r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?|</?[a-zA-Z!][^<>]{0,200}>|`{3,}"
 )
+_HTML: Final = frozenset(tags) | {"svg", "math", "picture", "source", "template", "slot", "portal"}
+_PLACEHOLDER = re.compile(r"<([a-zA-Z][\w.-]*)>")
+"""What is to be filled in (`<branch>`, `<stdio.h>`), unless HTML has an element of that name."""
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
 
 
 def plain_line(text: str) -> str:
     """The text on one line without control characters, Markdown links and images, HTML, and reference marks."""
-    return " ".join(_MARKUP.sub(" ", one_line(text)).split())
+    return " ".join(_MARKUP.sub(_kept, one_line(text)).split())
+
+
+def _kept(markup: re.Match[str]) -> str:
+    """What stays of something that looks like markup."""
+    name = _PLACEHOLDER.fullmatch(markup[0])
+    return markup[0] if name is not None and name[1].lower() not in _HTML else " "
 
 
 def links_in(text: str) -> tuple[str, ...]:

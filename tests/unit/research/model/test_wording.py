@@ -65,6 +65,13 @@ def test_operators_stay() -> None:
     assert plain_line(line) == line
 
 
+def test_placeholders_stay_and_elements_go() -> None:
+    line = "git rebase saves commits that are not in <upstream>; include <stdio.h>."
+    assert plain_line(line) == line
+    dirty = "a <b>bold</b> <script>x</script> <img src=x onerror=y> <svg> <x-a onclick=z> </upstream> line"
+    assert plain_line(dirty) == "a bold x line"
+
+
 def test_types_in_brackets_stay() -> None:
     assert plain_line("It returns list[int], see [a] and [12].") == "It returns list[int], see and ."
 
