@@ -149,9 +149,7 @@ class ModelAnalyst:
         `over`: how many more it proposed than a look may have.
         """
         made = [
-            _Found(_claim(found, part, page, offered), part)
-            for found in claims
-            for part in [_part_of(found, parts)]
+            _Found(_claim(found, part, page, offered), part) for found in claims for part in [_part_of(found, parts)]
         ]
         if made and not any(found.claim.evidence for found in made):
             raise ModelBadOutput(

@@ -20,14 +20,14 @@ from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.style import style_lines
 from pincite.research.model.wording import plain_line
-from pincite.text.bm25 import Bm25
+from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
 
 ANSWER_SENTENCES: Final = 3
 MENDED_AT_MOST: Final = 2
 _QUOTE_CHARS: Final = 500
 _NEAREST: Final = 2
-"""Statements beside those named that a failed sentence may tell: where an id was mistaken, the right one shares its words."""
+"""Statements beside those named that a failed sentence may tell: the one that was meant shares its words."""
 _IN_OWN_WORDS: Final = "its statements stand in their own words instead"
 _TOO_MUCH: Final = "more than a part of a report may hold"
 _FORMS: Final = {

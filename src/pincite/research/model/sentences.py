@@ -1,5 +1,6 @@
 """Written sentences, list items and table cells to printable lines: each proven by the claims that it names."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +19,8 @@ from pincite.verification.proof import Proven, Statement, prove
 MAX_CLAIMS: Final = 6
 MAX_SENTENCE_CHARS: Final = 700
 _END: Final = '.!?:)"”’»'
+_BULLET: Final = re.compile(r"^(?:[-•*–—]\s+)+")
+"""The mark of a list before its text, and no option or pattern that begins with the same sign (`--abort`, `*.c`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class SentenceProver:
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:
     """The sentence without links and marks; what it can't be printed for whatever a judge says."""
-    text = plain_line(proposed.text).strip(" -•*")
+    text = _BULLET.sub("", plain_line(proposed.text))
     said = replace(proposed, text=text)
     items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
     if not text:

@@ -70,7 +70,9 @@ async def test_what_a_later_look_finds_is_not_cut_off_by_an_earlier_one() -> Non
         wanted = [name for name, text in seen.blocks.get("Not shown of this page", {}).items() if "Paint" in text]
         return {"claims": many if tower else [], "more": wanted}
 
-    report = await small().run(ScriptedModel({"analyst": reader}), "How tall is Varden lighthouse?", llm_page_tokens=600)
+    report = await small().run(
+        ScriptedModel({"analyst": reader}), "How tall is Varden lighthouse?", llm_page_tokens=600
+    )
     assert PAINT in [sentence.text for sentence in report.sentences()]
     assert ("6 more statements about Varden", "more than 24 of one look at a page") in [
         (left.text, left.why) for left in report.rejected_claims

@@ -109,6 +109,15 @@ async def test_a_sentence_that_named_the_wrong_statement_is_told_by_the_right_on
     assert not [left for left in report.rejected_claims if left.text == text]
 
 
+async def test_a_list_mark_goes_and_an_option_stays() -> None:
+    option = "--abort, *.c and SELECT *"
+    points = {"form": "list", "items": [cell(f"- {OWNER}", "c3"), cell(f"• {PAINT}", "c4"), cell(option, "c2")]}
+    report, _ = await run({"writer": in_section(points), "rewrite": {"repairs": []}}, {})
+    printed = [sentence.text for sentence in report.sections[0].sentences]
+    assert {OWNER, PAINT} <= set(printed)
+    assert f"{option}." in [left.text for left in report.rejected_claims], "whole, if refused: no page has it"
+
+
 async def test_what_the_direct_answer_says_shortly_its_section_tells_in_full() -> None:
     outline: Any = {"answer": ["c1"], "sections": [{"heading": "The tower", "claims": ["c1", "c2"]}]}
     full = "Varden's light rises 41 metres."
