@@ -274,6 +274,7 @@ class _Check:
             yield from proofs.statement(
                 ToProve(f"claims[{i}]", claim.text, claim.proof, claim.judgement, (claim,), claim.verdict)
             )
+            yield from proofs.second_sources(f"claims[{i}]", claim)
         proofs.used.clear()  # a sentence that prints its claim has the same judgement: count what is printed
         by_id = {claim.id: claim for claim in self._claims}
         for place in self._placed:

@@ -120,7 +120,7 @@ def mark_problems(
 def coverage_problems(coverage: Coverage, claims: Sequence[ReportClaim]) -> Iterator[Problem]:
     """Whether the counts of sources follow from the evidence."""
     for index, claim in enumerate(claims):
-        pages = {item.url for item in claim.evidence if item.relation is Relation.SUPPORTS}
+        pages = {item.url for item in claim.evidence if item.relation is not Relation.CONTRADICTS}
         if claim.independent_sources > max(len(pages), 1):
             what = f"is {claim.independent_sources}; its evidence is of {len(pages)} pages"
             yield failed(f"claims[{index}].independent_sources", what)

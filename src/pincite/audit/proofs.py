@@ -21,6 +21,7 @@ from pincite.domain.evidence import (
     arranged,
     evidence_sha256,
     judgement_id,
+    named,
     statement_sha256,
 )
 from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document, Excerpts
@@ -90,6 +91,27 @@ class Proofs:
             yield from self._without_proof(item, passages)
         else:
             yield from self._judged(item)
+
+    def second_sources(self, where: str, claim: ReportClaim) -> Iterator[Problem]:
+        """What is wrong with the passages that are said to corroborate a claim: each has a judgement of its own."""
+        context = next((item.context for item in claim.evidence if item.relation is Relation.SUPPORTS), ())
+        said = statement_sha256(named(claim.text, context))
+        for number, item in enumerate(claim.evidence):
+            if item.relation is not Relation.CORROBORATES:
+                continue
+            shown = evidence_sha256([item.passage])
+            entry = next(
+                (e for e in self._judgements.values() if (e.statement_sha256, e.evidence_sha256) == (said, shown)), None
+            )
+            if entry is None or entry.label is not JudgementLabel.STATES:
+                yield failed(f"{where}.evidence[{number}]", "is called a second source, and nobody judged that it is")
+                continue
+            page = self._stored(item)
+            pages = (page.text,) if isinstance(page, Document) else ()
+            lines = [line.text for line in numbered([item.passage])]
+            for finding in check_facts(named(claim.text, context), lines, pages):
+                if finding.problem:
+                    yield failed(f"{where}.evidence[{number}]", finding.problem)
 
     def connective(self, where: str, text: str, judgement: str) -> Iterator[Problem]:
         """What is wrong with a sentence that cites nothing: it may be a phrase that joins, or judged to say nothing."""

@@ -335,7 +335,7 @@ def _looked_at(
     """A quote on a page that is not what it was."""
     page = search.document
     # What speaks against a claim is no claim itself: then the question is whether the quote is still said.
-    text = claim.text if evidence.relation is Relation.SUPPORTS else evidence.quote
+    text = evidence.quote if evidence.relation is Relation.CONTRADICTS else claim.text
     span = locate_folded(evidence.quote, folded)
     if span is None:
         near = locate_near(evidence.quote, page.text)

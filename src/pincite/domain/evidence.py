@@ -65,7 +65,8 @@ class ClaimType(StrEnum):
 class Relation(StrEnum):
     """How a passage bears on a claim."""
 
-    SUPPORTS = "supports"
+    SUPPORTS = "supports"  # what the claim is proven by
+    CORROBORATES = "corroborates"  # another publisher's passage that a judge found to state it, on record
     CONTRADICTS = "contradicts"
 
 
@@ -143,6 +144,12 @@ def evidence_sha256(passages: Iterable[EvidencePassage], premises: Sequence[str]
     """The hash of what a judgement rests on: pages, texts and their roles in `arranged` order, and the premises."""
     shown = [[p.document_id, [[piece.role, piece.text] for piece in p.context], p.text] for p in arranged(passages)]
     return hashlib.sha256(json.dumps([shown, list(premises)], ensure_ascii=False).encode()).hexdigest()
+
+
+def named(text: str, context: Iterable[ContextPiece]) -> str:
+    """The claim after the term it stands under, without which nobody could say what it is about."""
+    under = [piece.text for piece in context if piece.role is ContextRole.TERM]
+    return f"{under[-1]}: {text}" if under else text
 
 
 def statement_sha256(text: str) -> str:
@@ -359,7 +366,8 @@ class VerifiedClaim:
     """A claim and the verdict on it; `independent_sources` counts mirrors and syndicated copies once.
 
     `proof` says how it earned its place, `judgement` who judged it, `beyond` what its passages don't carry. A judge
-    says whether it `stands_alone` and `answers` its part of the question; None where none was asked.
+    says whether it `stands_alone` and `answers` its part of the question; None where none was asked. `seconded` are the
+    judgements behind its evidence that corroborates.
     """
 
     claim: Claim
@@ -371,6 +379,7 @@ class VerifiedClaim:
     beyond: str = ""
     stands_alone: bool | None = None
     answers: bool | None = None
+    seconded: tuple[RecordedJudgement, ...] = ()
 
     @property
     def printable(self) -> bool:

@@ -342,7 +342,7 @@ class Report:
             citations = tuple(
                 FindingCitation(entries[e.reference_n].url, entries[e.reference_n].title, cut_on_word(e.quote))
                 for e in claim.evidence
-                if e.reference_n in entries and e.relation is Relation.SUPPORTS
+                if e.reference_n in entries and e.relation is not Relation.CONTRADICTS
             )
             if citations:
                 found.append(Finding(claim.text, tuple(dict.fromkeys(citations))))
@@ -399,9 +399,11 @@ def balance_text(report: Report) -> str:
         derived and f"{derived} derived{'' if entailed else by_whom}",
     )
     text = "; ".join(part for part in parts if part)
-    everything = len(report.judgements) >= _TELLING_JUDGEMENTS and len({j.label for j in report.judgements}) == 1
-    if text and everything and report.judgements[0].label is JudgementLabel.STATES and not report.rejected_claims:
-        text += f"; the judge found everything true, {len(report.judgements)} of {len(report.judgements)}"
+    names = {s.judgement for s in report.sentences()} | {claim.judgement for claim in report.claims}
+    judged = [j for j in report.judgements if j.id in names]  # those of second sources are only on record where found
+    everything = len(judged) >= _TELLING_JUDGEMENTS and all(j.label is JudgementLabel.STATES for j in judged)
+    if text and everything and not report.rejected_claims:
+        text += f"; the judge found everything true, {len(judged)} of {len(judged)}"
     return f"{text}." if text else ""
 
 
@@ -480,7 +482,7 @@ def _broken_sentence(sentence: Sentence, claims: dict[str, ReportClaim]) -> Iter
         if claim is None:
             yield f"sentence states the unknown claim {claim_id}"
             continue
-        carried |= {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS}
+        carried |= {e.reference_n for e in claim.evidence if e.relation is not Relation.CONTRADICTS}
         if claim.verdict not in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
             yield f"sentence states a claim that is {claim.verdict}: {sentence.text!r}"
         if claim.verdict is VerdictStatus.PARTIAL and not sentence.text.endswith(PARTIAL_MARK):

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _NOTES_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.endnotes+xml"
+_SAYS = {Relation.CONTRADICTS: "says otherwise", Relation.CORROBORATES: "says the same, a judge found"}
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -214,7 +215,7 @@ class _File:
             if proof:
                 self._word.add_paragraph(_text(proof), style="Source").paragraph_format.keep_with_next = True
             for item in claim.evidence:
-                says = "says otherwise" if item.relation is Relation.CONTRADICTS else VERDICTS[claim.verdict][1]
+                says = _SAYS.get(item.relation) or VERDICTS[claim.verdict][1]
                 number = f"[{item.reference_n}] " if item.reference_n else ""
                 where = f"{number}{item.url}, characters {item.start}–{item.end}, {says}; {item.snapshot_id}"
                 quote = self._word.add_paragraph(_text(item.quote), style="Quote")

@@ -229,7 +229,7 @@ class _Page:
             return
         resting = dict.fromkeys(self._references, 0)
         for claim in self._report.claims:
-            for n in {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS}:
+            for n in {e.reference_n for e in claim.evidence if e.relation is not Relation.CONTRADICTS}:
                 if n in resting:
                     resting[n] += 1
         support = coverage_text(self._report.coverage)
@@ -314,6 +314,8 @@ class _Page:
             yield f"<h4>{_text(site(evidence.url) or evidence.url)}</h4>"
         if evidence.relation is Relation.CONTRADICTS:
             yield '<p class="detail">This passage says otherwise.</p>'
+        if evidence.relation is Relation.CORROBORATES:
+            yield '<p class="detail">A second source: a judge found that this passage says the same.</p>'
         section = shown.section or tuple(c.text for c in evidence.context if c.role is ContextRole.HEADING)
         if section and not any(part.kind is BlockKind.HEADING for part in shown.parts):
             yield f'<p class="where" dir="auto">{_text(" › ".join(section))}</p>'

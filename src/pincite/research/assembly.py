@@ -161,8 +161,9 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
 
 
 def _judgements(content: Content, items: Iterable[VerifiedClaim]) -> tuple[RecordedJudgement, ...]:
-    """The judgements behind the printed lines and claims, each once."""
-    found = [*(line.proven[1] for line in content.lines()), *(item.judgement for item in items)]
+    """The judgements behind the printed lines, claims and second sources, each once."""
+    known = [(item.judgement, *item.seconded) for item in items]
+    found = [*(line.proven[1] for line in content.lines()), *(judgement for each in known for judgement in each)]
     return tuple({judgement.id: judgement for judgement in found if judgement is not None}.values())
 
 
@@ -179,7 +180,7 @@ def _used(content: Content, conflicts: Sequence[Conflict], claims: Sequence[Veri
 
 def reference_numbers(content: Content) -> dict[str, int]:
     """The number that each page will have in the report, by address: writers that lay excerpts out name it."""
-    urls = dict.fromkeys(evidence.url for item in content.printed() for evidence in _supporting(item))
+    urls = dict.fromkeys(evidence.url for item in content.printed() for evidence in _backing(item))
     return {url: number for number, url in enumerate(urls, start=1)}
 
 
@@ -188,15 +189,15 @@ def _number(content: Content, pages: dict[str, ReadPage]) -> tuple[dict[str, int
     numbers: dict[str, int] = {}
     references: list[Reference] = []
     for item in content.printed():
-        for evidence in _supporting(item):
+        for evidence in _backing(item):
             if evidence.url not in numbers:
                 numbers[evidence.url] = len(numbers) + 1
                 references.append(_reference(numbers[evidence.url], pages[evidence.url], evidence))
     return numbers, tuple(references)
 
 
-def _supporting(item: VerifiedClaim) -> Iterable[Evidence]:
-    return (evidence for evidence in item.claim.evidence if evidence.relation is Relation.SUPPORTS)
+def _backing(item: VerifiedClaim) -> Iterable[Evidence]:
+    return (evidence for evidence in item.claim.evidence if evidence.relation is not Relation.CONTRADICTS)
 
 
 def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
@@ -248,7 +249,7 @@ class _Wording:
         if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
             text = f"{text} {PARTIAL_MARK}"
         states = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
-        cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _supporting(item)))
+        cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _backing(item)))
         ids = tuple(item.claim.claim_id for item in line.items)
         judged = "" if judgement is None else judgement.id
         return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged, line.marked)

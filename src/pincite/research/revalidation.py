@@ -284,6 +284,10 @@ def _stood(
     lost: dict[str, str] = {}
     for url in dict.fromkeys(e.url for e in item.claim.evidence):
         mine = [e for e in item.claim.evidence if e.url == url]
+        if all(e.relation is Relation.CORROBORATES for e in mine):
+            # Its judgement holds for the page as it was: a second source that changed or went is none any more.
+            evidence += [] if url in folded or (url in looks and looks[url].gone) else mine
+            continue
         look = looks.get(url)
         if look is not None and look.gone:
             lost[url] = f"the page is gone ({look.reason}): {url}"
@@ -310,8 +314,10 @@ def _settled(left: _Left, proven: Proven | None, looks: Mapping[str, _Look]) -> 
     if not item.printable:
         return item
     if not left.lost and proven is None:
-        moved = item if not left.moved else replace(item, claim=replace(item.claim, evidence=left.evidence))
-        return _marked(moved, supporting, looks)
+        if left.moved:
+            claim, sources = replace(item.claim, evidence=left.evidence), _sources_left(item, left.evidence)
+            item = replace(item, claim=claim, independent_sources=sources)
+        return _marked(item, supporting, looks)
     if proven is None or proven.verdict not in (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL):
         restated = _restated(left)
         if restated is not None:
@@ -320,13 +326,12 @@ def _settled(left: _Left, proven: Proven | None, looks: Mapping[str, _Look]) -> 
         refused = replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=why)
         return replace(item, verdict=refused, independent_sources=0)
     status = VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in (proven.verdict, item.verdict.status) else proven.verdict
-    left_over = {registrable_domain(e.url) for e in supporting}
     return _marked(
         replace(
             item,
             claim=replace(item.claim, evidence=left.evidence),
             verdict=replace(item.verdict, status=status, reasons=(*item.verdict.reasons, *left.lost)),
-            independent_sources=min(item.independent_sources, len(left_over)),
+            independent_sources=_sources_left(item, left.evidence),
             proof=proven.proof,
             judgement=proven.judgement,
             beyond=proven.beyond or item.beyond,
@@ -334,6 +339,13 @@ def _settled(left: _Left, proven: Proven | None, looks: Mapping[str, _Look]) -> 
         supporting,
         looks,
     )
+
+
+def _sources_left(item: VerifiedClaim, evidence: Sequence[Evidence]) -> int:
+    """No more sources than there were, and than domains are left."""
+    urls = {e.url for e in evidence if e.relation is not Relation.CONTRADICTS}
+    domains = {url if url.startswith("local:") else registrable_domain(url) for url in urls}
+    return min(item.independent_sources, max(len(domains), 1))
 
 
 def _each_once(found: Sequence[_Left], claims: Sequence[VerifiedClaim]) -> tuple[VerifiedClaim, ...]:

@@ -3,7 +3,7 @@
 A writer may be a drafter as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pincite.domain.plan import Analysis, Found, Imprint, Plan, Progress, Reading, SubQuestion, Task, Verification
@@ -48,6 +48,14 @@ class Verifier(Protocol):
 
     async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
         """A verdict for each claim, conflicts, gaps that stay, and queries that might close them."""
+        ...
+
+
+class Seconder(Protocol):
+    """Looks for a second, independent source of claims that are to be printed."""
+
+    async def find(self, task: Task, progress: Progress, seconds_left: Callable[[], float | None]) -> Progress:
+        """Progress with what was read for it, and with the second sources beside the claims that have one."""
         ...
 
 

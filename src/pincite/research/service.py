@@ -16,7 +16,7 @@ from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.ports import Clock, EventSink, Ledger
-from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Verifier, Writer
+from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Seconder, Verifier, Writer
 from pincite.research.state import (
     Limits,
     closed_parts,
@@ -45,7 +45,8 @@ class Roles:
     """One implementation of each role.
 
     `mode` says who works; with `tells_sections` the writer itself tells each section as it is ready. A `drafter` writes
-    closed parts while rounds go on; a `revalidator` asks for old pages again before anything is written from them.
+    closed parts while rounds go on; a `seconder` looks for second sources after the rounds; a `revalidator` asks for
+    old pages again before anything is written from them.
     """
 
     planner: Planner
@@ -58,6 +59,7 @@ class Roles:
     tells_sections: bool = False
     drafter: Drafter | None = None
     revalidator: "Revalidator | None" = None
+    seconder: Seconder | None = None
 
 
 class ResearchService:
@@ -113,6 +115,10 @@ class ResearchService:
     async def _report(self, task: Task, started_s: float) -> Report:
         async with anyio.create_task_group() as beside:
             progress = await self._gather(task, started_s, beside)
+        if self._roles.seconder is not None:
+            before = progress
+            progress = await self._roles.seconder.find(task, progress, lambda: self._seconds_left(started_s))
+            await tell_claims(self._events, before, progress)
         progress = await self._confirmed(task, replace(progress, seconds_left=self._seconds_left(started_s)))
         metrics = await self._paid(await self._metrics(progress), started_s)
         imprint = Imprint(self._run_id, self._created_at, metrics, self._limits.independent_share)

@@ -67,9 +67,10 @@ def page_key(url: str) -> str:
 
 
 def query_key(query: Query) -> str:
-    """What makes a query new: its words and the sites it is limited to."""
-    sites = query.constraints.include_domains
-    return f"{query.text} site:{','.join(sites)}" if sites else query.text
+    """What makes a query new: its words, the sites it is limited to, and those it leaves out."""
+    sites, without = query.constraints.include_domains, query.constraints.exclude_domains
+    limited = f" site:{','.join(sites)}" if sites else ""
+    return f"{query.text}{limited}" + (f" -site:{','.join(without)}" if without else "")
 
 
 def sendable(progress: Progress, limits: Limits) -> tuple[Query, ...]:

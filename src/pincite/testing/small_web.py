@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, DeadLink, PinciteError
@@ -72,7 +73,9 @@ class SmallWeb:
         counts: Counter[str] = Counter()
         for url, document in self.documents.items():
             counts[url] = len(wanted & {word.lower() for word in _WORD.findall(document.title + " " + document.text)})
-        ranked = [url for url, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
+        without = query.constraints.exclude_domains
+        found = {url: count for url, count in counts.items() if count and urlsplit(url).hostname not in without}
+        ranked = sorted(found, key=lambda url: -found[url])
         urls = [*ranked[: query.max_results], *self.dead]
         results = tuple(
             SearchResult(

@@ -20,6 +20,7 @@ from pincite.ports import (
     SnapshotStore,
 )
 from pincite.ranking.ranker import PassageRanker
+from pincite.research.roles import Seconder
 from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
@@ -91,10 +92,27 @@ def build_roles(
         drafter=ExtractiveDrafter(run.events),
         revalidator=_revalidator(settings, doors, run),
     )
+    if run.limits.independent_share is not None:
+        rules = replace(rules, seconder=_seconder(rules, doors, run))
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
     return _with_models(settings, rules, doors, run, calls or run_calls(settings, run, model), modelled)
+
+
+def _seconder(rules: Roles, doors: Doors, run: Run) -> Seconder:
+    """Looks for second sources, where the settings want a share of the claims to have one."""
+    from pincite.research.second_sources import SecondSources
+
+    return SecondSources(
+        rules.searcher,
+        rules.reader,
+        doors.judge,
+        run.events,
+        limits=run.limits,
+        ranker=doors.ranker,
+        at=run.at or run.clock.now(),
+    )
 
 
 def _revalidator(settings: Settings, doors: Doors, run: Run) -> "Revalidator | None":

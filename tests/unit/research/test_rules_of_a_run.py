@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from pincite.domain.budget import Budget
 from pincite.domain.evidence import Claim, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.ids import claim_id
+from pincite.domain.library import Survey
 from pincite.domain.plan import Gap, Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.extractive.variants import variants
 from pincite.research.state import LOW_CONFIDENCE, Limits, open_sub_questions, query_key, sendable
+from pincite.settings import PROFILES, load_settings
 
 WORDS = st.lists(
     st.sampled_from("lock vacuum how why what is the queue, and: ? deadlock http://x.test/a é 12 --all".split()),
@@ -122,3 +124,18 @@ async def test_no_domain_fills_the_report_where_others_have_as_much_to_say(bench
     hosts = [claim.evidence[0].url for claim in report.claims]
     assert any("small.test" in url for url in hosts)
     assert report.metrics.domain_diversity == 1.0
+
+
+async def test_a_library_is_asked_for_no_more_results_than_the_front_door_gives() -> None:
+    for profile in PROFILES:
+        chosen = load_settings({"profile": profile})
+
+        async def survey(_: str) -> Survey:
+            return Survey(passages=1000)
+
+        planner = ExtractivePlanner(survey=survey, results_per_query=chosen.results_per_query)
+        plan = await planner.plan(Task("How does VACUUM work?"), Progress(1))
+        asked = [query.max_results for part in plan.sub_questions for query in part.queries]
+        assert asked
+        assert max(asked) <= chosen.most_results
+        assert max(asked) > chosen.results_per_query or chosen.results_per_query >= 10

@@ -22,6 +22,8 @@ _HEADING_CHARS: Final = 90
 _LONG_QUESTION: Final = 60
 _FROM_LIBRARY: Final = 2
 """A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings."""
+_MOST_RESULTS: Final = 10
+"""What the front door gives at most for one query, where the settings don't ask for more."""
 
 
 class ExtractivePlanner:
@@ -56,7 +58,9 @@ class ExtractivePlanner:
         )
 
     def _asked(self, part: SubQuestion, survey: Survey, constraints: Constraints) -> SubQuestion:
-        wanted = self._results_per_query * (_FROM_LIBRARY if survey.passages else 1)
+        wanted = self._results_per_query
+        if survey.passages:
+            wanted = max(wanted, min(wanted * _FROM_LIBRARY, _MOST_RESULTS))
         texts = [part.text[:_QUERY_CHARS]]
         queries = [Query(text, wanted, constraints, include_answer=False) for text in texts]
         sites = _named_sites(part.text, survey)

@@ -98,7 +98,7 @@ def independent_sources(claims: Iterable[Claim], pages: Mapping[str, ReadPage]) 
     passages: dict[str, str] = {}
     for claim in claims:
         for evidence in claim.evidence:
-            if evidence.relation is Relation.SUPPORTS:
+            if evidence.relation is not Relation.CONTRADICTS:
                 passages[evidence.url] = f"{passages.get(evidence.url, '')} {evidence.quote.text}".strip()
     versions = versions_of(tuple(pages.values()))
     return independent_count([_backing(url, passage, pages, versions) for url, passage in passages.items()])

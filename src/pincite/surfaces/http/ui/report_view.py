@@ -161,7 +161,9 @@ class ReportView:
         """The references with what rests on them."""
         resting: dict[int, list[ReportClaim]] = {}
         for claim in self.report.claims:
-            for n in {e.reference_n for e in claim.evidence if e.relation is Relation.SUPPORTS and e.reference_n}:
+            for n in {
+                e.reference_n for e in claim.evidence if e.relation is not Relation.CONTRADICTS and e.reference_n
+            }:
                 resting.setdefault(n, []).append(claim)
         sites: dict[str, list[int]] = {}
         for reference in self.report.references:
@@ -213,7 +215,7 @@ def _places(claim: ReportClaim) -> Iterator[tuple[tuple[str, int | None], int]]:
     said = set(terms(claim.text))
     best: dict[int | None, tuple[int, int]] = {}
     for index, item in enumerate(claim.evidence):
-        if item.relation is Relation.SUPPORTS:
+        if item.relation is not Relation.CONTRADICTS:
             shared = len(said & set(terms(item.quote)))
             if shared > best.get(item.reference_n, (-1, 0))[0]:
                 best[item.reference_n] = (shared, index)
