@@ -167,7 +167,15 @@ def sheet_of(ours: str, other: str, names: tuple[str, str], seed: int) -> tuple[
     lines += [f"| {name} | {what} | | |" for name, what in GRADES]
     lines += ["| **Preferred** | A or B, and in one line why | | |", ""]
     for letter, (_, text) in zip("AB", shown, strict=True):
-        lines += [f"<!-- {letter} begins -->", f"# Report {letter}", "", lowered(text), "", f"<!-- {letter} ends -->", ""]
+        lines += [
+            f"<!-- {letter} begins -->",
+            f"# Report {letter}",
+            "",
+            lowered(text),
+            "",
+            f"<!-- {letter} ends -->",
+            "",
+        ]
     key = {"seed": seed, "A": shown[0][0], "B": shown[1][0]}
     return "\n".join(lines), key
 

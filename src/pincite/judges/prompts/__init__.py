@@ -5,7 +5,7 @@ from importlib import resources
 from typing import Final
 
 NAME: Final = "judge_statements"
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 @cache

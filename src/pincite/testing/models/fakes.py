@@ -14,7 +14,7 @@ import anyio
 from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece, messages_of
-from pincite.llm.answers import read_answer
+from pincite.llm.answers import read_answer, schema_of
 from pincite.testing.models.seen import Seen, seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words
 
@@ -72,10 +72,12 @@ class ModelFake(ABC):
     async def generate(
         self, role: ModelRole, prompt: Prompt, output_type: type[T], *, choice: int = 0, deadline_s: float | None = None
     ) -> Generation[T]:
-        """The answer, read as a real one is."""
-        await self._wait()
+        """The answer, read as a real one is. The schema is sent in front of all, where providers have it."""
         messages = messages_of(prompt)
-        text, finish, usage = self.written(messages.system, messages.user, prompt.cap_tokens)
+        schema = "" if output_type is str else json.dumps(schema_of(output_type))
+        kept = len(self._sent)
+        await self._wait()
+        text, finish, usage = self.written(messages.system, messages.user, prompt.cap_tokens, schema, kept)
         try:
             output = read_answer(text, output_type, finish=finish)
         except ModelBadOutput as error:
@@ -104,21 +106,26 @@ class ModelFake(ABC):
             yield TextPiece(f"{word} ")
         yield TextPiece("", usage)
 
-    def written(self, system: str, user: str, cap: int) -> tuple[str, str, ModelUsage]:
-        """The answer as far as the cap on thoughts and answer lets it come, why it ended, and its bill."""
+    def written(
+        self, system: str, user: str, cap: int, schema: str = "", kept: int | None = None
+    ) -> tuple[str, str, ModelUsage]:
+        """The answer as far as the cap on thoughts and answer lets it come, why it ended, and its bill.
+
+        `kept`: how many earlier calls were answered when this one was sent, and can be in a cache; None for all.
+        """
         text, thinking, finish = self.reply(system, user), min(next(self._thinking), cap), "stop"
         needed = token_estimate(text[: _CHARS_PER_TOKEN * cap + 1])
         if thinking + needed > cap:
             text, finish = text[: len(text) * (cap - thinking) // needed], "length"
             self.cut += 1
-        sent = f"{system}\0{user}"
+        sent = "\0".join([*([schema] if schema else []), system, user])
         tokens_in, tokens_out = token_estimate(sent), thinking + min(needed, cap - thinking)
         cost = None if self._price is None else (tokens_in + tokens_out) * self._price / Decimal(1_000_000)
-        return text, finish, ModelUsage(tokens_in, tokens_out, self._cached(sent), cost, thinking=thinking)
+        return text, finish, ModelUsage(tokens_in, tokens_out, self._cached(sent, kept), cost, thinking=thinking)
 
-    def _cached(self, sent: str) -> int:
-        """Tokens that a provider would have in its cache: the longest beginning sent before, from 1,024 tokens on."""
-        shared = max((len(commonprefix([sent, before])) for before in self._sent), default=0)  # noqa: RUF071
+    def _cached(self, sent: str, kept: int | None) -> int:
+        """Tokens that a provider would have in its cache: the longest beginning of an answered call, from 1,024 on."""
+        shared = max((len(commonprefix([sent, before])) for before in self._sent[:kept]), default=0)  # noqa: RUF071
         self._sent.append(sent)
         tokens = token_estimate(sent[:shared])
         return tokens if tokens >= _CACHED_FROM else 0
@@ -151,6 +158,7 @@ class FaithfulModel(ModelFake):
             "conflicts": self.conflicts,
             "outline": self.outline,
             "writer": self.write,
+            "edit": self.edit,
             "rewrite": self.rewrite,
             "summary": self.summarise,
             "leads": self.describe,
@@ -252,6 +260,10 @@ class FaithfulModel(ModelFake):
         """Each statement, some with other words around them that change nothing."""
         told = list(seen.statements.items())
         return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(told)]}
+
+    def edit(self, seen: Seen) -> Json:
+        """No change: each statement stands once, under a heading of its own."""
+        return {"headings": [], "sentences": [], "order": [], "repeated": []}
 
     def summarise(self, seen: Seen) -> Json:
         """The first whole sentences."""

@@ -17,6 +17,7 @@ from pincite.testing.models.seen import Seen
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
 
+_LEAD_IN: Final = "Note that"
 _SHOWN: Final = 0.9
 """The share of a statement's passages that must stand in the lines shown for it to be read there."""
 
@@ -34,14 +35,27 @@ class LabelledStatement:
 class ParaphrasingModel(FaithfulModel):
     """Reads out of a page the true statements whose passages are shown, and writes them with a lead-in of its own.
 
+    As a judge it is honest: it knows what it says for true, and reads everything else by its words.
+
     Args:
         statements: all that it can say.
         latency_s: seconds before each answer.
+        thinking: tokens it thinks before each answer, one after the other.
+        errors: the share of statements that it judges wrongly, the same ones whenever it is asked.
     """
 
-    def __init__(self, statements: Sequence[LabelledStatement], *, latency_s: float = 0.0) -> None:
-        super().__init__(latency_s=latency_s)
+    def __init__(
+        self,
+        statements: Sequence[LabelledStatement],
+        *,
+        latency_s: float = 0.0,
+        thinking: Sequence[int] = (0,),
+        errors: float = 0.0,
+    ) -> None:
+        super().__init__(latency_s=latency_s, thinking=thinking)
         self._statements = tuple(statements)
+        self._true = {_said(statement.claim) for statement in statements if statement.true}
+        self._errors = errors
         self.proposed: list[str] = []
         """True statements that it made claims of."""
         self.told: list[str] = []
@@ -75,10 +89,25 @@ class ParaphrasingModel(FaithfulModel):
         told = list(seen.statements.items())
         made: list[Json] = []
         for number, (name, text) in enumerate(told):
-            said = text if number % 3 == 0 else f"Note that {text[:1].lower()}{text[1:]}" if number % 3 == 1 else text
+            said = text if number % 3 == 0 else f"{_LEAD_IN} {text[:1].lower()}{text[1:]}" if number % 3 == 1 else text
             self.told.append(said)
             made.append({"text": said, "claims": [name]})
         return {"sentences": made}
+
+    def judge_statements(self, seen: Seen) -> Json:
+        """As its labels say, but for a share of errors."""
+        made = super().judge_statements(seen)
+        assert isinstance(made, dict)
+        rows = made["statements"]
+        assert isinstance(rows, list)
+        for row in rows:
+            assert isinstance(row, dict)
+            text = seen.lines[str(row["id"])]
+            states = _said(text) in self._true or row["label"] == "states"
+            if _hash(text) < self._errors * 2**32:
+                states = not states
+            row |= {"label": "states" if states else "absent", "answers": states}
+        return made
 
     def _claim(self, text: str, names: Sequence[str]) -> Json:
         lines: list[Json] = list(names)
@@ -270,6 +299,11 @@ def _pick(found: Sequence[str], seed: str) -> str:
 
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def _said(text: str) -> str:
+    """The text without the lead-in that it may have been written with."""
+    return _bare(text).removeprefix(_bare(_LEAD_IN)).strip()
 
 
 def _bare(text: str) -> str:

@@ -117,7 +117,7 @@ def test_orders_to_machines_are_flagged(text: str) -> None:
 DIGESTS = {
     "planner": "b80fda7bfec0",
     "follow_up": "94901384b27b",
-    "analyst": "ab099eac4d9b",
+    "analyst": "0bc67ddc24ea",
     "mend": "b8d880818b5b",
     "conflicts": "20d03e0ac32f",
     "outline": "28955db4c2a0",
@@ -134,4 +134,5 @@ def test_a_changed_prompt_is_a_new_version() -> None:
     """A stored run names the version: change the text, and the version and this table change with it."""
     found = {name: sha256_hex(instructions(name).encode())[:12] for name in VERSIONS}
     assert found == DIGESTS
-    assert all(len(instructions(name).split()) < 420 for name in VERSIONS)
+    most = {"analyst": 640}  # with its example it is long enough for the prompt caches of providers
+    assert all(len(instructions(name).split()) < most.get(name, 420) for name in VERSIONS)

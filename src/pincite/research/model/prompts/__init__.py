@@ -7,7 +7,7 @@ from typing import Final
 VERSIONS: Final = {
     "planner": "2",
     "follow_up": "2",
-    "analyst": "3",
+    "analyst": "4",
     "mend": "1",
     "conflicts": "1",
     "outline": "3",
