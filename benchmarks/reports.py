@@ -8,8 +8,8 @@ research questions whose facts have `answer_patterns`), words, the share of its 
 twice, tokens and seconds, and the sum over all. `sheet` sets a report beside another text about the same question
 (a report.json or any text) in an order that the seed decides, with the four grades of RACE: comprehensiveness,
 insight, instruction following, readability. What would tell ours apart (how it was proven, its run) is left out on
-both sides where we wrote it; the key says which is which and is not for the reader. The same seed and names give the same
-order, so that two people can grade one sheet.
+both sides where we wrote it; the key says which is which and is not for the reader. The same seed and names give the
+same order, so that two people can grade one sheet.
 """
 
 import argparse
@@ -158,8 +158,8 @@ def sheet_of(ours: str, other: str, names: tuple[str, str], seed: int) -> tuple[
     shown = [(names[0], one), (names[1], two)][:: -1 if drawn else 1]
     lines = ["# Two reports on one question", "", f"Question: {question or also or '(none named)'}", ""]
     lines += [
-        "Read both. Grade each from 1 (bad) to 10 (as good as you have seen) on each line, then say which you would rather",
-        "have been given. Figures, not politeness: a tie says nothing.",
+        "Read both. Grade each from 1 (bad) to 10 (as good as you have seen) on each line, then say which you would",
+        "rather have been given. A tie says nothing.",
         "",
         "| | what counts | A | B |",
         "| --- | --- | --- | --- |",
