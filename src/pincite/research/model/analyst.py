@@ -12,7 +12,7 @@ from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.ports import ModelCalls
-from pincite.research.model.lines import Line, PageWindows
+from pincite.research.model.lines import Line, PageWindows, page_windows
 from pincite.research.model.outputs import FoundClaim, PageClaims
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import language_line
@@ -87,31 +87,33 @@ class ModelAnalyst:
         """Read each page that was not read before, side by side; near-copies are not read again."""
         new = [page for page in progress.pages if page.url not in self._read and page.duplicate_of is None]
         failures: dict[str, PinciteError] = {}
+        asked = [task.question, *(part.text for part in progress.plan.sub_questions)]
+        windows = await anyio.to_thread.run_sync(page_windows, new, asked, self._page_tokens) if new else ()
         limiter = anyio.CapacityLimiter(self._concurrency)
 
-        async def read(page: ReadPage) -> None:
+        async def read(page: ReadPage, own: PageWindows) -> None:
             async with limiter:
                 try:
-                    self._read[page.url] = await self._read_page(task, page, progress)
+                    self._read[page.url] = await self._read_page(task, page, own, progress)
                 except (ProviderError, RemoteError, BudgetExhausted) as error:
                     failures[page.url] = error
                     self._read[page.url] = ()
 
         with first_failure():
             async with anyio.create_task_group() as group:
-                for page in new:
-                    group.start_soon(read, page)
+                for page, own in zip(new, windows, strict=True):
+                    group.start_soon(read, page, own)
         if new and len(failures) == len(new):
             for page in new:
                 del self._read[page.url]
             raise failures[new[0].url]
         self._unread.update((url, error.reason) for url, error in sorted(failures.items()))
 
-    async def _read_page(self, task: Task, page: ReadPage, progress: Progress) -> tuple[_Found, ...]:
+    async def _read_page(
+        self, task: Task, page: ReadPage, windows: PageWindows, progress: Progress
+    ) -> tuple[_Found, ...]:
         """The claims of the page's best windows, then of those that the model asks for: three more looks at most."""
         parts = progress.plan.sub_questions
-        asked = [task.question, *(part.text for part in parts)]
-        windows = await anyio.to_thread.run_sync(PageWindows, page, asked, self._page_tokens)
         lines = await anyio.to_thread.run_sync(windows.best)
         offered: dict[str, Line] = {}
         found: list[FoundClaim] = []

@@ -9,7 +9,7 @@ from pincite.domain.events import EventType
 from pincite.domain.page import FetchRequest
 from pincite.domain.plan import ReadPage, SubQuestion, Task
 from pincite.domain.report import broken_rules
-from pincite.research.model.lines import PageWindows
+from pincite.research.model.lines import page_windows
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
 from pincite.testing.small_web import SmallWeb
 
@@ -28,7 +28,7 @@ def small(**pages: str) -> Small:
 async def test_each_part_of_the_question_has_its_window_of_a_long_page() -> None:
     fetched = await SmallWeb({URL: LONG}).fetch(FetchRequest(URL))
     page = ReadPage(URL, fetched.snapshot, fetched.document)
-    windows = PageWindows(page, ("How tall is the lighthouse?", "How often is the paint renewed?"), 1_000)
+    (windows,) = page_windows([page], ("How tall is the lighthouse?", "How often is the paint renewed?"), 1_000)
     shown = " ".join(line.text for line in windows.best())
     assert "41 metres" in shown
     assert "nine years" in shown
