@@ -1,6 +1,6 @@
 """A written part as blocks: which sentence stands where, and what stands there when it can't be printed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -100,23 +100,28 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Se
 ]:  # fmt: skip
     """The blocks with what is proven; claims of sentences that are not stand in their own words, each once.
 
+    Claims of other parts are told there, in their place.
+
     Args:
         blocks: as planned.
         checked: what became of each planned item, by `id`.
-        mine: the claims of the part; all of them are told when no sentence is proven.
+        mine: the claims of the part; all of them are told when no sentence is proven, or when one that failed named
+            only claims of other parts, so that nobody knows which of these it was to tell.
     """
+    own = {item.claim.claim_id for item in mine}
+    strayed = any(found.line is None and found.items and not _own(found, own) for found in checked.values())
     told = {item.claim.claim_id for found in checked.values() if found.line is not None for item in found.items}
     made: list[DraftBlock] = []
     for block in blocks:
         if block.form is BlockForm.TABLE:
-            made += _laid_table(block, checked, told)
+            made += _laid_table(block, checked, told, own)
             continue
         items: list[tuple[Line, ...]] = []
         for item in block.items:
             lines: list[Line] = []
             for said in item:
                 found = checked[id(said)]
-                lines += [found.line] if found.line is not None else own_words(found.items, told)
+                lines += [found.line] if found.line is not None else own_words(_own(found, own), told)
             if block.form is BlockForm.PARAGRAPH:
                 items += [tuple(lines)] if lines else []
             else:
@@ -125,10 +130,19 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Se
             made.append(DraftBlock(block.form, tuple(items)))
     if not any(line.items for block in made for line in block.lines()):
         made = [DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),))] if mine else []
+    elif strayed:
+        made.append(DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),)))
     return tuple(block for block in made if any(block.items))
 
 
-def _laid_table(block: Planned, checked: Mapping[int, Checked], told: set[str]) -> list[DraftBlock]:
+def _own(found: Checked, own: Collection[str]) -> list[VerifiedClaim]:
+    """The claims of the part among those that the sentence names."""
+    return [item for item in found.items if item.claim.claim_id in own]
+
+
+def _laid_table(
+    block: Planned, checked: Mapping[int, Checked], told: set[str], own: Collection[str]
+) -> list[DraftBlock]:
     """The table with its proven cells; rows without one go, and what the others' claims say follows as a list."""
     width = len(block.header) - 1
     cells = [tuple(f.line for f in (checked[id(said)] for said in item) if f.line is not None) for item in block.items]
@@ -138,7 +152,7 @@ def _laid_table(block: Planned, checked: Mapping[int, Checked], told: set[str]) 
         items = tuple(cell for at in kept for cell in cells[at * width : (at + 1) * width])
         made.append(DraftBlock(BlockForm.TABLE, items, block.header, tuple(block.rows[at] for at in kept)))
     failed = [checked[id(said)] for item in block.items for said in item if checked[id(said)].line is None]
-    left = [line for found in failed for line in own_words(found.items, told)]
+    left = [line for found in failed for line in own_words(_own(found, own), told)]
     return [*made, *([DraftBlock(BlockForm.LIST, tuple((line,) for line in left))] if left else [])]
 
 
