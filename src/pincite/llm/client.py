@@ -1,6 +1,7 @@
 """One model of one provider through pydantic-ai: a prompt's messages in, text with its usage out. One attempt each."""
 
 import inspect
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import anyio
 import anyio.to_thread
 
-from pincite.domain.errors import ExtraNotInstalled, ModelUnavailable, PinciteError, ProviderAuth
+from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ModelUnavailable, PinciteError, ProviderAuth
 from pincite.domain.model import Messages, ModelUsage, Prompt, TextPiece, messages_of
 from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec, priced
 from pincite.llm.transport import translated, unbilled
@@ -26,7 +27,8 @@ OUTPUT_NAME: Final = "answer"
 _THOUGHTS: Final = ("reasoning_tokens", "thinking_tokens", "thoughts_tokens")
 """What providers call the part of the tokens written that nobody sees."""
 _MARKING: Final = ("bedrock", "openrouter")
-_URL_NAMES: Final = ("base_url", "azure_endpoint", "api_host")
+_KEY_NAMES: Final = ("api_key", "token")
+_URL_NAMES: Final = ("base_url", "azure_endpoint", "api_host", "api_base")
 _CLAUDE_BUDGETS: Final = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
 _LEAST_CLAUDE_BUDGET: Final = 1_024  # the API refuses less
 _SCHEMA_WORDS: Final = (
@@ -318,11 +320,14 @@ def _parameters(schema: dict[str, Any] | None, mode: Mode | None) -> "ModelReque
 
 
 def load_modules(spec: ModelSpec) -> None:
-    """Import what speaks with this model. Errors: ImportError."""
+    """Import what speaks with this model. Errors: ImportError; InvalidSetting for a provider that has no models."""
     import pydantic_ai
     import pydantic_ai.direct
+    from pydantic_ai.exceptions import UnsupportedSettingWarning
 
     pydantic_ai.BANNER_ENABLED = False
+    # A provider that has no knob for a setting ignores it: nothing that whoever asks a question should read about.
+    warnings.simplefilter("ignore", UnsupportedSettingWarning)
     if spec.protocol == ANTHROPIC:
         import pydantic_ai.models.anthropic
     elif spec.protocol == GOOGLE:
@@ -330,7 +335,16 @@ def load_modules(spec: ModelSpec) -> None:
     elif spec.protocol == FOREIGN:
         from pydantic_ai.providers import infer_provider_class
 
-        infer_provider_class(spec.provider)
+        try:
+            infer_provider_class(spec.provider)
+        except ValueError:
+            raise unbilled(
+                InvalidSetting(
+                    f"the model {spec.label}: pydantic-ai serves no models under the name {spec.provider!r}",
+                    reason="model_provider_unknown",
+                    hint="Write PROVIDER:NAME with one of its model providers (https://ai.pydantic.dev/models/).",
+                )
+            ) from None
     else:
         import pydantic_ai.models.openai
 
@@ -343,7 +357,7 @@ def _of_pydantic_ai(spec: ModelSpec) -> "Model[Any]":
     def provider_of(name: str) -> Provider[Any]:
         kind = infer_provider_class(name)
         takes = inspect.signature(kind.__init__).parameters
-        given = {"api_key": spec.api_key, **dict.fromkeys(_URL_NAMES, spec.base_url)}
+        given = {**dict.fromkeys(_KEY_NAMES, spec.api_key), **dict.fromkeys(_URL_NAMES, spec.base_url)}
         return kind(**{name: value for name, value in given.items() if value and name in takes})
 
     return infer_model(f"{spec.provider}:{spec.name}", provider_of)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import anyio
 
-from pincite.domain.errors import ModelBadOutput
+from pincite.domain.errors import InvalidSetting, ModelBadOutput
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
 from pincite.llm.answers import read_answer, schema_of
 from pincite.llm.catalogue import ModelSpec, info_of
@@ -61,7 +61,7 @@ class ModelService:
 
     def _load(self) -> None:
         for spec in self._specs:
-            with suppress(ImportError):  # whoever asks this model is told
+            with suppress(ImportError, InvalidSetting):  # whoever asks this model is told
                 load_modules(spec)
 
     async def __aexit__(

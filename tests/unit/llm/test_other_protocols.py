@@ -18,12 +18,15 @@ from pincite.domain.model import Generation, Material, ModelRole, Prompt
 from pincite.domain.report import Mode
 from pincite.engine import Engine
 from pincite.llm.catalogue import Endpoint, parse_model
+from pincite.llm.client import ModelClient
 from pincite.llm.service import ModelService
+from pincite.llm.transport import model_http_client
 from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.models import AnthropicServer, FaithfulModel, GoogleServer, ModelServer, Trouble
+from pincite.wiring.models import model_chains
 
 KEY = "right-key-1234567"
 NAMES = {"anthropic": "claude-sonnet-4-6", "google": "gemini-2.5-flash"}
@@ -376,3 +379,78 @@ async def test_a_provider_of_pydantic_ai_answers(monkeypatch: pytest.MonkeyPatch
             made = await model.generate(ModelRole.PLANNER, SHARED, PlannedQuestion)
     assert made.output.parts
     assert made.model == "azure:gpt-5-mini"
+
+
+# ---- providers of pydantic-ai under its own names ----
+
+ON_LOOPBACK = "alibaba azure github-copilot heroku huggingface litellm moonshotai sambanova zai".split()
+AT_HOME = {
+    "crusoe": "crusoecloud.com",
+    "fireworks": "fireworks.ai",
+    "meta": "meta.ai",
+    "nebius": "nebius.com",
+    "ovhcloud": "ovh.net",
+    "together": "together.xyz",
+    "vercel": "vercel.sh",
+}
+"""Providers whose address pydantic-ai does not let be changed, and whose it is."""
+
+
+@pytest.mark.parametrize("provider", ON_LOOPBACK)
+async def test_a_provider_of_pydantic_ai_answers_at_another_address(
+    provider: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-04-01-preview")
+    with ModelServer(FaithfulModel(), api_key=None if provider == "azure" else KEY) as server:
+        spec = parse_model(f"{provider}:some/model-1", {provider: Endpoint(server.base_url, KEY)}, Endpoint())
+        async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock(), timeout_s=20) as model:
+            made = await model.generate(ModelRole.PLANNER, SHARED, PlannedQuestion)
+    assert made.output.parts
+    assert made.model == f"{provider}:some/model-1"
+    assert len(server.requests) == 1
+    assert not [warning for warning in recwarn if "not supported" in str(warning.message)], "the asker set no knob"
+
+
+@pytest.mark.parametrize(("provider", "host"), AT_HOME.items())
+async def test_a_provider_of_pydantic_ai_is_built_with_the_key_that_was_set(provider: str, host: str) -> None:
+    """Nothing is sent: these are asked at their own address only. The key comes from `llm_keys`."""
+    given = {"home": Path("unused"), "llm": f"{provider}:some/model-1", "llm_keys": {provider: KEY}}
+    (spec,) = model_chains(load_settings(given, environ={}, files=()))[ModelRole.WRITER]
+    client = ModelClient(spec, model_http_client(5))
+    built: Any = await client._ready()
+    assert host in str(built.base_url)
+    assert built.client.api_key == KEY
+    await client.aclose()
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "cohere", "xai"])
+async def test_a_package_that_is_missing_is_named(provider: str) -> None:
+    spec = parse_model(f"{provider}:some/model-1", {provider: Endpoint(None, KEY)}, Endpoint())
+    async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock()) as model:
+        with pytest.raises(PinciteError) as caught:
+            await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+    assert caught.value.code == "EXTRA_NOT_INSTALLED"
+    assert f"pydantic-ai-slim[{provider}]" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("provider", ["gateway", "voyageai", "sentence_transformers"])
+async def test_what_serves_no_models_to_write_with_is_named(provider: str) -> None:
+    try:
+        spec = parse_model(f"{provider}:some/model-1", {provider: Endpoint(None, KEY)}, Endpoint())
+    except PinciteError as error:
+        assert error.reason == "model_provider_unknown"  # noqa: PT017  # one of two places may say so
+        return
+    async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock()) as model:
+        with pytest.raises(PinciteError) as caught:
+            await model.generate(ModelRole.PLANNER, PROMPT, PlannedQuestion)
+    assert caught.value.code in ("INVALID_SETTING", "EXTRA_NOT_INSTALLED", "MODEL_UNAVAILABLE")
+
+
+async def test_google_cloud_answers_at_another_address() -> None:
+    with GoogleServer(FaithfulModel()) as server:
+        spec = parse_model(
+            "google-cloud:gemini-2.5-flash", {"google-cloud": Endpoint(server.base_url, KEY)}, Endpoint()
+        )
+        async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock(), timeout_s=20) as model:
+            made = await model.generate(ModelRole.PLANNER, SHARED, PlannedQuestion)
+    assert made.output.parts

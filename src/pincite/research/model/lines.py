@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pincite.domain.citation import cut_on_word
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.text.chunks import chunks
@@ -24,9 +25,9 @@ labelled statements of three sites, where it hides no passage that was shown bef
 tokens; on three others .954 instead of .963 of 216 are shown. The rest is listed and can be asked for."""
 ALWAYS_SHOWN_TOKENS: Final = 1_200
 """Of every page, whatever its score: words alone are no proof that a page has nothing to say."""
-_LISTED: Final = 40
-"""Windows that are named without being shown, at most: 15 tokens each."""
-_NAME_CHARS: Final = 90
+_LISTED: Final = 24
+"""Windows that are named without being shown, at most, best first: 20 tokens each."""
+_NAME_CHARS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def page_windows(pages: Sequence[ReadPage], asked: Sequence[str], max_tokens: in
     cut = [_windows_of(page) for page in pages]
     bm25 = Bm25(
         [
-            terms(f"{window.name} {page.document.text[window.start : window.end]}")
+            terms(" ".join((*page.document.section_path(window.start), page.document.text[window.start : window.end])))
             for page, windows in zip(pages, cut, strict=True)
             for window in windows
         ]
@@ -173,8 +174,13 @@ def _cut_into_windows(page: ReadPage) -> tuple[Window, ...]:
 
 
 def _name(document: Document, start: int, text: str) -> str:
-    path = " > ".join(document.section_path(start))
-    return f"{path[-_NAME_CHARS:]}: {' '.join(text.split())[:_NAME_CHARS]}".lstrip(": ")
+    """The innermost heading and the first words; the title of the page stands above the list."""
+    path = [heading for heading in document.section_path(start) if heading != document.title]
+    said = " ".join(text.split())
+    heading = path[-1][:_NAME_CHARS] if path else ""
+    return (
+        cut_on_word(said, _NAME_CHARS) if said.startswith(heading) else f"{heading}: {cut_on_word(said, _NAME_CHARS)}"
+    )
 
 
 def _ranked(windows: Sequence[Window], scores: Sequence[Sequence[float]]) -> tuple[Window, ...]:
