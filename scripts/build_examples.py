@@ -3,6 +3,7 @@
 
     scripts/build_examples.py                    downloads the packages with `apt-get download` and unpacks them
     scripts/build_examples.py --packages DIR     takes DIR/PACKAGE, where each package was unpacked with `dpkg -x`
+    scripts/build_examples.py --vectors          only the vectors of its passages, whenever these were cut otherwise
 
 The same package versions give the same bytes: record ids are made of the content, dates are the file dates inside
 the packages, and gzip members carry no time. Each page is a `resource` record whose target is the published URL,
@@ -18,12 +19,23 @@ import subprocess
 import sys
 import tempfile
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
+
+from pincite.embeddings.minilm import WEIGHTS_SHA256, MiniLm
+from pincite.fetch.extractors import BytesExtractor
+from pincite.library.folder import FileEntry, Source, pages_of
+from pincite.library.manifest import Manifest
+from pincite.library.reading import PreparedPage, prepare
+from pincite.library.records import RawPage, SourceLimits
+from pincite.library.vectors import packed
+from pincite.ranking.passages import passage_text, vector_key
+from pincite.wiring.sources import NAME, VECTORS
 
 MAX_ARCHIVE_BYTES = 3_000_000
 NAMESPACE = uuid.UUID("6f6e8a2c-6a0e-5a0c-9f52-6e1d8a7c4b10")
@@ -173,11 +185,38 @@ def build(folders: dict[str, Path]) -> tuple[bytes, int]:
     return out.getvalue(), pages
 
 
+def vectors_of(archive: Path) -> dict[bytes, Sequence[float]]:
+    """The vectors of all passages, by the keys that the index looks them up by."""
+    texts = []
+    for page in pages_of(Source(archive.parent, archive.name, Manifest(""), SourceLimits()), entry_of(archive)):
+        prepared = prepare(BytesExtractor(), page) if isinstance(page, RawPage) else None
+        if isinstance(prepared, PreparedPage):
+            drafts = [passage.draft for passage in prepared.passages]
+            texts += [passage_text(prepared.title, d.section, prepared.text[d.start : d.end]) for d in drafts]
+    return dict(zip(map(vector_key, texts), MiniLm().embed(texts), strict=True))
+
+
+def entry_of(archive: Path) -> FileEntry:
+    return FileEntry(archive.name, archive.stat().st_size, 0, is_archive=True)
+
+
+def build_vectors(folder: Path) -> int:
+    """Write the vectors of the archive in `folder` beside it."""
+    vectors = vectors_of(folder / NAME)
+    data = packed(vectors, WEIGHTS_SHA256)
+    (folder / VECTORS).write_bytes(data)
+    print(f"{len(vectors)} vectors, {len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=Path, help="folder with the unpacked packages; default: download them")
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent.parent / "examples")
+    parser.add_argument("--vectors", action="store_true", help="only the vectors of the archive that is there")
     options = parser.parse_args()
+    if options.vectors:
+        return build_vectors(options.output)
     with tempfile.TemporaryDirectory() as work:
         folders = {
             site.package: options.packages / site.package
@@ -191,9 +230,9 @@ def main() -> int:
             (options.output / f"LICENSE.{site.package}.txt").write_bytes(licence.read_bytes())
     if len(archive) > MAX_ARCHIVE_BYTES:
         raise SystemExit(f"the archive has {len(archive)} bytes, more than {MAX_ARCHIVE_BYTES}")
-    (options.output / "postgresql-python-docs.warc.gz").write_bytes(archive)
+    (options.output / NAME).write_bytes(archive)
     print(f"{pages} pages, {len(archive)} bytes, sha256 {hashlib.sha256(archive).hexdigest()}")
-    return 0
+    return build_vectors(options.output)
 
 
 if __name__ == "__main__":

@@ -105,8 +105,10 @@ class Skipped:
 class IndexReport:
     """How bringing the index up to date went.
 
-    `ignored` counts files of kinds that hold no text (images, styles); `skipped` names the first of the
-    `skipped_total` files and records that could not be read, those of earlier updates included.
+    `ignored` counts files and records that hold no page; `ignored_files` names the first of the files with a reason:
+    `other_kind` (images, styles, programs), `no_text` (empty or binary, no suffix), `source_of_page` (of an HTML page
+    beside it). `skipped` names the first of the `skipped_total` files and records that should have been pages and could
+    not be read. Both include what earlier updates found.
     """
 
     pages: int
@@ -118,3 +120,4 @@ class IndexReport:
     seconds: float
     skipped_total: int = 0
     skipped: tuple[Skipped, ...] = field(default=())
+    ignored_files: tuple[Skipped, ...] = field(default=())

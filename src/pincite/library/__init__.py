@@ -5,6 +5,18 @@ processes; `index` keeps them up to date; `ranking` scores. Pages become documen
 caller passes: this package knows no page format.
 """
 
-from pincite.library.local import LocalLibrary
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pincite.library.local import LocalLibrary
 
 __all__ = ["LocalLibrary"]
+
+
+def __getattr__(name: str) -> object:
+    """The front on first use: reader processes need none of it."""
+    if name != "LocalLibrary":
+        raise AttributeError(name)
+    from pincite.library.local import LocalLibrary
+
+    return LocalLibrary

@@ -98,13 +98,11 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
                 yield Skipped((here / name).as_posix(), "linked_folder", "links to folders are not followed")
         for name in sorted(files):
             path = here / name
-            if (
-                name == MANIFEST_NAME
-                or name.startswith(".")
-                or source.manifest.excludes(path)
-                or not _readable(Path(folder, name))
-            ):
+            if name == MANIFEST_NAME or name.startswith(".") or source.manifest.excludes(path):
                 yield Ignored(path.as_posix())
+                continue
+            if (reason := _unreadable(Path(folder, name))) is not None:
+                yield Ignored(path.as_posix(), reason)
                 continue
             count += 1
             if count > source.limits.files:
@@ -124,7 +122,7 @@ def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | I
             with open_archive(path) as stream:
                 yield from warc_pages(stream, entry.path, source.limits)
         elif entry.beside and is_source(path.read_bytes(), (source.root / entry.beside).read_bytes()):
-            yield Ignored(entry.path)
+            yield Ignored(entry.path, "source_of_page")
         else:
             yield _file_page(source, entry)
     except ArchiveCorrupt as error:
@@ -161,10 +159,13 @@ def read_again(source: Source, file: str, page: RawPage) -> RawPage:
         raise NotFound(f"{file} is no longer in the library", reason="unreadable") from error
 
 
-def _readable(path: Path) -> bool:
+def _unreadable(path: Path) -> str | None:
+    """Why a file holds no page, as far as its name and its first bytes say."""
     if is_archive(path.name) or path.suffix.lower() in READABLE_SUFFIXES:
-        return True
-    return not path.suffix and _begins_with_text(path)
+        return None
+    if path.suffix:
+        return "other_kind"
+    return None if _begins_with_text(path) else "no_text"
 
 
 def _begins_with_text(path: Path) -> bool:

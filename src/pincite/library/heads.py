@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
-from pincite.ranking.ranker import passage_text
+from pincite.ranking.passages import passage_text
 from pincite.ranking.vectors import KnownVectors
 
 VectorProgress = Callable[[int, int], None]

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pincite.domain.errors import PinciteError
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, Skipped
 from pincite.library.folder import FileEntry, Source, list_files, pages_of
+from pincite.library.listing import state
 from pincite.library.reading import PreparedPage, Unread, read_all
 from pincite.library.records import Ignored, RawPage
 from pincite.library.schema import mapped
@@ -156,7 +157,7 @@ class Update:
         }
         for found in list_files(self._source):
             if isinstance(found, Ignored):
-                self._tally.ignored += 1
+                self._ignore("", found)
             elif isinstance(found, Skipped):
                 self._skip("", found, None)
             else:
@@ -189,7 +190,7 @@ class Update:
         """The pages of a file that are not in the index as they are. Of several captures the newest counts."""
         for found in pages_of(self._source, entry):
             if isinstance(found, Ignored):
-                self._tally.ignored += 1
+                self._ignore(entry.path, found)
                 continue
             if isinstance(found, Skipped):
                 self._skip(entry.path, found, None)
@@ -315,8 +316,17 @@ class Update:
         self._tally.skipped += 1
         detail = skipped.detail if self._tally.skipped <= self._source.limits.skipped_kept else ""
         self._db.execute(
-            "INSERT INTO skipped VALUES (?,?,?,?)", (file, skipped.place[:500], skipped.reason, detail[:500])
+            "INSERT INTO skipped (file, place, reason, detail) VALUES (?,?,?,?)",
+            (file, skipped.place[:500], skipped.reason, detail[:500]),
         )
+
+    def _ignore(self, file: str, ignored: Ignored) -> None:
+        self._tally.ignored += 1
+        if ignored.reason and self._tally.ignored <= self._source.limits.skipped_kept:
+            self._db.execute(
+                "INSERT INTO skipped (file, place, reason, detail, is_ignored) VALUES (?,?,?,'',1)",
+                (file, ignored.place[:500], ignored.reason),
+            )
 
     def _mark_current(self) -> None:
         """Of several captures of one address, in whatever files, the newest answers."""
@@ -340,17 +350,14 @@ class Update:
 
     def _report(self, seconds: float) -> IndexReport:
         tally, limit = self._tally, self._source.limits.skipped_kept
-        skipped = self._db.execute("SELECT place, reason, detail FROM skipped ORDER BY rowid LIMIT ?", (limit,))
-        return IndexReport(
-            pages=int(self._db.execute("SELECT count(*) FROM pages WHERE is_current = 1").fetchone()[0]),
-            passages=int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0]),
+        found = state(self._db, limit)
+        return replace(
+            found,
             added=tally.added,
             removed=tally.removed,
             unchanged=tally.unchanged,
-            ignored=tally.ignored,
+            ignored=max(tally.ignored, found.ignored),
             seconds=seconds,
-            skipped_total=int(self._db.execute("SELECT count(*) FROM skipped").fetchone()[0]),
-            skipped=tuple(Skipped(*row) for row in skipped),
         )
 
 

@@ -1,10 +1,10 @@
-"""What is in a library, page by page, and where the pages of a folder say that they come from."""
+"""What is in a library and what is not, page by page, and where the pages of a folder say that they come from."""
 
 import re
 import sqlite3
 from pathlib import Path
 
-from pincite.domain.library import ListedPage
+from pincite.domain.library import IndexReport, ListedPage, Skipped
 from pincite.library.folder import Source
 from pincite.library.records import is_archive
 
@@ -38,6 +38,26 @@ def listed(connection: sqlite3.Connection, source: Source) -> tuple[ListedPage, 
         states = stated_addresses(_head(source.root / path)) if single and number < _MOST_READ else ()
         pages.append(ListedPage(url, title, path if single else "", states))
     return tuple(pages)
+
+
+def state(connection: sqlite3.Connection, limit: int) -> IndexReport:
+    """What is in the index as it stands, and the first `limit` of what is not."""
+    rows = "SELECT place, reason, detail FROM skipped WHERE is_ignored = ? ORDER BY rowid LIMIT ?"
+    skipped = connection.execute(rows, (0, limit)).fetchall()
+    ignored = connection.execute(rows, (1, limit)).fetchall()
+    count = "SELECT count(*) FROM skipped WHERE is_ignored = ?"
+    return IndexReport(
+        pages=int(connection.execute("SELECT count(*) FROM pages WHERE is_current = 1").fetchone()[0]),
+        passages=int(connection.execute("SELECT count(*) FROM passages").fetchone()[0]),
+        added=0,
+        removed=0,
+        unchanged=0,
+        ignored=int(connection.execute(count, (1,)).fetchone()[0]),
+        seconds=0.0,
+        skipped_total=int(connection.execute(count, (0,)).fetchone()[0]),
+        skipped=tuple(Skipped(*row) for row in skipped),
+        ignored_files=tuple(Skipped(*row) for row in ignored),
+    )
 
 
 def stated_addresses(head: str) -> tuple[str, ...]:

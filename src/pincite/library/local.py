@@ -18,7 +18,7 @@ from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
 from pincite.library.heads import VectorProgress, make_heads
 from pincite.library.index import Progress, Reading, Update, page_key
-from pincite.library.listing import listed
+from pincite.library.listing import listed, state
 from pincite.library.lookup import Lookup
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
@@ -113,6 +113,11 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         with self._lock:
             self._lookup.forget()
         return report
+
+    def state(self) -> IndexReport:
+        """What is in the index and what is not, as the last update left it; no file is looked at."""
+        with self._lock, mapped(self._file):
+            return state(self._connection, self._source.limits.skipped_kept)
 
     def make_vectors(self, progress: VectorProgress) -> int:
         """Make the vectors of page and section heads that are missing; how many. Search works before they are there.

@@ -14,7 +14,8 @@ from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
 from pincite.library.heads import Heads
 from pincite.library.snippets import snippet
-from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot, passage_text
+from pincite.ranking.passages import passage_text
+from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.vectors import KnownVectors
 from pincite.ranking.words import Rarity

@@ -15,17 +15,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pincite.domain.errors import PinciteError
 from pincite.library.records import RawPage
 from pincite.library.spelling import page_words
-from pincite.ports import Extractor
-from pincite.ranking.passages import Draft, drafts
-from pincite.ranking.ranker import passage_text
+from pincite.ranking.passages import Draft, drafts, passage_text, vector_key
 from pincite.ranking.terms import index_terms
-from pincite.ranking.vectors import vector_key
 
+if TYPE_CHECKING:  # every reader process would pay for it
+    from pincite.ports import Extractor
+
+_ALONE_PAGES = 100
+"""Starting a reader costs about what reading fifty pages does: for so many pages one reader is as quick as two."""
 K = TypeVar("K")
 
 
@@ -61,7 +63,7 @@ class Unread:
     detail: str = ""
 
 
-def prepare(extractor: Extractor, page: RawPage) -> PreparedPage | Unread:
+def prepare(extractor: "Extractor", page: RawPage) -> PreparedPage | Unread:
     """The page, read and cut into passages, or why it could not be."""
     try:
         document = extractor.extract(page.body, page.url, page.content_type or None)
@@ -96,7 +98,7 @@ def prepare(extractor: Extractor, page: RawPage) -> PreparedPage | Unread:
 class _Child:
     """One reader process; started on first use and again after it was killed."""
 
-    def __init__(self, extractor: Extractor, deadline_s: float) -> None:
+    def __init__(self, extractor: "Extractor", deadline_s: float) -> None:
         self._hello = pickle.dumps(extractor)
         self._deadline_s = deadline_s
         self._process: subprocess.Popen[bytes] | None = None
@@ -172,7 +174,7 @@ def _read_frame(process: subprocess.Popen[bytes]) -> bytes | None:
 
 
 def read_all(
-    jobs: Iterable[tuple[K, RawPage]], extractor: Extractor, workers: int, deadline_s: float
+    jobs: Iterable[tuple[K, RawPage]], extractor: "Extractor", workers: int, deadline_s: float
 ) -> Iterator[tuple[K, RawPage, PreparedPage | Unread]]:
     """Every job with its page as read, in order, at most `2 * workers` pages in memory at a time.
 
@@ -188,20 +190,23 @@ def read_all(
         return
     free: queue.SimpleQueue[_Child] = queue.SimpleQueue()
     children = [_Child(extractor, deadline_s) for _ in range(workers)]
-    for child in children:
-        free.put(child)
+    free.put(children[0])
+    ending = threading.Event()
 
     def read(page: RawPage) -> PreparedPage | Unread:
         child = free.get()
         try:
-            return child.ask(page)
+            return Unread("stopped") if ending.is_set() else child.ask(page)
         finally:
             free.put(child)
 
     waiting: deque[tuple[K, RawPage, Future[PreparedPage | Unread]]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
-        for key, page in jobs:
+        for number, (key, page) in enumerate(jobs):
+            if number == _ALONE_PAGES:
+                for child in children[1:]:
+                    free.put(child)
             waiting.append((key, page, pool.submit(read, page)))
             if len(waiting) >= 2 * workers:
                 first_key, first_page, result = waiting.popleft()
@@ -210,6 +215,7 @@ def read_all(
             first_key, first_page, result = waiting.popleft()
             yield first_key, first_page, result.result()
     finally:
+        ending.set()
         for _, _, result in waiting:
             result.cancel()
         # Once to end a read that is under way, once more for a child that was just being started.

@@ -37,6 +37,9 @@ READABLE_SUFFIXES = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
     ".rst": "text/plain",
+    ".adoc": "text/plain",
+    ".asciidoc": "text/plain",
+    ".org": "text/plain",
     ".text": "text/plain",
     ".txt": "text/plain",
     ".eml": "message/rfc822",
@@ -44,6 +47,8 @@ READABLE_SUFFIXES = {
     ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ".epub": "application/epub+zip",
+    ".odt": "application/vnd.oasis.opendocument.text",
+    ".rtf": "application/rtf",
     ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
@@ -71,6 +76,7 @@ def local_url(library: str, path: PurePosixPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A file or record of a kind that holds no page (an image, a request, a redirect): counted, not listed."""
+    """What holds no page: a file is named with the reason, a record (a request, an image) and a hidden file counted."""
 
     place: str
+    reason: str = ""

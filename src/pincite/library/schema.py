@@ -11,7 +11,7 @@ from pathlib import Path
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 from pincite.runtime.files import make_private, too_many_open_files
 
-LAYOUT = 7
+LAYOUT = 8
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -19,7 +19,8 @@ CREATE TABLE IF NOT EXISTS files (
     file_id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size_bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
     sha256 TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS skipped (
-    file TEXT NOT NULL, place TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL);
+    file TEXT NOT NULL, place TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    is_ignored INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS skipped_file ON skipped (file);
 CREATE TABLE IF NOT EXISTS pages (
     page_id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES files (file_id), url TEXT NOT NULL,

@@ -8,6 +8,7 @@ sentences or rows.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from typing import Final
 
 from pincite.domain.library import PassageKind
@@ -19,6 +20,9 @@ LEAST_WORDS: Final = 40
 TARGET_WORDS: Final = 120
 MAX_WORDS: Final = 220
 """What the embedding model reads at most, and what a person takes in at a glance."""
+EMBEDDED_CHARS: Final = 400
+"""What is embedded of a passage with what stands above it: 64 word pieces, about what the model tells apart best."""
+KEY_BYTES: Final = 16
 _LONGEST_BLOCK: Final = 200_000
 _TERM_CHARS: Final = 120
 _DOCUMENTS_KEPT: Final = 256
@@ -81,6 +85,16 @@ def passages_of(document: Document) -> tuple[Draft, ...]:
 def context_text(title: str, section: tuple[str, ...], label: str) -> str:
     """What stands above a passage in one line: title > headings > term."""
     return " > ".join(dict.fromkeys(piece for piece in (title, *section, label) if piece))
+
+
+def passage_text(title: str, section: tuple[str, ...], text: str) -> str:
+    """What is embedded of a passage: where it stands, then its words, as far as the model reads."""
+    return f"{context_text(title, section, '')}. {text}"[:EMBEDDED_CHARS]
+
+
+def vector_key(text: str) -> bytes:
+    """What the vector of a text is kept under."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
 def _walk(document: Document) -> Iterator[Draft]:

@@ -16,7 +16,7 @@ from typing import Final
 from pincite.domain.library import Survey
 from pincite.domain.page import Document
 from pincite.ports import Embedder
-from pincite.ranking.passages import Draft, context_text, passages_of
+from pincite.ranking.passages import Draft, context_text, passage_text, passages_of
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.words import Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
@@ -26,8 +26,6 @@ READ: Final = 50
 """So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md)."""
 SENTENCES_OF: Final = 16
 """Of so many of the best passages the sentences are read one by one."""
-EMBEDDED_CHARS: Final = 400
-"""What is embedded of a passage with what stands above it: 64 word pieces, about what the model tells apart best."""
 _SENTENCE_CHARS: Final = 300
 _SENTENCES_PER_PASSAGE: Final = 12
 _MOST_QUERIES: Final = 6
@@ -221,11 +219,6 @@ def sentences_of(passage: RankedPassage) -> tuple[Span, ...]:
 def embedded_text(passage: RankedPassage) -> str:
     """What is embedded of a passage: where it stands, then its words, as far as the model reads."""
     return passage_text(passage.source.document.title, passage.draft.section, passage.text)
-
-
-def passage_text(title: str, section: tuple[str, ...], text: str) -> str:
-    """As `embedded_text`, of its pieces."""
-    return f"{context_text(title, section, '')}. {text}"[:EMBEDDED_CHARS]
 
 
 def dot(one: Sequence[float], other: Sequence[float]) -> float:

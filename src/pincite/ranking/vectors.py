@@ -2,13 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from threading import RLock
 from typing import Final, Protocol, runtime_checkable
 
 from pincite.ports import Embedder
+from pincite.ranking.passages import vector_key
 
-KEY_BYTES: Final = 16
 _KEPT: Final = 8_192
 
 
@@ -35,11 +34,6 @@ class VectorStore(Protocol):
     def keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
         """Keep them; the same key again changes nothing. Errors: StorageUnavailable, StorageFull."""
         ...
-
-
-def vector_key(text: str) -> bytes:
-    """What the vector of a text is kept under."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
 class KeptVectors:
@@ -75,6 +69,11 @@ class KeptVectors:
             found = {key: self._memory[key] for key in keys if key in self._memory}
             missing = [key for key in keys if key not in found]
             return {**found, **(self._store.vectors(missing) if self._store is not None else {})}
+
+    def learn(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
+        """Keep vectors that were made elsewhere, unless they are there."""
+        if self._store is not None and len(self._store.vectors(list(vectors))) < len(vectors):
+            self._store.keep(vectors)
 
     def known(self, texts: Sequence[str]) -> dict[int, Sequence[float]]:
         """The vectors that are at hand, by the place of their text."""

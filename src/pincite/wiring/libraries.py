@@ -15,7 +15,7 @@ from pincite.ranking.vectors import KeptVectors
 from pincite.runtime.concurrency import KeptOpen
 from pincite.settings import Settings
 from pincite.wiring.registry import EMBEDDERS, load
-from pincite.wiring.sources import Sources, remember_library
+from pincite.wiring.sources import Sources, bundled_vectors, is_bundled, remember_library
 
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
@@ -77,6 +77,42 @@ def _stop_when_cancelled(_pages: int, _place: str) -> None:
     anyio.from_thread.check_cancelled()
 
 
+def _learn_shipped(path: Path, settings: Settings) -> None:
+    """Keep the vectors that come with the bundled pages, when those were just read."""
+    vectors, name = vectors_of(settings), embedder_name(settings)
+    if vectors is not None and name is not None and is_bundled(path):
+        learn_shipped(vectors, name)
+
+
+def learn_shipped(vectors: KeptVectors, embedder: str) -> None:
+    """Keep the vectors that came with the bundled library, if this embedder made them; others are made when needed."""
+    if embedder != _DEFAULT:
+        return
+    from pincite.embeddings.minilm import WEIGHTS_SHA256
+    from pincite.library.vectors import unpacked
+
+    vectors.learn(unpacked(bundled_vectors(), WEIGHTS_SHA256))
+
+
+def _library(path: Path, settings: Settings) -> "LocalLibrary":
+    from pincite.fetch.extractors import BytesExtractor
+    from pincite.library import LocalLibrary
+
+    return LocalLibrary.open(
+        path,
+        index_dir=settings.home / "libraries",
+        extractor=BytesExtractor(),
+        revision=BytesExtractor.revision,
+        embedder=vectors_of(settings),
+    )
+
+
+def library_state(path: Path, settings: Settings) -> IndexReport:
+    """What the index of the library holds as it was left. Errors: LibraryNotFound, StorageUnavailable. Blocks."""
+    with _library(path, settings) as library:
+        return library.state()
+
+
 class OpenLibraries:
     """The libraries that were opened; closed with the engine.
 
@@ -99,7 +135,9 @@ class OpenLibraries:
         key = (path, (settings or self._settings).embeddings)
         if key not in self._refreshed:
             library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
-            await anyio.to_thread.run_sync(library.refresh, _stop_when_cancelled)
+            report = await anyio.to_thread.run_sync(library.refresh, _stop_when_cancelled)
+            if report.added:
+                await anyio.to_thread.run_sync(_learn_shipped, path, settings or self._settings)
             self._refreshed.add(key)
         return self._opened[key]
 
@@ -126,16 +164,7 @@ class OpenLibraries:
     def _open(self, path: Path, settings: Settings) -> "LocalLibrary":
         key = (path, settings.embeddings)
         if key not in self._opened:
-            from pincite.fetch.extractors import BytesExtractor
-            from pincite.library import LocalLibrary
-
-            library = LocalLibrary.open(
-                path,
-                index_dir=self._settings.home / "libraries",
-                extractor=BytesExtractor(),
-                revision=BytesExtractor.revision,
-                embedder=vectors_of(settings),
-            )
+            library = _library(path, settings)
             self._kept.on_close(library.close)
             self._opened[key] = library
         return self._opened[key]

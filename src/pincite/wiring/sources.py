@@ -13,6 +13,7 @@ from pincite.wiring.registry import PROVIDERS
 # The small library that comes with the package: real pages to try everything on, without a network.
 
 NAME: Final = "postgresql-python-docs.warc.gz"
+VECTORS: Final = "postgresql-python-docs.vectors"
 QUESTION: Final = "What is the default isolation level in PostgreSQL, and what can a query see in it?"
 """A question that its pages answer."""
 
@@ -23,12 +24,24 @@ def bundled_library() -> Path:
     Errors:
         LibraryNotFound: a package that was put together without it.
     """
-    packaged = Path(str(resources.files("pincite"))) / "examples" / NAME
-    in_tree = Path(__file__).parents[3] / "examples" / NAME
-    for path in (packaged, in_tree):
+    for path in _bundled(NAME):
         if path.is_file():
             return path
     raise LibraryNotFound("this package came without its example library", hint="Name your own: --source local:PATH")
+
+
+def is_bundled(path: Path) -> bool:
+    """Whether the library at this path is the one that comes with the package."""
+    return path in _bundled(NAME)
+
+
+def bundled_vectors() -> bytes:
+    """The vectors that came with it (`scripts/build_examples.py --vectors`); nothing where there are none."""
+    return next((path.read_bytes() for path in _bundled(VECTORS) if path.is_file()), b"")
+
+
+def _bundled(name: str) -> tuple[Path, Path]:
+    return Path(str(resources.files("pincite"))) / "examples" / name, Path(__file__).parents[3] / "examples" / name
 
 
 LOCAL: Final = "local"

@@ -199,12 +199,37 @@ def _look(home: object) -> dict[str, dict[str, str]]:
             "files": ", ".join(str(path) for path in default_files() if path.exists()) or "none",
             "unknown in environment": ", ".join(unknown) or "none",
         },
+        "Libraries": _libraries(settings),
         "Providers": keys,
         "Extras": {
             name: f"installed ({what})" if _installed(module) else f"missing: {install_extra(name)} ({what})"
             for name, (module, what) in EXTRAS.items()
         },
     }
+
+
+def _libraries(settings: "Settings") -> dict[str, str]:
+    """The libraries that are searched when no source is named: how much of each is read, and what is not."""
+    from pincite.wiring.sources import indexed_libraries
+
+    return {str(path): _library(path, settings) for path in indexed_libraries(settings)} or {
+        "none": "pincite index FOLDER makes one"
+    }
+
+
+def _library(path: Path, settings: "Settings") -> str:
+    from pincite.surfaces.cli.stored import SKIPPED_SHOWN, not_read
+    from pincite.wiring.libraries import library_state
+
+    try:
+        report = library_state(path, settings)
+    except PinciteError as error:
+        return f"NOT USABLE: {error}"
+    skipped = [f"skipped {one.place}: {one.reason}" for one in report.skipped[:SKIPPED_SHOWN]]
+    hidden = report.skipped_total - len(skipped)
+    more = [f"skipped {hidden} more; pincite index --json lists them"] if hidden > 0 else []
+    indent = "\n" + " " * 4
+    return indent.join([f"{report.pages} pages, {report.passages} passages", *skipped, *more, *not_read(report)])
 
 
 def _writable(folder: Path) -> str:

@@ -1,6 +1,7 @@
 """`pincite index`, `cache`, `scope`, `log`: what is kept in the home, shown, handed out and let go."""
 
-from pathlib import Path
+from collections import Counter
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from pincite.wiring.scopes import Expired, Removed
 
 SKIPPED_SHOWN = 20
+_NAMED = 10
+"""Of so many files that are left out for one reason each is named; more are counted by their suffixes."""
+_REASONS = {
+    "other_kind": "another kind of file",
+    "no_text": "empty, or no text",
+    "source_of_page": "sources of pages that are read",
+}
 
 
 def index(
@@ -53,7 +61,24 @@ def index(
             note(f"  skipped {skipped.place}: {skipped.reason} {skipped.detail}".rstrip())
         if len(summary.skipped) > SKIPPED_SHOWN:
             note(f"  and {len(summary.skipped) - SKIPPED_SHOWN} more; --json lists all")
+        for line in not_read(summary):
+            note(f"  {line}")
     note('Now: pincite research "..." uses it without --source.')
+
+
+def not_read(report: "IndexReport") -> list[str]:
+    """A line for each reason for which files were left out: their names, or how many of which suffix."""
+    by_reason: dict[str, list[str]] = {}
+    for left in report.ignored_files:
+        by_reason.setdefault(left.reason, []).append(left.place)
+    lines = []
+    for reason, places in by_reason.items():
+        kinds = Counter(PurePath(place).suffix or PurePath(place).name for place in places).most_common(_NAMED)
+        counted = ", ".join(f"{count} {kind}" for kind, count in kinds)
+        more = "; --json names them" if len(places) > _NAMED else ""
+        shown = counted if len(places) > _NAMED else ", ".join(places)
+        lines.append(f"not read, {_REASONS.get(reason, reason)}: {shown}{more}")
+    return lines
 
 
 cache_app = typer.Typer(help="Show and clear what is cached.", no_args_is_help=True, rich_markup_mode=None)

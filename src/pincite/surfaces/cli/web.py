@@ -46,6 +46,7 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which engines were asked, why, and the cost.")
     ] = False,
+    words_only: options.WordsOnly = False,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
@@ -74,8 +75,8 @@ def search(
             depth=None if depth is None else member(Depth, depth.lower(), "--depth"),
             include_answer=not no_answer,
         )
-        overrides = {"source": options.joined(source), "home": home, "max_cost_usd": max_cost, "lane": lane}
-        async with Engine.from_settings(**overrides) as engine:
+        chosen = {"max_cost_usd": max_cost, "lane": lane, "embeddings": "none" if words_only else None}
+        async with Engine.from_settings(source=options.joined(source), home=home, **chosen) as engine:
             plan = await engine.explain_search(wanted) if explain else ()
             return await engine.search(wanted), plan
 
