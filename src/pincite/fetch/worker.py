@@ -92,7 +92,7 @@ class ExtractorPool:
     ) -> None:
         if size < 1:
             raise InvalidInput("a pool needs at least one process")
-        self._command = [sys.executable, "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
+        self._command = [sys.executable, "-S", "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
         self.revision = revision
         self._deadline_s = deadline_s
         self._wait_s = wait_s

@@ -4,6 +4,7 @@ It never opens a socket or a file of its own, keeps to its memory limit, and lea
 """
 
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -20,6 +21,9 @@ from pincite.fetch.worker_wire import pack_document, pack_error
 HEADER = struct.Struct(">II")
 REPLY = struct.Struct(">I")
 _MAX_REPLY_BYTES = 256_000_000
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
+"""A page makes tens of thousands of objects and next to no cycles; looking for those after every 700 objects, as is
+Python's default, took 13 % of the time of 100 labelled pages."""
 
 
 Read = Callable[[bytes, str, str | None], Document]
@@ -31,6 +35,8 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - what native libraries print must not reach the pipe
         os.dup2(nowhere.fileno(), 1)
     _limit(memory_bytes)
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     requests = sys.stdin.buffer
     while (head := _exactly(requests, HEADER.size)) is not None:
         meta_size, body_size = HEADER.unpack(head)

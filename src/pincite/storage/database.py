@@ -36,7 +36,6 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
@@ -175,6 +174,8 @@ class Transaction(Statements):
 
     def _dialect_insert(self, table: Table) -> Insert:
         if self._connection.dialect.name == "postgresql":
+            from sqlalchemy.dialects import postgresql  # 14 modules that SQLite has no use for
+
             return postgresql.insert(table)
         return sqlite_dialect.insert(table)
 

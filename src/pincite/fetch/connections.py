@@ -1,0 +1,260 @@
+"""The connections of the guarded client: aiohttp with a resolver, a socket factory and a protocol of ours.
+
+Imported with the first request: what is answered from the page cache needs none of it.
+"""
+
+import functools
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from yarl import URL
+
+from pincite.domain.errors import BlockedAddress, NetworkError, Timeout, TooLarge
+from pincite.fetch.decoding import ACCEPT_ENCODING, decoder_for
+from pincite.fetch.exchange import Exchange
+from pincite.fetch.limits import (
+    HAPPY_EYEBALLS_DELAY_S,
+    HEADER_BYTES_MAX,
+    HEADER_FIELDS_MAX,
+    HEADER_LINE_BYTES_MAX,
+    INTERIM_RESPONSES_MAX,
+    BodyKind,
+    FetchLimits,
+)
+from pincite.fetch.network_errors import mapped
+from pincite.fetch.resolver import VettedResolver
+from pincite.fetch.sniffing import body_kind
+from pincite.fetch.upstream_proxy import UpstreamProxy
+from pincite.ports import Clock
+from pincite.urls.parse import ParsedUrl
+from pincite.urls.policy import UrlPolicy
+
+_READ_BUFFER_BYTES = 65_536
+_SNIFF_BYTES = 512
+
+
+@dataclass(slots=True)
+class Connections:
+    """Kept connections to vetted addresses. The fields are those of `GuardedClient`."""
+
+    _policy: UrlPolicy
+    _resolver: VettedResolver
+    _clock: Clock
+    _limits: FetchLimits
+    _user_agent: str
+    _tls: ssl.SSLContext | None
+    _proxy: UpstreamProxy | None
+    _session: aiohttp.ClientSession | None = field(default=None, init=False)
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def exchange(
+        self,
+        method: str,
+        url: ParsedUrl,
+        headers: Mapping[str, str] | None,
+        data: bytes | None,
+        max_bytes: int | None,
+        cut: bool,
+    ) -> Exchange:
+        """One request and its bounded answer. Errors: as `GuardedClient.get`."""
+        target = URL(url.sent, encoded=True)
+        try:
+            async with self._opened().request(
+                method, target, data=data, headers=headers, allow_redirects=False
+            ) as response:
+                _check_head(response)
+                received = tuple((name.decode("latin-1").lower(), _text(value)) for name, value in response.raw_headers)
+                body, wire, truncated = await self._read(response, max_bytes, cut)
+        except (aiohttp.ClientError, aiohttp.EofStream, OSError, ValueError) as error:
+            raise mapped(error, url.host) from None
+        return Exchange(response.status, received, body, wire, truncated)
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = _Connector(
+                proxy=self._proxy,
+                admit=self._check_address,
+                resolver=_AiohttpResolver(self._resolver),
+                use_dns_cache=False,
+                ssl=self._tls or True,
+                socket_factory=self._socket,
+                limit=self._limits.concurrency,
+                happy_eyeballs_delay=HAPPY_EYEBALLS_DELAY_S,
+                interleave=1,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
+                read_bufsize=_READ_BUFFER_BYTES,
+                max_line_size=HEADER_LINE_BYTES_MAX,
+                max_field_size=HEADER_LINE_BYTES_MAX,
+                max_headers=HEADER_FIELDS_MAX,
+                headers={
+                    "User-Agent": self._user_agent,
+                    "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
+                    "Accept-Encoding": ACCEPT_ENCODING,
+                },
+                timeout=aiohttp.ClientTimeout(
+                    total=None, sock_connect=self._limits.connect_s, sock_read=self._limits.idle_s
+                ),
+            )
+        return self._session
+
+    def _socket(self, info: Any) -> socket.socket:
+        """A socket for exactly this address: the last check before anything goes out, literals included."""
+        family, kind, protocol, _, address = info
+        self._check_address(str(address[0]), address[1])
+        made = socket.socket(family, kind, protocol)
+        made.setblocking(False)
+        return made
+
+    def _check_address(self, address: str, port: int) -> None:
+        if not self._policy.addresses.allows(address):
+            raise BlockedAddress("the host does not lead to a public address", reason="address_not_public")
+        if port not in self._policy.ports:
+            raise BlockedAddress(f"port {port} is not one that pages are fetched from", reason="port_denied")
+
+    async def _read(
+        self, response: aiohttp.ClientResponse, max_bytes: int | None, cut: bool
+    ) -> tuple[bytes, int, bool]:
+        decoder = decoder_for(",".join(response.headers.getall("Content-Encoding", ())))
+        content_type = response.headers.get("Content-Type", "")
+        limit = max_bytes or self._limits.max_bytes(body_kind(content_type, b""))
+        if not cut:
+            _check_declared(response, max(limit, max_bytes or self._limits.max_bytes(BodyKind.DOCUMENT)))
+        body = bytearray()
+        wire = 0
+        speed = _Speed(self._clock, self._limits)
+        async for chunk in response.content.iter_any():
+            wire += len(chunk)
+            speed.add(len(chunk))
+            for piece in decoder.feed(chunk):
+                if max_bytes is None and len(body) < _SNIFF_BYTES:
+                    limit = self._limits.max_bytes(body_kind(content_type, bytes(body[:_SNIFF_BYTES]) + piece[:64]))
+                    _check_declared(response, limit)
+                body += piece
+                if len(body) > limit:
+                    if cut:
+                        response.close()
+                        return bytes(body[:limit]), wire, True
+                    response.close()
+                    raise TooLarge(f"the body is larger than {limit} bytes", reason="decoded_too_large")
+            if wire > limit + _READ_BUFFER_BYTES and not cut:
+                response.close()
+                raise TooLarge(f"more than {limit} bytes were sent", reason="wire_too_large")
+        decoder.check_complete()
+        return bytes(body), wire, False
+
+
+class _Speed:
+    """Refuses a body that comes too slowly for too long."""
+
+    def __init__(self, clock: Clock, limits: FetchLimits) -> None:
+        self._clock, self._limits = clock, limits
+        self._since = clock.monotonic_s()
+        self._bytes = 0
+
+    def add(self, count: int) -> None:
+        self._bytes += count
+        elapsed = self._clock.monotonic_s() - self._since
+        if elapsed < self._limits.min_speed_over_s:
+            return
+        if self._bytes < self._limits.min_bytes_per_s * elapsed:
+            raise Timeout("the body comes too slowly", reason="too_slow")
+        self._since, self._bytes = self._clock.monotonic_s(), 0
+
+
+class _AiohttpResolver(AbstractResolver):
+    def __init__(self, resolver: VettedResolver) -> None:
+        self._resolver = resolver
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in await self._resolver.addresses(host, port)
+        ]
+
+    async def close(self) -> None:
+        return
+
+
+class _Protocol(ResponseHandler):
+    """Counts interim responses: aiohttp itself would skip any number of them."""
+
+    _interim = 0
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        if self.exception() is not None:
+            return
+        status = data[0].code
+        self._interim = self._interim + 1 if 100 <= status < 200 else 0
+        if self._interim > INTERIM_RESPONSES_MAX:
+            self.set_exception(TooLarge("more interim responses than allowed", reason="headers_too_large"))
+            if self.transport is not None:
+                self.transport.abort()
+            return
+        super().feed_data(data, size)
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self, *, proxy: UpstreamProxy | None, admit: Callable[[str, int], None], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._upstream = proxy
+        self._admit = admit
+        # aiohttp has no public way to name the protocol of its connections.
+        self._factory = functools.partial(_Protocol, loop=self._loop)  # type: ignore[assignment]
+
+    async def _wrap_create_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """The connection, by way of the configured proxy where there is one. aiohttp's own would ask it for a name."""
+        if self._upstream is None:
+            return await super()._wrap_create_connection(*args, **kwargs)
+        address, port = kwargs.pop("addr_infos")[0][4][:2]
+        self._admit(str(address), port)
+        made = await self._upstream.connect(str(address), port)
+        return await super()._wrap_existing_connection(*args, **kwargs, sock=made)
+
+
+def _check_head(response: aiohttp.ClientResponse) -> None:
+    if response.status == 101:
+        response.close()
+        raise NetworkError("the server switched protocols unasked", reason="protocol_error", retryable=False)
+    size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
+    if size > HEADER_BYTES_MAX:
+        response.close()
+        raise TooLarge("the response headers are too large", reason="headers_too_large")
+
+
+def _check_declared(response: aiohttp.ClientResponse, limit: int) -> None:
+    declared = response.headers.get("Content-Length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        response.close()
+        raise TooLarge(f"the server announces more than {limit} bytes", reason="decoded_too_large")
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
