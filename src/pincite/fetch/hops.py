@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import anyio
 
 from pincite.domain.errors import BlockedAddress, NetworkError, Timeout, TooManyRedirects
-from pincite.fetch.client import Exchange, GuardedClient
+from pincite.fetch.client import GuardedClient
 from pincite.fetch.client_redirects import client_redirect
+from pincite.fetch.exchange import Exchange
 from pincite.urls.parse import ParsedUrl, parse_url
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -64,7 +64,7 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
 class BytesExtractor:
     """Implements `ports.Extractor` in this process; picklable, so that a worker can be given one."""
 
-    revision = "9"
+    revision = "10"
     """Changes when pages read differently, so that stored readings are made anew."""
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:

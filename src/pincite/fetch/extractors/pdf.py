@@ -9,36 +9,37 @@ Source: extraction figures: pypdfium2 had the right word spacing and column orde
 import re
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, Document
 from pincite.fetch.extractors.characters import clean
+from pincite.fetch.extractors.pdf_blocks import HEADING_CHARS, PageReader, key_of
 from pincite.fetch.extractors.pdf_hidden import remove_unseen
+from pincite.fetch.extractors.pdf_lines import Line, placed_lines, plain_lines
 from pincite.fetch.extractors.pdf_second import second_pages
+from pincite.fetch.extractors.preformatted import unfolded
 
 EXTRACTOR = "pdf"
-VERSION = "2"
+VERSION = "3"
 MAX_PAGES = 3_000
 MAX_CHARS = 20_000_000
 
 _LOCK = threading.Lock()
 _SCANNED_CHARS = 50
-_SOFT_HYPHEN = re.compile("[\x02\ufffe]\\s*")
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?")
-_BULLET = re.compile(r"^\s*[•‣◦▪●–—·*-]\s+")
-_NUMBERED = re.compile(r"^\s*(\d{1,3})[.)]\s+(?=\S)")
-_SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
 _PAGE_NUMBER = re.compile(
     r"^[\s\-–—|]*(?:page|seite|p\.?)?\s*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of|von)\s*\d{1,4})?[\s\-–—|]*$",
     re.IGNORECASE,
 )
 _REPEATED_SHARE = 0.4
 _EDGE_LINES = 2
-_SHORT = 0.75
-_HEADING_CHARS = 120
+_NUMBER_AT_EDGE = re.compile(r"\d{1,4}\Z")
+_NUMBERED_PAGES = 3
+"""So many pages that count on together are no chance."""
 _WORD = re.compile(r"\w+")
 _SHOWN_SHARE = 0.6
 
@@ -47,7 +48,7 @@ _SHOWN_SHARE = 0.6
 class _Raw:
     """What PDFium gives: lines of each page, bookmarks as (page index, level, title), metadata."""
 
-    pages: tuple[tuple[str, ...], ...]
+    pages: tuple[tuple[Line, ...], ...]
     bookmarks: tuple[tuple[int, int, str], ...]
     metadata: dict[str, str]
 
@@ -68,16 +69,14 @@ def read_pdf(body: bytes, url: str) -> Document:
         if second is None:
             raise
         raw = second
-    characters = sum(len(line) for page in raw.pages for line in page)
+    characters = sum(len(line.text) for page in raw.pages for line in page)
     if characters < _SCANNED_CHARS * max(1, len(raw.pages) // 2) and not (len(raw.pages) == 1 and characters):
         raise EmptyContent(
             f"the PDF has {len(raw.pages)} pages but hardly any text; it is probably scanned", reason="pdf_scanned"
         )
     pages = _without_running_heads(raw.pages)
-    titles = {(page, _key(title)): level for page, level, title in raw.bookmarks}
-    blocks: list[Block] = []
-    for number, lines in enumerate(pages, start=1):
-        blocks += _blocks(lines, number, titles)
+    titles = {(page, key_of(clean(title))): level for page, level, title in raw.bookmarks}
+    blocks = list(unfolded(PageReader(pages, titles).read()))
     if not blocks:
         raise EmptyContent("the PDF has no text", reason="pdf_scanned")
     seen = _first_words(blocks)
@@ -86,7 +85,7 @@ def read_pdf(body: bytes, url: str) -> Document:
         EXTRACTOR,
         VERSION,
         tuple(blocks),
-        title=title or next((block.text for block in blocks if len(block.text) <= _HEADING_CHARS), ""),
+        title=title or next((block.text for block in blocks if len(block.text) <= HEADING_CHARS), ""),
         byline=_shown(raw.metadata.get("Author", ""), seen),
         published_at=_moment(raw.metadata.get("CreationDate", "")),
         modified_at=_moment(raw.metadata.get("ModDate", "")),
@@ -125,7 +124,7 @@ def _read(body: bytes) -> _Raw:
         pages, total = [], 0
         for index in range(count):
             lines = _lines(document, index)
-            total += sum(map(len, lines))
+            total += sum(len(line.text) for line in lines)
             if total > MAX_CHARS:
                 raise TooLarge("the PDF holds more text than is read", reason="too_much_text")
             pages.append(lines)
@@ -139,25 +138,20 @@ def _read(body: bytes) -> _Raw:
 def second_reading(body: bytes) -> _Raw | None:
     """What the second library makes of a file that PDFium refuses, or None."""
     texts = second_pages(body, MAX_PAGES)
-    return None if texts is None else _Raw(tuple(_clean_lines(text) for text in texts), (), {})
+    return None if texts is None else _Raw(tuple(plain_lines(text) for text in texts), (), {})
 
 
-def _lines(document: Any, index: int) -> tuple[str, ...]:
+def _lines(document: Any, index: int) -> tuple[Line, ...]:
     page = document[index]
     try:
         remove_unseen(page)
         text_page = page.get_textpage()
         try:
-            return _clean_lines(text_page.get_text_bounded())
+            return placed_lines(text_page)
         finally:
             text_page.close()
     finally:
         page.close()
-
-
-def _clean_lines(text: str) -> tuple[str, ...]:
-    text = clean(_SOFT_HYPHEN.sub("", text))
-    return tuple(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)
 
 
 def _bookmarks(document: Any) -> tuple[tuple[int, int, str], ...]:
@@ -172,71 +166,48 @@ def _bookmarks(document: Any) -> tuple[tuple[int, int, str], ...]:
     return tuple(found)
 
 
-def _key(text: str) -> str:
-    return re.sub(r"[\W_]+", "", clean(text)).casefold()
-
-
 def _edge_key(line: str) -> str:
     return re.sub(r"\d+", "0", line)
 
 
-def _without_running_heads(pages: tuple[tuple[str, ...], ...]) -> list[list[str]]:
-    """The pages without page numbers and lines repeated at the top or bottom of many pages."""
+def _edges(lines: Sequence[Line]) -> set[int]:
+    """The places of the lines at the top and the bottom of a page, wherever in the file they are drawn."""
+    order = list(range(len(lines)))
+    if lines and all(line.is_placed for line in lines):
+        order = sorted(order, key=lambda place: -lines[place].bottom)
+    return {*order[:_EDGE_LINES], *order[-_EDGE_LINES:]}
+
+
+def _numbers(line: Line) -> set[int]:
+    """Numbers that stand apart at an end of the line, as those of pages do in running heads."""
+    if len(line.pieces) < 2:
+        return set()
+    return {int(piece.text) for piece in (line.pieces[0], line.pieces[-1]) if _NUMBER_AT_EDGE.match(piece.text)}
+
+
+def _without_running_heads(pages: tuple[tuple[Line, ...], ...]) -> list[list[Line]]:
+    """The pages without page numbers, heads that count with the pages, and lines repeated on many pages."""
+    places = [_edges(lines) for lines in pages]
     edges = Counter(
-        key for lines in pages for key in {_edge_key(line) for line in (*lines[:_EDGE_LINES], *lines[-_EDGE_LINES:])}
+        key for lines, at in zip(pages, places, strict=True) for key in {_edge_key(lines[place].text) for place in at}
     )
+    counting = Counter(
+        offset
+        for index, (lines, at) in enumerate(zip(pages, places, strict=True))
+        for offset in {number - index for place in at for number in _numbers(lines[place])}
+    )
+    counted = {offset for offset, count in counting.items() if count >= _NUMBERED_PAGES}
     often = {key for key, count in edges.items() if count >= 3 and count > _REPEATED_SHARE * len(pages) / 2}
-    cleaned: list[list[str]] = []
-    for lines in pages:
-        kept: list[str] = []
-        for place, line in enumerate(lines):
-            at_edge = place < _EDGE_LINES or place >= len(lines) - _EDGE_LINES
-            if at_edge and (_PAGE_NUMBER.match(line) or (len(pages) > 3 and _edge_key(line) in often)):
-                continue
-            kept.append(line)
-        cleaned.append(kept)
-    return cleaned
 
+    def is_head(index: int, line: Line) -> bool:
+        if _PAGE_NUMBER.match(line.text) or any(number - index in counted for number in _numbers(line)):
+            return True
+        return len(pages) > 3 and _edge_key(line.text) in often
 
-def _blocks(lines: list[str], page: int, titles: dict[tuple[int, str], int]) -> list[Block]:
-    """The lines of one page as headings, list items and paragraphs."""
-    widths = sorted(len(line) for line in lines)
-    full = widths[int(len(widths) * 0.8)] if widths else 0
-    blocks: list[Block] = []
-    pending: list[str] = []
-
-    def flush() -> None:
-        if pending:
-            blocks.append(_paragraph(" ".join(pending), page))
-            pending.clear()
-
-    for line in lines:
-        level = titles.get((page, _key(line)))
-        if level is not None and len(line) <= _HEADING_CHARS:
-            flush()
-            blocks.append(Block(BlockKind.HEADING, line, level=min(level + 1, 6), page=page))
-            continue
-        if pending and (_BULLET.match(line) or _ends(pending[-1], line, full)):
-            flush()
-        pending.append(line)
-    flush()
-    return blocks
-
-
-def _ends(last: str, line: str, full: int) -> bool:
-    """Whether a paragraph ends between two lines."""
-    short = len(last) < _SHORT * full
-    if _SENTENCE_END.search(last):
-        return short or bool(_NUMBERED.match(line))
-    return short and not line[:1].islower() and (line[:1].isupper() or line[:1].isdigit())
-
-
-def _paragraph(text: str, page: int) -> Block:
-    if match := _BULLET.match(text):
-        rest = text[match.end() :].strip()
-        if rest:
-            return Block(BlockKind.LIST_ITEM, rest, page=page)
-    return Block(BlockKind.PARAGRAPH, text, page=page)
+    return [
+        [line for place, line in enumerate(lines) if place not in at or not is_head(index, line)]
+        for index, (lines, at) in enumerate(zip(pages, places, strict=True))
+    ]
 
 
 def _moment(text: str) -> datetime | None:

@@ -1,0 +1,190 @@
+"""Lines of a PDF page with where they stand: position, size, fixed width, and the pieces between wide gaps.
+
+PDFium gives characters in the order they are drawn, with its own spaces and line breaks between them, and a box for
+each; only the first and last of each word is asked for.
+"""
+
+import ctypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from pincite.fetch.extractors.characters import clean
+
+_WORD_OR_BREAK = re.compile(r"[^\s]+|[\r\n]+")
+_SOFT_HYPHEN = re.compile("[\x02\ufffe]")
+_WIDE_GAP = 1.0
+"""Of a line's height: no justified line has such gaps between all its words, and hardly any table narrower ones."""
+_SAME_ROW = 0.4
+"""Of a line's height: how far the middles of two pieces of one row may be apart."""
+_FIXED_PITCH = 1  # font descriptor flags, bit 1. Source: ISO 32000-2 §9.8.2, table 121
+_FIXED_NAMES = re.compile(r"mono|courier|consol|typewriter|menlo|cmtt|[^a-z]tt\d*$", re.IGNORECASE)
+_BOLD_NAMES = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
+_MAX_NAME_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Words of a line with no wide gap between them."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page; lengths in points, `top` and `bottom` from the page's lower edge.
+
+    `size` is the usual height of its words; `goes_on`: it ends at a soft hyphen.
+    """
+
+    pieces: tuple[Piece, ...]
+    top: float
+    bottom: float
+    size: float = 0.0
+    fixed_width: bool = False
+    bold: bool = False
+    goes_on: bool = False
+
+    @property
+    def text(self) -> str:
+        """The words of the line."""
+        return " ".join(piece.text for piece in self.pieces)
+
+    @property
+    def left(self) -> float:
+        """Where it begins."""
+        return self.pieces[0].left
+
+    @property
+    def right(self) -> float:
+        """Where it ends."""
+        return self.pieces[-1].right
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is known where the line stands."""
+        return self.top > self.bottom
+
+
+def plain_lines(text: str) -> tuple[Line, ...]:
+    """The lines of a page of which only the text is known."""
+    text = clean(re.sub("[\x02\ufffe]\\s*", "", text))
+    shown = (" ".join(line.split()) for line in text.split("\n"))
+    return tuple(Line((Piece(line, 0, 0),), 0, 0) for line in shown if line)
+
+
+def placed_lines(text_page: Any) -> tuple[Line, ...]:
+    """The lines of a text page of pypdfium2, pieces of one row that were drawn one after the other put together."""
+    count = text_page.count_chars()
+    text = text_page.get_text_range(0, count) if count > 0 else ""
+    sideways = text_page.page.get_rotation() in {90, 270}  # lines run up or down there
+    if len(text) != count or sideways:  # characters beyond the basic plane, or left out: places can't be told
+        return plain_lines(text_page.get_text_bounded())
+    shown = text_page.page.get_bbox()
+    found: list[Line] = []
+    for words in _rows(text_page, text, shown):
+        line = _line(text_page, text, words)
+        if line is None:
+            continue
+        if found and _is_same_row(found[-1], line):
+            line = _joined(found.pop(), line)
+        found.append(line)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """Where a word begins and ends in the text, and on the page."""
+
+    first: int
+    last: int
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+def _rows(text_page: Any, text: str, shown: tuple[float, float, float, float]) -> Iterator[list[_Word]]:
+    """The words of each line that stand on the page, whose box is given.
+
+    PDFium leaves out some line breaks, so a word far below the last begins a line too.
+    """
+    page_left, page_bottom, page_right, page_top = shown
+    words: list[_Word] = []
+    for match in _WORD_OR_BREAK.finditer(text):
+        if match.group()[0] in "\r\n":
+            if words:
+                yield words
+            words = []
+            continue
+        word = _Word(match.start(), match.end(), *_reach(text_page, match.start(), match.end()))
+        middle, height = (word.left + word.right) / 2, (word.top + word.bottom) / 2
+        if not (page_left <= middle <= page_right and page_bottom <= height <= page_top):
+            continue
+        if words and word.left < words[-1].left and word.top < words[-1].bottom + 0.5 * (word.top - word.bottom):
+            yield words
+            words = []
+        words.append(word)
+    if words:
+        yield words
+
+
+def _line(text_page: Any, text: str, words: list[_Word]) -> Line | None:
+    top, bottom = max(word.top for word in words), min(word.bottom for word in words)
+    size = round(2 * median(word.top - word.bottom for word in words)) / 2
+    groups: list[list[_Word]] = []
+    for word in words:
+        if groups and word.left - groups[-1][-1].right <= _WIDE_GAP * max(size, 1.0):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    pieces = []
+    for group in groups:
+        said = clean(_SOFT_HYPHEN.sub("", " ".join(text[word.first : word.last] for word in group)))
+        if said := " ".join(said.split()):
+            pieces.append(Piece(said, group[0].left, group[-1].right))
+    if not pieces:
+        return None
+    fonts = {_font(text_page, words[0].first), _font(text_page, words[-1].last - 1)}
+    goes_on = _SOFT_HYPHEN.match(text, words[-1].last - 1) is not None
+    is_fixed, is_bold = all(fixed for fixed, _ in fonts), all(bold for _, bold in fonts)
+    return Line(tuple(pieces), top, bottom, size, is_fixed, is_bold, goes_on)
+
+
+def _reach(text_page: Any, first: int, last: int) -> tuple[float, float, float, float]:
+    """Left, right, top and bottom of a word; a soft hyphen at its end has no place of its own."""
+    left, bottom, right, top = text_page.get_charbox(first, loose=True)
+    end = last - 1
+    if end > first:
+        _, low, far, high = text_page.get_charbox(end, loose=True)
+        if far > right:
+            right, top, bottom = far, max(top, high), min(bottom, low)
+    return left, right, top, bottom
+
+
+def _font(text_page: Any, index: int) -> tuple[bool, bool]:
+    """Whether a character's font has a fixed width, and whether it is bold."""
+    import pypdfium2.raw as pdfium
+
+    name = ctypes.create_string_buffer(_MAX_NAME_BYTES)
+    flags = ctypes.c_int()
+    pdfium.FPDFText_GetFontInfo(text_page, index, name, _MAX_NAME_BYTES, flags)
+    said = name.value.decode("utf-8", "replace")
+    return bool(flags.value & _FIXED_PITCH) or bool(_FIXED_NAMES.search(said)), bool(_BOLD_NAMES.search(said))
+
+
+def _is_same_row(line: Line, more: Line) -> bool:
+    """Whether `more` goes on to the right of `line`."""
+    middles = abs((line.top + line.bottom) - (more.top + more.bottom)) / 2
+    return more.left >= line.right and middles <= _SAME_ROW * min(line.top - line.bottom, more.top - more.bottom)
+
+
+def _joined(line: Line, more: Line) -> Line:
+    return Line(
+        (*line.pieces, *more.pieces), max(line.top, more.top), min(line.bottom, more.bottom), max(line.size, more.size),
+        line.fixed_width and more.fixed_width, line.bold and more.bold, more.goes_on,
+    )  # fmt: skip
