@@ -15,9 +15,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
 import httpcore2
 import httpx2
 from httpcore2 import AnyIOBackend, AsyncNetworkBackend
+from tests.fakes.storage import MemoryDocumentStore, MemorySnapshotStore
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.page import FetchRequest
@@ -33,7 +35,6 @@ from pincite.fetch.service import FetchService
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import MemoryLimiter, Rate
-from pincite.testing.storage import MemoryDocumentStore, MemorySnapshotStore
 from pincite.testing.web import StubResolver
 from pincite.urls import AddressPolicy, UrlPolicy, vet_url
 from pincite.urls.policy import PORTS

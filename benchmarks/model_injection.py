@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
+from tests.fakes.models import ObedientModel
 
 import pincite
 from pincite.domain.errors import PinciteError
@@ -32,7 +34,7 @@ from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
-from pincite.testing.models import ObedientModel, Seen
+from pincite.testing.models import Seen
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 from pincite.wiring.roles import Doors, Run, build_roles
 

@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
 from questions import library_of
+from tests.fakes.models import DEFECTS, LyingModel, leaks
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.page import FetchRequest, FetchResult
@@ -36,7 +38,7 @@ from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.runtime.clock import SystemClock
 from pincite.settings import Settings, load_settings
-from pincite.testing.models import DEFECTS, FaithfulModel, LyingModel, Seen, leaks
+from pincite.testing.models import FaithfulModel, Seen
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
 from pincite.text.tokens import terms
 from pincite.wiring import Parts, open_parts

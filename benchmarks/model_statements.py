@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
+from tests.fakes.models import LABELLED, OPEN_LIES, LabelledStatement, OpenLiar, ParaphrasingModel
 
 from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.report import Report
@@ -24,7 +26,6 @@ from pincite.engine import Engine
 from pincite.ports import Judge
 from pincite.settings import load_settings
 from pincite.testing.judges import LabelJudge, TellTaleJudge
-from pincite.testing.models import LABELLED, OPEN_LIES, LabelledStatement, OpenLiar, ParaphrasingModel
 from pincite.text.tokens import words
 
 JUDGES = ("honest", "colluding", "absent")

@@ -28,7 +28,7 @@ from pincite.engine import Engine, Filing
 from pincite.jobs.worker import WorkerLimits, open_worker
 from pincite.runtime.ledger import RunLedger
 from pincite.settings import load_settings
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 LATENCY_S = {"search": 0.4}
 OTHER_S = 0.6

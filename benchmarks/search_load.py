@@ -24,15 +24,17 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
 import httpx2
 from simulated_time import START, SimulatedClock, run
+from tests.fakes.engines import EngineServer, EngineTransport, FakeEngines, FakePage
+from tests.fakes.storage import MemoryCache
 
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Depth, Query, SearchResponse
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter
-from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.batching import Batched
 from pincite.search.catalogue import CATALOGUE, Terms
 from pincite.search.provider import Row, Surroundings, build_response
@@ -42,7 +44,6 @@ from pincite.search.providers.serper import Serper
 from pincite.search.providers.tavily import Tavily
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.store import Scopes
-from pincite.testing.engines import EngineServer, EngineTransport, FakeEngines, FakePage
 
 ADAPTERS = {"tavily": Tavily, "exa": Exa, "serper": Serper, "brave": Brave}
 MEDIAN_S = {"tavily": 0.55, "exa": 0.5, "serper": 0.35, "brave": 0.35}

@@ -32,6 +32,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import beside_tests  # noqa: F401
+from tests.fakes.engines import EngineServer, FakeEngines, FakePage
+from tests.fakes.engines.pages import best_pages
 
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
@@ -49,8 +52,6 @@ from pincite.search.providers.searxng import SearXng
 from pincite.search.providers.serper import Serper
 from pincite.search.providers.tavily import Tavily
 from pincite.search.service import SearchOptions, SearchService
-from pincite.testing.engines import EngineServer, FakeEngines, FakePage
-from pincite.testing.engines.pages import best_pages
 from pincite.urls import UrlPolicy
 
 PORT = 8080

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import beside_tests  # noqa: F401
 from playwright.sync_api import sync_playwright
-
-from pincite.testing.stored import keep_report, large_report
+from tests.fakes.stored import keep_report, large_report
 
 LOADS = 5
 MARKS = 20

@@ -13,7 +13,7 @@ from pincite.domain.budget import Usage
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
-from pincite.domain.library import PageHit, Passage, Survey
+from pincite.domain.library import PageHit, Survey
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
 from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
 from pincite.domain.records import (
@@ -127,18 +127,6 @@ class PageIndex(Protocol):
 
     def search(self, query: Query) -> Sequence[PageHit]:
         """The best pages, best first; an empty sequence when nothing matches. Errors: InvalidInput, LibraryNotFound."""
-        ...
-
-
-class PassageIndex(Protocol):
-    """Passages of all pages of a library. Blocking: callers run it in a worker thread."""
-
-    def passages(self, text: str, limit: int = 50) -> Sequence[Passage]:
-        """The best passages for a question or a few words, best first, over all pages."""
-        ...
-
-    def document_frequency(self, term: str) -> int:
-        """On how many passages the word (in any inflection) occurs."""
         ...
 
 

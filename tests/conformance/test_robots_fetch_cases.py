@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.fakes.storage import MemoryCache
 
 from pincite.domain.errors import BlockedAddress, RobotsDisallowed
 from pincite.fetch.client import GuardedClient
@@ -17,7 +18,6 @@ from pincite.fetch.robots_gate import RobotsGate, RobotsMode
 from pincite.fetch.robots_memory import Decision, RobotsMemory
 from pincite.runtime.clock import SystemClock
 from pincite.testing.clock import FrozenClock
-from pincite.testing.storage import MemoryCache
 from pincite.testing.web import StubRequest, StubResolver, StubWeb
 from pincite.urls import parse_url
 

@@ -6,12 +6,12 @@ from typing import Protocol
 from uuid import uuid4
 
 import pytest
+from tests.fakes.storage import MemoryStorage
 
 from pincite.domain.records import RunRecord
 from pincite.ports import CallStore, DocumentStore, EventSink, RunStore, SnapshotStore
 from pincite.storage.service import open_storage
 from pincite.testing.clock import FrozenClock
-from pincite.testing.storage import MemoryStorage
 
 
 class Sink(EventSink, Protocol):

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from tests.fakes.upstash import UpstashFake
+
 from pincite.storage.redis_store import Link, open_redis, open_upstash
-from pincite.testing.upstash import UpstashFake
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from uuid import uuid4
 import anyio
 import pytest
 from tests.contract.redis_links import redis_link
+from tests.fakes.storage import MemoryCache
 
 from pincite.domain.records import Entry
 from pincite.ports import Cache
@@ -16,7 +17,6 @@ from pincite.storage.redis_store import RedisCache
 from pincite.storage.service import open_storage
 from pincite.storage.shared_cache import SqlCache
 from pincite.testing.clock import FrozenClock
-from pincite.testing.storage import MemoryCache
 
 
 @pytest.fixture(params=["memory", "file", "sqlite", "postgresql", "resp", "upstash"])

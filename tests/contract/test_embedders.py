@@ -5,7 +5,7 @@ from math import isclose
 import pytest
 
 from pincite.ports import Embedder
-from pincite.testing.embedder import WordEmbedder
+from pincite.testing.judges import WordEmbedder
 from pincite.text.wordpiece import pieces, vocabulary
 from pincite.wiring.registry import EMBEDDERS, load
 

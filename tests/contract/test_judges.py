@@ -34,8 +34,7 @@ from pincite.runtime.call_context import RequestMeter, metered
 from pincite.runtime.ledger import PassingLedger
 from pincite.testing.clock import FrozenClock
 from pincite.testing.judges import JudgeServer, LabelJudge
-from pincite.testing.models.fakes import FaithfulModel, ModelFake
-from pincite.testing.models.seen import Seen
+from pincite.testing.models import FaithfulModel, ModelFake, Seen
 from pincite.testing.small_web import ListLedger
 from pincite.testing.tiny_onnx import write_tiny_judge
 from pincite.wiring.models import Silence

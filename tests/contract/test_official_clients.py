@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-
-from pincite.testing.engines import EngineServer, FakeEngines
+from tests.fakes.engines import EngineServer, FakeEngines
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -8,6 +8,9 @@ from importlib import import_module
 from urllib.parse import urlsplit
 
 import pytest
+from tests.fakes.engines import EngineServer, FakeEngines
+from tests.fakes.engines.fakes import NAMES
+from tests.fakes.engines.troubles import TROUBLES
 
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import (
@@ -27,9 +30,6 @@ from pincite.domain.search import Constraints, Depth, Query, Topic
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Surroundings
 from pincite.testing.clock import FrozenClock
-from pincite.testing.engines import EngineServer, FakeEngines
-from pincite.testing.engines.fakes import NAMES
-from pincite.testing.engines.troubles import TROUBLES
 from pincite.urls import UrlPolicy
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.policy import PORTS

@@ -18,7 +18,7 @@ from tests import warm
 
 from pincite.engine import Engine, Filing
 from pincite.settings import Settings, load_settings
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 QUESTION = "When was the bridge of Ostrow opened?"
 TAKEOVER_S = 30.0

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.commands import EXAMPLES
 
 from pincite.surfaces.cli.app import run
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 PAGE = "https://www.postgresql.org/docs/15/sql-vacuum.html"
 TRUE = f"# Notes\n\nVACUUM reclaims storage occupied by dead tuples.[1]\n\n## Sources\n\n1. {PAGE}\n"

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.models import ModelServer, Trouble
 
 from pincite.domain.errors import PinciteError, ProviderError
 from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.report import Mode, Report, broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
-from pincite.testing.models import FaithfulModel, ModelFake, ModelServer, ScriptedModel, Seen, Trouble
+from pincite.testing.models import FaithfulModel, ModelFake, ScriptedModel, Seen
 
 TOWER = (
     "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was built by Anna Holm.\n"

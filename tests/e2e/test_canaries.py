@@ -6,10 +6,10 @@ from typing import get_args
 
 from pydantic import SecretStr
 from tests.e2e.commands import command
+from tests.fakes.engines import EngineServer, FakeEngines
 
 from pincite.settings import Settings, environment_names
-from pincite.testing.engines import EngineServer, FakeEngines
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 CANARY = "canary7f3c9e"
 

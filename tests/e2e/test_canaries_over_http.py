@@ -20,7 +20,7 @@ import pytest
 from tests.e2e.commands import clean_environment
 from tests.e2e.test_canaries import CANARY, canaries
 
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 QUESTION = "When was the bridge of Ostrow opened?"
 LONG_S = 90.0

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests import warm
-
-from pincite.testing.engines import EngineServer, FakeEngines
+from tests.fakes.engines import EngineServer, FakeEngines
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.commands import clean_environment
+from tests.fakes.engines import EngineServer, FakeEngines
 
-from pincite.testing.engines import EngineServer, FakeEngines
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 pytest.importorskip("resource", reason="no limit of open files on this system")
 

@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 import pytest
 from tests import warm
 from tests.e2e.commands import ROOT, clean_environment, with_library
+from tests.fakes.models.server import ModelServer
 
-from pincite.testing.models.fakes import FaithfulModel
-from pincite.testing.models.server import ModelServer
+from pincite.testing.models import FaithfulModel
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTION = README.split("## Quick starts")[1].split("\n## ")[0]

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.commands import QUESTION, Pincite
+from tests.fakes.models import LyingModel, ModelServer, Trouble
+from tests.fakes.models.lying import FALSE_NUMBER
 
-from pincite.testing.models import FaithfulModel, LyingModel, ModelServer, ScriptedModel, Trouble
-from pincite.testing.models.lying import FALSE_NUMBER
+from pincite.testing.models import FaithfulModel, ScriptedModel
 
 KEY = "sk-test-1234567890"
 TOWER = (

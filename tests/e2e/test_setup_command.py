@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from tests import warm
 from tests.e2e.commands import clean_environment
+from tests.fakes.engines import EngineServer, FakeEngines
+from tests.fakes.models.server import ModelServer, Trouble
 
 from pincite.domain.errors import InvalidSetting
 from pincite.settings import load_settings
 from pincite.surfaces.cli.setup import interview, write
-from pincite.testing.engines import EngineServer, FakeEngines
-from pincite.testing.models.fakes import FaithfulModel
-from pincite.testing.models.server import ModelServer, Trouble
+from pincite.testing.models import FaithfulModel
 
 KEY = "sk-setup-0123456789abcdef"
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.commands import Pincite
+from tests.fakes.models import ModelServer
 
-from pincite.testing.models import FaithfulModel, ModelServer
+from pincite.testing.models import FaithfulModel
 
 KEY = "sk-canary-1234567890"
 ASKED = "How tall is the Varden lighthouse?"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.commands import clean_environment
-
-from pincite.testing.engines import EngineServer, FakeEngines
+from tests.fakes.engines import EngineServer, FakeEngines
 
 HEAVY = {"aiohttp", "httpx2", "sqlalchemy", "trafilatura", "lxml", "pydantic", "rich", "anyio"}
 TRIES = 10

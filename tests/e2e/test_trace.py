@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.e2e.commands import command
 
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 
 def test_the_tree_has_every_call_with_time_and_money(tmp_path: Path) -> None:

@@ -24,10 +24,10 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.fakes.stored import keep_report, large_report
 
 from pincite.exports.html import HtmlExporter
 from pincite.testing.reports import SampleReport, empty_report, proven_report, report_stating, sample_report
-from pincite.testing.stored import keep_report, large_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if CHROMIUM is None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from tests import warm
 from tests.e2e.commands import clean_environment
-
-from pincite.testing.engines import EngineServer, FakeEngines, FakePage
+from tests.fakes.engines import EngineServer, FakeEngines, FakePage
 
 PAGE = (
     "<html><head><title>{n}</title></head><body><article><h1>Connection pool {n}</h1><p>The connection pool number {n} "

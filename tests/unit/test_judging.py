@@ -13,7 +13,7 @@ from pincite.judges.catalogue import read_thresholds, write_thresholds
 from pincite.settings import Settings
 from pincite.surfaces.cli.app import app
 from pincite.testing.judges import JudgeServer, LabelJudge
-from pincite.testing.models.fakes import FaithfulModel
+from pincite.testing.models import FaithfulModel
 from pincite.testing.small_web import ListLedger
 from pincite.testing.tiny_onnx import write_tiny_judge
 from pincite.wiring.judging import judge_of, parts_on_record, told_judge

@@ -5,16 +5,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.fakes.engines import EngineServer, FakeEngines
+from tests.fakes.storage import MemoryCache
 
 from pincite.domain.errors import InvalidInput, InvalidSetting, ProviderAuth
 from pincite.domain.search import Query
 from pincite.runtime.concurrency import keep_open
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter
-from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.intent import Intent
 from pincite.settings import Settings
 from pincite.testing.clock import FrozenClock
-from pincite.testing.engines import EngineServer, FakeEngines
 from pincite.wiring.searching import accounts, build_search, lane_of, search_contracts, search_options
 
 

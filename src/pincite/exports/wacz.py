@@ -76,7 +76,6 @@ CAPTURES = "pincite/captures.jsonl"
 DOCUMENTS = "pincite/documents.jsonl"
 PACKAGE = "datapackage.json"
 PACKAGE_DIGEST = "datapackage-digest.json"
-MEDIA_TYPE = "application/wacz"
 
 
 Reading = Document | Excerpts

@@ -30,7 +30,7 @@ _LOCK_WAIT_S = 600.0
 
 
 class LocalLibrary(AbstractContextManager["LocalLibrary"]):
-    """A searchable library. Implements ports.PageIndex, ports.PassageIndex, ports.Vocabulary, ports.PageSource."""
+    """A searchable library. Implements ports.PageIndex, ports.Vocabulary, ports.PageSource."""
 
     def __init__(  # one argument for each thing that is chosen outside
         self,

@@ -1,10 +1,15 @@
-"""A small web on loopback: many host names, hostile answers, and a listener that nobody may ever reach."""
+"""A small web on loopback: many host names, hostile answers, and a listener that nobody may ever reach.
+
+Also small pages and archives for tests of libraries.
+"""
 
 import asyncio
 import errno
+import io
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -189,3 +194,34 @@ async def _read_request(reader: asyncio.StreamReader) -> StubRequest | None:
 
 async def _not_found(request: StubRequest, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
+
+# Small pages and archives for tests of libraries.
+
+
+def html(title: str, *paragraphs: str) -> bytes:
+    """A page with a title, one heading and paragraphs."""
+    body = "".join(f"<p>{text}</p>" for text in paragraphs)
+    return f"<html><head><title>{title}</title></head><body><h1>{title}</h1>{body}</body></html>".encode()
+
+
+def write_warc(
+    path: Path, pages: dict[str, bytes], *, compressed: bool = True, date: str = "2026-01-02T03:04:05Z"
+) -> None:
+    """A WARC with one HTTP response for each address."""
+    from warcio.statusandheaders import StatusAndHeaders
+    from warcio.warcwriter import WARCWriter
+
+    with path.open("wb") as out:
+        writer = WARCWriter(out, gzip=compressed)
+        for url, body in pages.items():
+            http = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            record = writer.create_warc_record(
+                url,
+                "response",
+                payload=io.BytesIO(body),
+                length=len(body),
+                http_headers=http,
+                warc_headers_dict={"WARC-Date": date},
+            )
+            writer.write_record(record)

@@ -99,13 +99,6 @@ class Moment:
             for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         )
 
-    def clashes(self, other: "Moment") -> bool:
-        """Whether a part written in both differs."""
-        return any(
-            mine is not None and theirs is not None and mine != theirs
-            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-        )
-
     def _within(self, other: "Moment") -> bool:
         if other.kind != "date" or other.year is None:
             return False

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.fakes.extractor import TinyExtractor
+from tests.fakes.stored import large_report
 from warcio.archiveiterator import ArchiveIterator
 
 from pincite.audit.check import CheckStatus, check_report
@@ -26,10 +28,8 @@ from pincite.exports.passages import PassagesOnly
 from pincite.exports.wacz import ARCHIVE, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST, REPORT, render_bundle, zip_bytes
 from pincite.library import LocalLibrary
 from pincite.settings import load_settings
-from pincite.testing.extractor import TinyExtractor
 from pincite.testing.proven import proven_report
 from pincite.testing.reports import SampleReport
-from pincite.testing.stored import large_report
 from pincite.wiring.checking import check_stored_report
 
 RUN = "run_20261121093000_0123456789ad"

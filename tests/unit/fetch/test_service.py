@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.fakes.storage import MemoryCache, MemoryDocumentStore, MemorySnapshotStore
 
 from pincite.domain.errors import (
     DeadLink,
@@ -27,7 +28,6 @@ from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.extractors import extract
 from pincite.fetch.page_cache import PageCache
 from pincite.fetch.service import FetchService
-from pincite.testing.storage import MemoryCache, MemoryDocumentStore, MemorySnapshotStore
 from pincite.testing.web import StubWeb
 
 PARAGRAPH = "The lock manager keeps one row for each lock that a transaction holds or waits for. "

@@ -10,7 +10,7 @@ from pincite.domain.errors import InvalidInput, NetworkError
 from pincite.engine import Engine
 from pincite.jobs.batch import Batch, Progress, read_items
 from pincite.research.service import ResearchService
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pincite.jobs.worker import WorkerLimits, open_worker
 from pincite.research.service import ResearchService
 from pincite.settings import Settings, load_settings
 from pincite.storage import connections
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 QUEUED = Filing(for_workers=True)
 

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.fakes.extractor import TinyExtractor
 
 from pincite.library import LocalLibrary
-from pincite.testing.extractor import TinyExtractor
 
 Open = Callable[..., LocalLibrary]
 

@@ -4,11 +4,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.fakes.extractor import TinyExtractor
 
 from pincite.domain.search import Query
 from pincite.library import LocalLibrary
-from pincite.testing.extractor import TinyExtractor
-from pincite.testing.libraries import html
+from pincite.testing.web import html
 
 PAGES = 20_000
 WORDS = ("amber", "birch", "copper", "delta", "ember", "fjord", "granite", "harbour", "island", "juniper", "kestrel")

@@ -8,7 +8,7 @@ from pincite.domain.library import ListedPage
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library import LocalLibrary
 from pincite.library.listing import stated_addresses
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 URL = "https://www.wind-news.com/park"
 

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from tests.fakes.extractor import TinyExtractor
 
 from pincite.domain.errors import (
     ArchiveCorrupt,
@@ -26,8 +27,7 @@ from pincite.library import LocalLibrary
 from pincite.library.manifest import MANIFEST_NAME
 from pincite.library.records import SourceLimits
 from pincite.library.schema import writer_lock
-from pincite.testing.extractor import TinyExtractor
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 Open = Callable[..., LocalLibrary]
 
@@ -328,7 +328,7 @@ def test_a_killed_indexer_leaves_an_index_that_goes_on(folder: Path, open_librar
         (folder / f"page{number:03}.html").write_bytes(html(f"Page {number}", f"Number {number} of many."))
     script = (
         "import os, sys\nfrom pathlib import Path\nfrom pincite.library import LocalLibrary\n"
-        "from pincite.testing.extractor import TinyExtractor\n"
+        "from tests.fakes.extractor import TinyExtractor\n"
         f"lib = LocalLibrary.open(Path({str(folder)!r}), index_dir=Path({str(tmp_path / 'indexes')!r}),"
         " extractor=TinyExtractor(), workers=0)\n"
         "lib.refresh(lambda count, place: os._exit(9) if count == 150 else None)\n"

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from tests.fakes.extractor import TinyExtractor
 
 from pincite.domain.search import Query
 from pincite.library import LocalLibrary
 from pincite.library.vectors import VectorFile
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.embedder import WordEmbedder
-from pincite.testing.extractor import TinyExtractor
+from pincite.testing.judges import WordEmbedder
 
 pytest.importorskip("numpy")
 

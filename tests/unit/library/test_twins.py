@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pincite.library import LocalLibrary
-from pincite.testing.libraries import html
+from pincite.testing.web import html
 
 Open = Callable[..., LocalLibrary]
 

@@ -16,7 +16,7 @@ from pincite.domain.library import Skipped
 from pincite.library.folder import FileEntry, open_source, pages_of
 from pincite.library.records import Ignored, RawPage, SourceLimits
 from pincite.library.warc import warc_page_at, warc_pages
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 PAGES = {f"https://zoo.example/{n}": html(f"Page {n}", f"Text number {n}.") for n in range(5)}
 LIMITS = SourceLimits(page_bytes=100_000)

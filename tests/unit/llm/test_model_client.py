@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.fakes.models import ModelServer, Trouble
 
 from pincite.domain.budget import Usage
 from pincite.domain.errors import ExtraNotInstalled, ModelBadOutput, PinciteError
@@ -17,7 +18,7 @@ from pincite.llm.service import ModelService
 from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
 from pincite.runtime.clock import SystemClock
-from pincite.testing.models import FaithfulModel, ModelServer, Trouble
+from pincite.testing.models import FaithfulModel
 
 PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is the Varden lighthouse?",))
 ANY = Prompt("chat", "1", "Say something.", material=(Material("m", (("a", "b"),)),))

@@ -4,8 +4,9 @@ from typing import Any
 
 import openai
 import pytest
+from tests.fakes.models import ModelServer, Trouble
 
-from pincite.testing.models import FaithfulModel, ModelServer, Trouble
+from pincite.testing.models import FaithfulModel
 
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.fakes.upstash import UpstashFake
 
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.records import Entry, Reservation
@@ -14,7 +15,6 @@ from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter, Rate
 from pincite.storage.cache import opened_cache
 from pincite.storage.redis_store import RedisBreaker, RedisCache, open_redis, open_upstash
 from pincite.testing.clock import FrozenClock
-from pincite.testing.upstash import UpstashFake
 
 NOBODY = "redis://:s3cret-p4ssword@127.0.0.1:1/0"
 

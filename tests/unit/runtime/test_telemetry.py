@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from tests.fakes.storage import MemoryStorage
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import NetworkError
@@ -21,7 +22,6 @@ from pincite.runtime.telemetry.logs import configure_logs, masker
 from pincite.runtime.telemetry.meter import MAX_SERIES, METER, Meter
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
-from pincite.testing.storage import MemoryStorage
 from pincite.urls.masking import mask_secrets
 from pincite.wiring.observing import mask_of
 

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import anyio
+from tests.fakes.storage import MemoryCache
 
 from pincite.domain.errors import (
     PinciteError,
 )
 from pincite.domain.search import Constraints, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.ports import SearchProvider
-from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
 from pincite.testing.clock import FrozenClock

@@ -7,11 +7,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.fakes.storage import MemoryCache
 
 from pincite.domain.errors import ProviderQuota
 from pincite.domain.search import Query, SearchResponse, SearchResult
 from pincite.runtime.limiter import Ask
-from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.catalogue import Price, ProviderCard, card_of
 from pincite.search.intent import Intent
 from pincite.search.router import Engine, Router

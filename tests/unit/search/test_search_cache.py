@@ -2,13 +2,13 @@
 
 import anyio
 import pytest
+from tests.fakes.storage import MemoryCache
 from tests.unit.search.scripted import NOW, POOL, Scripted, limited, service
 
 from pincite.domain.errors import (
     NetworkError,
 )
 from pincite.domain.search import Depth, Query, Topic
-from pincite.runtime.memory_cache import MemoryCache
 from pincite.search.catalogue import Terms
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.store import Scopes

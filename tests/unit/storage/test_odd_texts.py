@@ -8,7 +8,7 @@ import pytest
 from pincite.domain.errors import InvalidInput
 from pincite.engine import Engine, Filing
 from pincite.settings import Settings, load_settings
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

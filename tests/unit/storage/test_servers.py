@@ -25,7 +25,7 @@ from pincite.jobs.worker import WorkerLimits, open_worker
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
 from pincite.storage.service import open_storage
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 LONG_S = 60.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 TOWNS = ("Ostrow", "Lubin", "Zator", "Mielec", "Sanok", "Turek")
 RUN = """

@@ -12,7 +12,7 @@ from pincite.domain.events import Json
 from pincite.domain.records import Outcome
 from pincite.engine import Engine
 from pincite.runtime.ledger import RunLedger
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 QUESTION = "When were the bridges of Ostrow and Lubin opened, and how many tracks do they carry?"
 

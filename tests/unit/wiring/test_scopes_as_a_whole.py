@@ -12,7 +12,7 @@ from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.storage.schema import metadata
 from pincite.storage.whole_scope import tables
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 from pincite.wiring import open_shared
 from pincite.wiring.scopes import delete_scope, expire, expire_every_scope, export_scope
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.engines import EngineServer, FakeEngines, FakePage
 
 from pincite.engine import Engine
 from pincite.settings import load_settings
-from pincite.testing.engines import EngineServer, FakeEngines, FakePage
 
 TEXT = (
     "The connection pool keeps 20 connections open by default and waits 30 seconds for a free one before it gives up "

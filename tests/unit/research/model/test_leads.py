@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
+from tests.fakes.models import ObedientModel
 from tests.unit.research.model.small_run import Ask, Small
 
 from pincite.domain.report import broken_rules
 from pincite.exports.docx import DocxExporter
 from pincite.exports.html import HtmlExporter
 from pincite.research.model.leads import subject_of
-from pincite.testing.models import ObedientModel, ScriptedModel
+from pincite.testing.models import ScriptedModel
 
 GONE = "https://gone.test/upkeep"
 SNIPPET = "How lighthouses are kept in winter, and what the keepers of Varden wrote in 1902."

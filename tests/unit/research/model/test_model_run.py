@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.models import DEFECTS, LyingModel, ObedientModel, leaks
 from tests.unit.research.model.small_run import PAGES, QUESTION, Ask, Small
 
 from pincite.domain.errors import (
@@ -22,7 +23,7 @@ from pincite.domain.report import Mode, Report, ReportStatus, broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
 from pincite.testing.judges import TellTaleJudge
-from pincite.testing.models import DEFECTS, FaithfulModel, LyingModel, ObedientModel, ScriptedModel, Seen, leaks
+from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
 from pincite.wiring.models import model_names, recorded_models
 
 GONE = ModelUnavailable("gone", reason="model_unknown", retryable=False)
@@ -133,7 +134,7 @@ async def test_the_leak_detector_sees_leaks(ask: Ask) -> None:
     """The model that tells the truth, accused of lying: the detector must say so."""
     model = FaithfulModel()
     report = await ask(model)
-    from pincite.testing.models import Planted
+    from tests.fakes.models import Planted
 
     said = report.sentences()[0].text
     assert leaks(report, [Planted("x", said)])

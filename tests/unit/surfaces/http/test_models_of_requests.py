@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.models import ModelServer
 
 from pincite.settings import load_settings
-from pincite.testing.models import FaithfulModel, ModelServer
+from pincite.testing.models import FaithfulModel
 
 KEY = "sk-operator-1234567"
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from lxml import html as parser
+from tests.fakes.stored import keep_report, large_report
 
 from pincite.domain.events import EventType, Json, RunStatus
 from pincite.engine import Engine
@@ -20,7 +21,6 @@ from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.service import COOKIE, LIFETIME_S, Sessions
 from pincite.surfaces.http.ui.asking import LABELS
 from pincite.testing.reports import HOSTILE, SampleReport, empty_report, report_stating, sample_report
-from pincite.testing.stored import keep_report, large_report
 
 AS_BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 TABS = ("", "/sources", "/claims", "/conflicts", "/gaps", "/trace", "/export")

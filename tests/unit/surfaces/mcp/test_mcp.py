@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from tests.fakes.models import ModelServer
 
 from pincite.domain.events import RunStatus
 from pincite.surfaces.mcp.results import Progress, told_as_error_when_failed
 from pincite.surfaces.mcp.server import make_server, own_office
-from pincite.testing.models import ModelServer, ScriptedModel
+from pincite.testing.models import ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 
 QUESTION = "How tall is the Halden lighthouse?"

@@ -7,8 +7,7 @@ from typing import Final
 
 from pincite.domain.events import Json
 from pincite.domain.report import Report
-from pincite.testing.models.fakes import FaithfulModel
-from pincite.testing.models.seen import Seen
+from pincite.testing.models import FaithfulModel, Seen
 
 FALSE_NAME: Final = "Zarblonski"
 FALSE_URL: Final = "https://invented.example/proof"

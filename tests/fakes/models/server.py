@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, cast
 
-from pincite.testing.models.fakes import ModelFake
+from pincite.testing.models import ModelFake
 from pincite.text.tokens import token_estimate
 
 NAME = "fake-1"

@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pincite.testing.models.server import Handler, ModelServer, Trouble
+from tests.fakes.models.server import Handler, ModelServer, Trouble
+
 from pincite.text.tokens import token_estimate
 
 _ERRORS: Final[Mapping[Trouble, tuple[int, str, str]]] = {

@@ -4,7 +4,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
-from pincite.testing.engines.fakes import FakeEngines
+from tests.fakes.engines.fakes import FakeEngines
 
 
 class _QuietServer(ThreadingHTTPServer):

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pincite.testing.engines import shapes
-from pincite.testing.engines.pages import PAGES, FakePage, best_pages
-from pincite.testing.engines.troubles import TROUBLES, Reply
+from tests.fakes.engines import shapes
+from tests.fakes.engines.pages import PAGES, FakePage, best_pages
+from tests.fakes.engines.troubles import TROUBLES, Reply
 
 Find = Callable[[str, int], Sequence[FakePage]]
 NAMES = ("tavily", "exa", "brave", "serper", "searxng", "duckduckgo", "firecrawl", "jina", "wikipedia", "marginalia")

@@ -4,8 +4,7 @@ import base64
 import re
 
 from pincite.domain.events import Json
-from pincite.testing.models.fakes import FaithfulModel
-from pincite.testing.models.seen import Seen
+from pincite.testing.models import FaithfulModel, Seen
 
 _URL = re.compile(r"(?:https?|file)://\S+")
 _WORD = re.compile(

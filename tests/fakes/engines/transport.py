@@ -3,8 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 import httpx2
-
-from pincite.testing.engines.fakes import FakeEngines
+from tests.fakes.engines.fakes import FakeEngines
 
 Delay = Callable[[httpx2.Request], Awaitable[None]]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pincite.testing.engines.pages import FakePage
-from pincite.testing.engines.troubles import TROUBLES, Reply, html_reply, json_reply
+from tests.fakes.engines.pages import FakePage
+from tests.fakes.engines.troubles import TROUBLES, Reply, html_reply, json_reply
 
 Find = Callable[[str, int], Sequence[FakePage]]
 _SPAN_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}

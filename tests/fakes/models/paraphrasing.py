@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tests.fakes.models.lying import Planted
+
 from pincite.domain.events import Json
-from pincite.testing.models.fakes import FaithfulModel
-from pincite.testing.models.lying import Planted
-from pincite.testing.models.seen import Seen
+from pincite.testing.models import FaithfulModel, Seen
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
 
