@@ -18,12 +18,12 @@ from pathlib import Path
 
 import anyio
 from model_statements import library, spread
+from tests.fakes.models import LabelledStatement, ParaphrasingModel
 
 from pincite.domain.events import Event, EventType
 from pincite.domain.report import Report
 from pincite.engine import Engine
 from pincite.settings import load_settings
-from pincite.testing.models import LabelledStatement, ParaphrasingModel
 
 IMPORTS = """
 import sys, time

@@ -36,7 +36,7 @@ from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.models import Seen
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
-from pincite.wiring.roles import Doors, Run, build_roles
+from pincite.wiring.roles import Run, RunServices, build_roles
 
 CANARY = "CANARY-7F3A91"
 PAGE, REGISTRY = "https://varden.example/page", "https://lighthouse-registry.example/varden"
@@ -102,9 +102,9 @@ class World:
     async def ask(self, question: str, model: LanguageModel, *, given: bool = False) -> Report:
         settings = load_settings({"llm_api_key": CANARY, "max_rounds": 3}, environ={}, files=())
         limits, clock, ledger = Limits(budget=settings.budget), SystemClock(), ListLedger(settings.budget)
-        doors = Doors(self, self, self.stores.snapshots, self.stores.documents)
+        services = RunServices(self, self, self.stores.snapshots, self.stores.documents)
         service = ResearchService(
-            build_roles(settings, doors, Run(ledger, self.events, clock, limits), model),
+            build_roles(settings, services, Run(ledger, self.events, clock, limits), model),
             ledger=ledger,
             events=self.events,
             clock=clock,

@@ -42,7 +42,7 @@ from pincite.testing.models import FaithfulModel, Seen
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
 from pincite.text.tokens import terms
 from pincite.wiring import Parts, open_parts
-from pincite.wiring.roles import Doors, Run, build_roles
+from pincite.wiring.roles import Run, RunServices, build_roles
 from pincite.wiring.sources import resolve_sources
 
 HONEST = "honest"
@@ -92,10 +92,10 @@ class Question:
         events, clock = ListEvents(), SystemClock()
         ledger = ListLedger(self.settings.budget, record=dict(self.record))
         fetch = Keeping(await self.parts.fetch(), self.stores)
-        doors = Doors(await self.parts.search(), fetch, self.stores.snapshots, self.stores.documents)
+        services = RunServices(await self.parts.search(), fetch, self.stores.snapshots, self.stores.documents)
         limits = Limits(budget=self.settings.budget)
         service = ResearchService(
-            build_roles(self.settings, doors, Run(ledger, events, clock, limits), model),
+            build_roles(self.settings, services, Run(ledger, events, clock, limits), model),
             ledger=ledger,
             events=events,
             clock=clock,

@@ -18,8 +18,8 @@ import anyio
 from pincite.runtime.clock import SystemClock
 from pincite.storage.database import Transaction
 from pincite.storage.schema import runs
+from pincite.storage.scope_data import expire
 from pincite.storage.service import open_storage
-from pincite.storage.whole_scope import expire
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.many_runs import put_ended_runs

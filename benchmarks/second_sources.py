@@ -20,7 +20,7 @@ from pincite.domain.evidence import Relation
 from pincite.domain.report import Report
 from pincite.engine import Engine
 from pincite.testing.judges import PageReader
-from pincite.testing.libraries import html, write_warc
+from pincite.testing.web import html, write_warc
 
 DATA = Path(__file__).with_name("second_sources.json")
 _FACTS_A_PAGE = 3

@@ -183,7 +183,7 @@ class Archive:
         run_id: str | None = None,
         session_id: str | None = None,
     ) -> Sequence[LoggedCall]:
-        """The newest calls first, through whichever front door, those that runs made among them; a second behind.
+        """The newest calls first, through whichever surface, those that runs made among them; a second behind.
 
         With `before` (time and id of a call) those that come after it in that order.
         """

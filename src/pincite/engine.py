@@ -106,7 +106,7 @@ class Engine(Archive):
     def _execution(self) -> Execution:
         return Execution(self._parts, self.settings)
 
-    # ---- the three front doors ----
+    # ---- the three services ----
 
     async def search(
         self,
@@ -143,7 +143,7 @@ class Engine(Archive):
             found = await search.search(
                 asked,
                 priority=self._parts.lane if lane is None else LANES[lane],
-                spending=spending or self._parts.purse,
+                spending=spending or self._parts.account,
                 context=context,
             )
             note.cost_usd = found.info.cost_usd
@@ -509,7 +509,7 @@ class Engine(Archive):
         return await research.run(task)
 
     async def front_desk(self) -> FrontDesk:
-        """What a server needs beside the front doors: its memory of requests, budgets of keys, webhooks."""
+        """What a server needs beside the surfaces: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.front_desk()
 
 

@@ -545,7 +545,7 @@ class Exporter(Protocol):
 
 
 class Search(Protocol):
-    """The search front door as research sees it."""
+    """The search service as research sees it."""
 
     async def search(self, query: Query) -> SearchResponse:
         """Results of the best provider or of several. Errors: SearchProviderUnavailable, InvalidInput."""
@@ -553,7 +553,7 @@ class Search(Protocol):
 
 
 class Fetch(Protocol):
-    """The fetch front door as research sees it."""
+    """The fetch service as research sees it."""
 
     async def fetch(self, request: FetchRequest) -> FetchResult:
         """The page, stored. Errors: every policy and remote error."""

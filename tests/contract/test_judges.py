@@ -37,7 +37,7 @@ from pincite.testing.judges import JudgeServer, LabelJudge
 from pincite.testing.models import FaithfulModel, ModelFake, Seen
 from pincite.testing.small_web import ListLedger
 from pincite.testing.tiny_onnx import write_tiny_judge
-from pincite.wiring.models import Silence
+from pincite.wiring.models import NullModel
 
 STATEMENT = "the pool keeps connections open"
 PASSAGE = "by default the pool keeps ten connections open for a minute"
@@ -55,7 +55,7 @@ def case(
 
 
 def model_judge(model: ModelFake) -> ModelJudge:
-    calls = RecordedCalls(model, PassingLedger(Budget()), Silence(), FrozenClock(), retries=1)
+    calls = RecordedCalls(model, PassingLedger(Budget()), NullModel(), FrozenClock(), retries=1)
     return ModelJudge(calls, "fake:FaithfulModel")
 
 

@@ -10,7 +10,7 @@ from tests.fakes.storage import MemoryCache
 
 from pincite.domain.errors import InvalidInput, InvalidSetting, ProviderAuth
 from pincite.domain.search import Query
-from pincite.runtime.concurrency import keep_open
+from pincite.runtime.concurrency import resource_pool
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter
 from pincite.search.intent import Intent
 from pincite.settings import Settings
@@ -133,7 +133,7 @@ async def test_an_engine_from_another_package_is_found(tmp_path: Path, monkeypat
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "corner_plugin", raising=False)
     clock, settings = FrozenClock(), Settings.model_validate({"home": tmp_path})
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         search = await build_search(
             settings, clock, kept, libraries=(), providers=("corner",), cache=MemoryCache(clock)
         )
@@ -157,7 +157,7 @@ async def test_raw_answers_are_kept_only_under_a_contract(
                 "search_contracts": contract,
             }
         )
-        async with keep_open() as kept:
+        async with resource_pool() as kept:
             search = await build_search(settings, clock, kept, libraries=(), providers=("exa",), cache=cache)
             assert search is not None
             await search.search(Query("connection pool"))

@@ -224,7 +224,7 @@ class PageReading:
     """How pages are come by.
 
     Attributes:
-        fetch: the fetch front door.
+        fetch: the fetch service.
         archive: asked about addresses that are dead; None: nobody is.
         is_own: whether the operator named this host, so that it is read as any other whatever it is called.
         private: whether the archive is the operator's own, so that it may hear of such hosts, too.
@@ -241,7 +241,7 @@ class PageReading:
 
 
 async def fetched_pages(references: Sequence[ListedReference], reading: PageReading) -> Pages:
-    """The pages over the fetch front door, each URL once, six at a time; then the archive about those that are gone."""
+    """The pages over the fetch service, each URL once, six at a time; then the archive about those that are gone."""
     found = match_given(references, reading.listed)
     pages: dict[int, _Page] = {}
     groups: dict[str, list[int]] = {}

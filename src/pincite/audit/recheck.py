@@ -117,7 +117,7 @@ def _flat(text: str) -> str:
 
 # A quote that is still there may stand under another heading today, or behind "A hoax said". Where what stands around
 # it changed, a judge says whether the page still states it; without one it is `unchecked`. What was stored stays; the
-# new captures are stored beside it by the fetch front door. A page that can't be had today is `could_not_check`:
+# new captures are stored beside it by the fetch service. A page that can't be had today is `could_not_check`:
 # neither changed nor gone.
 
 _AT_ONCE = 6
@@ -229,7 +229,7 @@ async def recheck(
 
     Args:
         report: as it was made.
-        fetch: the fetch front door.
+        fetch: the fetch service.
         judge: says whether a changed page still states a claim; None: nobody does.
         at: the time of the judgements.
         stored: what the report's pages said, so that what is new on a page can be told.

@@ -1,4 +1,4 @@
-"""A source in the one shape all front doors use, and `normalize_citation` that makes it."""
+"""A source in the one shape all surfaces use, and `normalize_citation` that makes it."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ EXCERPT_CHARS = 280
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A source in the one shape all front doors use."""
+    """A source in the one shape all surfaces use."""
 
     url: str
     title: str

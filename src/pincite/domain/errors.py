@@ -40,7 +40,7 @@ class PinciteError(Exception):
         """What was used before it failed, where somebody counted; the ledger charges this instead of its estimate."""
 
     def as_dict(self) -> dict[str, str | bool]:
-        """`{code, reason, message, hint, retryable}`, the shape every front door prints."""
+        """`{code, reason, message, hint, retryable}`, the shape every surface prints."""
         return {
             "code": self.code,
             "reason": self.reason,

@@ -414,7 +414,7 @@ class Hosted(StrEnum):
 class FetchRequest:
     """One page to be read. Defaults are the table of docs/fetch.md; sizes are characters, times seconds.
 
-    `deadline_s` is that of the front door when None. `validators` are conditional headers (`If-None-Match`, ...) of a
+    `deadline_s` is that of the service when None. `validators` are conditional headers (`If-None-Match`, ...) of a
     stored capture; the service sets them. `user_triggered` says that a person typed this URL. `confirms` is the id of a
     stored capture that the site is to confirm: one request, no older copy stands in, nothing is tried again.
 

@@ -34,7 +34,7 @@ class ApiKey:
         return None if self.daily_usd is None else Decimal(self.daily_usd)
 
 
-# Calls on record: those of a run in its ledger, and those that came through a front door.
+# Calls on record: those of a run in its ledger, and those that came through a surface.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A call that came through a front door (or that a run made), as the log of calls keeps it.
+    """A call that came through a surface (or that a run made), as the log of calls keeps it.
 
-    `surface` is the front door (`cli`, `http`, `mcp`, `python`, or `run`), `tool` what was asked of it, `outcome` is
+    `surface` is where it came in (`cli`, `http`, `mcp`, `python`, or `run`), `tool` what was asked of it, `outcome` is
     `ok`, `cached`, the status of a run, or an error code in lower case.
     """
 

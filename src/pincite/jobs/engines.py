@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from pincite.engine import Engine
-from pincite.runtime.concurrency import KeptOpen, keep_open
+from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.settings import Settings, load_settings
 from pincite.wiring import Shared
 
@@ -21,7 +21,7 @@ MAX_OPEN: Final = 32
 @dataclass(slots=True)
 class _Held:
     engine: Engine
-    kept: KeptOpen
+    kept: ResourcePool
     users: int = 0
 
 
@@ -67,7 +67,7 @@ class Engines:
     async def _open(self, scope: str) -> _Held:
         settings = load_settings({**self._settings.model_dump(exclude_unset=True), "scope": scope})
         engine = Engine(settings, self._shared)
-        kept = KeptOpen(self._tasks)
+        kept = ResourcePool(self._tasks)
         await kept.open(engine)
         return _Held(engine, kept)
 
@@ -75,7 +75,7 @@ class Engines:
 @asynccontextmanager
 async def open_engines(settings: Settings, shared: Shared) -> AsyncIterator[Engines]:
     """Engines over one database; all are closed at the end."""
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         engines = Engines(settings, shared, kept.tasks)
         try:
             yield engines

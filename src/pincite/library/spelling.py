@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from string import ascii_lowercase
 
 from pincite.ranking.terms import index_terms
-from pincite.text.similarity import nearest, slips_allowed
+from pincite.text.similarity import nearest, typos_allowed
 from pincite.text.tokens import is_stop, words
 from pincite.text.wordpiece import is_common_word
 
@@ -90,7 +90,7 @@ def _read_as(connection: sqlite3.Connection, word: str) -> str:
 
 def _near(connection: sqlite3.Connection, word: str) -> Mapping[str, int]:
     """Words of about this length that share its first letter or its second half, with the pages that have them."""
-    reach = slips_allowed(word)
+    reach = typos_allowed(word)
     rows = connection.execute(
         "SELECT word, pages FROM words WHERE length(word) BETWEEN ? AND ? AND (word GLOB ? OR word GLOB ?)",
         (max(len(word) - reach, MIN_LENGTH), len(word) + reach, f"{word[0]}*", f"?{word[0]}*"),

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from pincite.domain.errors import BudgetExhausted
 
-# Who called: the front door, its request and session. Set by surfaces, read by the log of calls alone.
+# Who called: the surface, its request and session. Set by surfaces, read by the log of calls alone.
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The front door through which a call came, and the names its request and session have there."""
+    """The surface through which a call came, and the names its request and session have there."""
 
     surface: str = "python"
     request_id: str = ""
@@ -27,7 +27,7 @@ _PYTHON = Caller()
 
 
 def caller() -> Caller:
-    """Who called; the Python library when no front door said otherwise."""
+    """Who called; the Python library when no surface said otherwise."""
     return _CALLER.get() or _PYTHON
 
 

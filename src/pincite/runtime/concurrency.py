@@ -176,7 +176,7 @@ class _Wanted(Generic[T]):
         return cast("T", self._value)
 
 
-class KeptOpen:
+class ResourcePool:
     """Holds services open until its owner closes.
 
     Each is entered and left in a task of its own: one with a task group inside must not be entered in one task and
@@ -225,13 +225,13 @@ class KeptOpen:
 
 
 @asynccontextmanager
-async def keep_open() -> AsyncIterator[KeptOpen]:
+async def resource_pool() -> AsyncIterator[ResourcePool]:
     """A place for services; they close when the block ends. An error of the block is raised as it is."""
     failure: Exception | None = None
-    kept: KeptOpen | None = None
+    kept: ResourcePool | None = None
     try:
         async with anyio.create_task_group() as tasks:
-            kept = KeptOpen(tasks)
+            kept = ResourcePool(tasks)
             try:
                 yield kept
             except Exception as error:  # raised below: a task group would wrap it in a group

@@ -33,7 +33,7 @@ from pincite.runtime.telemetry.spans import Span, Value, span
 # A ledger for calls that belong to no run: within a budget, on no record.
 
 
-class Purse(Protocol):
+class BudgetAccount(Protocol):
     """Whose money it is."""
 
     async def reserve(self, estimate: Usage) -> None:
@@ -48,12 +48,12 @@ class Purse(Protocol):
 class PassingLedger:
     """Implements `ports.Ledger` in memory: an estimate is reserved before each call and settled after it.
 
-    The dollars come out of the `purse` as well, where there is one.
+    The dollars come out of the `account` as well, where there is one.
     """
 
-    def __init__(self, budget: Budget, purse: Purse | None = None) -> None:
+    def __init__(self, budget: Budget, account: BudgetAccount | None = None) -> None:
         self._budget = budget
-        self._purse = purse
+        self._account = account
         self._spent = Usage()
         self._reserved = Usage()
 
@@ -65,16 +65,16 @@ class PassingLedger:
         if exceeded:
             raise BudgetExhausted(f"the cap on {exceeded} is reached", reason=exceeded)
         money = Usage(cost_usd=estimate.cost_usd)
-        if self._purse is not None and money.cost_usd:
-            await self._purse.reserve(money)
+        if self._account is not None and money.cost_usd:
+            await self._account.reserve(money)
         self._reserved = self._reserved + estimate
         used = estimate
         try:
             outcome = await do()
             used = outcome.usage
         finally:
-            if self._purse is not None and money.cost_usd:
-                await self._purse.settle(money, Usage(cost_usd=used.cost_usd))
+            if self._account is not None and money.cost_usd:
+                await self._account.settle(money, Usage(cost_usd=used.cost_usd))
             self._reserved = self._reserved - estimate
             self._spent = self._spent + used
         return outcome.value

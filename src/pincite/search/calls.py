@@ -48,7 +48,7 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How a query may be served: the lane, the purse, and when all must be over.
+    """How a query may be served: the lane, the account, and when all must be over.
 
     `patience_s` is what the wait for a turn at an engine may take besides.
     """

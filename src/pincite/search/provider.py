@@ -18,7 +18,7 @@ from pincite.apis.client import Answer, ApiClient, ApiSettings, number, wrong_sh
 from pincite.domain.errors import InvalidInput, InvalidUrl, PinciteError, PolicyRefusal, SearchProviderUnavailable
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.ports import Clock
-from pincite.search.standing import Quota, heed
+from pincite.search.health import Quota, heed
 from pincite.urls import DEFAULT, UrlPolicy, mask_url, vet_url
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pincite.domain.errors import PinciteError, ProviderAuth, ProviderQuota
 from pincite.domain.search import Depth, Query
 from pincite.ports import Clock, SearchProvider
 from pincite.search.catalogue import ProviderCard, card_of
+from pincite.search.health import Account, ProviderHealth, ProviderHealthBook, Quota
 from pincite.search.intent import Intent
 from pincite.search.spending import Pace
-from pincite.search.standing import Account, Quota, Standing, Standings
 
 FIT_MARGIN = 0.05
 """Engines whose fit differs by no more than this count as equal, and the cheaper one goes first."""
@@ -63,7 +63,7 @@ class Engine:
 
     @property
     def remembered(self) -> Account:
-        """Under what name its standing is kept."""
+        """Under what name its state is kept."""
         return Account(f"{self.key}/{self.mark}", self.quota)
 
 
@@ -98,7 +98,7 @@ class Router:
     """Orders the engines for a query by what is known of each."""
 
     clock: Clock
-    standings: Standings
+    standings: ProviderHealthBook
     pace: Pace | None = None
 
     async def recall(self, engines: Sequence[Engine]) -> None:
@@ -140,35 +140,35 @@ class Router:
 
     def resting(self, engine: Engine) -> PinciteError | None:
         """Why the engine isn't asked at present, or None."""
-        standing = self.standings.of(engine.remembered.key)
-        if standing.resting_until is None or standing.resting_until <= self.clock.now():
+        state = self.standings.of(engine.remembered.key)
+        if state.resting_until is None or state.resting_until <= self.clock.now():
             return None
-        return standing.error
+        return state.error
 
     def tell(self, engine: Engine, *, error: PinciteError | None, cost_usd: Decimal) -> None:
         """Take note of how a call went."""
-        standing = self.standings.change(engine.remembered)
-        standing.health = _MEMORY * self._health(standing) + (1 - _MEMORY) * (error is None)
-        standing.told_at = self.clock.now()
+        state = self.standings.change(engine.remembered)
+        state.health = _MEMORY * self._health(state) + (1 - _MEMORY) * (error is None)
+        state.told_at = self.clock.now()
         if isinstance(error, ProviderQuota | ProviderAuth):
             rest = _QUOTA_REST if isinstance(error, ProviderQuota) else _AUTH_REST
-            standing.resting_until, standing.error = self.clock.now() + rest, error
+            state.resting_until, state.error = self.clock.now() + rest, error
         elif error is None:
-            standing.resting_until = standing.error = None
+            state.resting_until = state.error = None
         if self.pace is not None:
             self.pace.spend(cost_usd)
 
     def _fit(self, engine: Engine, intent: Intent) -> float:
-        standing = self.standings.of(engine.remembered.key)
+        state = self.standings.of(engine.remembered.key)
         share = engine.quota.share(self.clock.now())
         short = 0.0 if share is None else max(1 - share / _LOW_QUOTA, 0.0)
-        return engine.card.fit_for(intent) - _HEALTH_WEIGHT * (1 - self._health(standing)) - 2 * FIT_MARGIN * short
+        return engine.card.fit_for(intent) - _HEALTH_WEIGHT * (1 - self._health(state)) - 2 * FIT_MARGIN * short
 
-    def _health(self, standing: Standing) -> float:
-        if standing.told_at is None:
-            return standing.health
-        since_s = max((self.clock.now() - standing.told_at).total_seconds(), 0.0)
-        return float(1 - (1 - standing.health) * 0.5 ** (since_s / _FORGIVEN_S))
+    def _health(self, state: ProviderHealth) -> float:
+        if state.told_at is None:
+            return state.health
+        since_s = max((self.clock.now() - state.told_at).total_seconds(), 0.0)
+        return float(1 - (1 - state.health) * 0.5 ** (since_s / _FORGIVEN_S))
 
     def _by_price(self, equal: list[Engine]) -> list[Engine]:
         """Cheapest first, unknown prices last; those that cost the same take turns."""

@@ -1,4 +1,4 @@
-"""The search front door: gate, cache, routing, failover, fusion and filters around the engines."""
+"""The search service: gate, cache, routing, failover, fusion and filters around the engines."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ from pincite.search.calls import Caller, Conditions, Trail
 from pincite.search.catalogue import Terms, card_of
 from pincite.search.filters import QualityRules
 from pincite.search.fusion import Made, after_failure, assembled, from_cache, is_good
+from pincite.search.health import NOWHERE, ProviderHealthBook, SharedHealth
 from pincite.search.intent import GateRules, Intent, RetrievalContext, freshness_of, gate, intent_of
 from pincite.search.request import MAX_RESULTS, checked, exact_key
 from pincite.search.router import Engine, Router, engine_of
 from pincite.search.spending import Pace, Spending
-from pincite.search.standing import NOWHERE, SharedNotes, Standings
 from pincite.search.store import AnswerStore, CacheCounts, Found, Mask, Scopes
 from pincite.urls import mask_typed
 
@@ -40,7 +40,7 @@ _MOST_LEASES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """The settings of the front door.
+    """The settings of the service.
 
     `sources` is what a search without sources of its own asks; `terms` are the operator's contracts by engine name.
     A query that `mask` finds a secret in is not kept.
@@ -96,7 +96,7 @@ class SearchService:
         breaker: Breaker | None = None,
         cache: Cache | None = None,
         shared_cache: Cache | None = None,
-        notes: SharedNotes = NOWHERE,
+        notes: SharedHealth = NOWHERE,
         options: SearchOptions = SearchOptions(),
     ) -> None:
         self._engines = tuple(engine_of(provider) for provider in providers)
@@ -105,7 +105,7 @@ class SearchService:
         self._limiter = limiter or MemoryLimiter(self._clock, rates)
         self._options = options
         self._router = Router(
-            self._clock, Standings(self._clock, notes.cache), _pace(self._clock, options, notes.buckets)
+            self._clock, ProviderHealthBook(self._clock, notes.cache), _pace(self._clock, options, notes.buckets)
         )
         self._caller = Caller(
             self._clock,

@@ -29,7 +29,7 @@ class Spending(Protocol):
         ...
 
 
-class Purse:
+class BudgetSpending:
     """Implements `Spending` over a budget in memory, for one request or one process."""
 
     def __init__(self, budget: Budget) -> None:
@@ -97,7 +97,7 @@ class BudgetedSearch:
         self._patience_s = patience_s
 
     async def search(self, query: Query) -> SearchResponse:
-        """As the front door's. Errors: also BudgetExhausted."""
+        """As the service's. Errors: also BudgetExhausted."""
         return await self._search.search(
             query, priority=self._priority, spending=self._spending, patience_s=self._patience_s
         )

@@ -21,7 +21,7 @@ CALM_S = 5.0
 """A process that needed no more than those for so long is quiet. Shorter, and each pause would cost new connections."""
 
 
-class Crowd:
+class IdleConnections:
     """Counts the connections that are in use, and closes the others of a process that has become quiet."""
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -65,7 +65,7 @@ _LONGEST_PAUSE_S: Final = 1.0
 _COMING_BACK: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
 
 
-class Patience:
+class RetryPolicy:
     """Tries again what failed because the server was away. Used by several threads.
 
     After it waited in vain, everybody else fails at once for as long: a run that ends because its database is gone
@@ -136,15 +136,15 @@ class Patience:
 class _Wait:
     """One caller's wait."""
 
-    def __init__(self, patience: Patience) -> None:
-        self._patience = patience
-        self._until_s = patience.until_s()
+    def __init__(self, retries: RetryPolicy) -> None:
+        self._retries = retries
+        self._until_s = retries.until_s()
         self._next_s = _FIRST_PAUSE_S
 
     def pause_s(self, error: StorageUnavailable, may_repeat: bool) -> float | None:
         """How long to pause before the next try; None where there is none."""
         pause_s = self._next_s
-        if error.reason not in _COMING_BACK or not may_repeat or not self._patience.still_has(pause_s, self._until_s):
+        if error.reason not in _COMING_BACK or not may_repeat or not self._retries.still_has(pause_s, self._until_s):
             return None
         self._next_s = min(pause_s * 2, _LONGEST_PAUSE_S)
         return pause_s

@@ -55,7 +55,7 @@ from pincite.runtime.files import make_private
 from pincite.runtime.installing import install_extra
 from pincite.runtime.postgresql import CONNECTION
 from pincite.storage import failures, migrations
-from pincite.storage.connections import WAIT_S, Crowd, Patience
+from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy
 from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal
 
 T = TypeVar("T")
@@ -191,9 +191,9 @@ class _Attempt(Generic[T]):
         clock: Clock,
         *,
         durable: bool,
-        crowd: Crowd | None,
+        idle: IdleConnections | None,
     ) -> None:
-        self._crowd = crowd
+        self._idle = idle
         self._engine = engine
         self._scope = scope
         self._do = do
@@ -204,7 +204,7 @@ class _Attempt(Generic[T]):
     def __call__(self) -> T:
         """What `do` returned, committed. Errors: as `Database.write`."""
         with (
-            nullcontext() if self._crowd is None else self._crowd.counted(),
+            nullcontext() if self._idle is None else self._idle.counted(),
             _our_errors(),
             self._engine.connect().execution_options(durable=self._durable) as connection,
             connection.begin(),
@@ -225,12 +225,12 @@ async def _in_thread(attempt: Callable[[], T], limiter: anyio.CapacityLimiter) -
 class Database:
     """An open database with its schema up to date. Made by `open_database`."""
 
-    def __init__(self, writer: Engine, reader: Engine, clock: Clock, patience: Patience) -> None:
-        self._patience = patience
+    def __init__(self, writer: Engine, reader: Engine, clock: Clock, retries: RetryPolicy) -> None:
+        self._retries = retries
         self._writer = writer
         self._reader = reader
         self._clock = clock
-        self._crowd = Crowd(writer, clock)
+        self._idle = IdleConnections(writer, clock)
         one_writer = writer is not reader
         self._writing = anyio.CapacityLimiter(1 if one_writer else _POOL)
         self._reading = anyio.CapacityLimiter(_READERS) if one_writer else self._writing
@@ -243,7 +243,7 @@ class Database:
     async def read(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """What `do` makes of one consistent state. Errors: Locked, StorageUnavailable, SchemaMismatch."""
         attempt = self._attempt(self._reader, scope, do)
-        return await self._patience.run_async(partial(_in_thread, attempt, self._reading), attempt.may_repeat)
+        return await self._retries.run_async(partial(_in_thread, attempt, self._reading), attempt.may_repeat)
 
     async def write(self, scope: str, do: Callable[[Transaction], T], *, durable: bool = True) -> T:
         """What `do` returns once its changes are committed; when it raises, nothing has changed.
@@ -254,27 +254,27 @@ class Database:
         Errors: Locked, StorageFull, StorageUnavailable, SchemaMismatch, and what `do` raises.
         """
         attempt = self._attempt(self._writer, scope, do, durable=durable)
-        return await self._patience.run_async(partial(_in_thread, attempt, self._writing), attempt.may_repeat)
+        return await self._retries.run_async(partial(_in_thread, attempt, self._writing), attempt.may_repeat)
 
     def read_now(self, scope: str, do: Callable[[Transaction], T]) -> T:
         """As `read`, in the calling thread."""
         attempt = self._attempt(self._reader, scope, do)
-        return self._patience.run(attempt, attempt.may_repeat)
+        return self._retries.run(attempt, attempt.may_repeat)
 
     def write_now(self, scope: str, do: Callable[[Transaction], T], durable: bool = True) -> T:
         """As `write`, in the calling thread."""
         attempt = self._attempt(self._writer, scope, do, durable=durable)
-        return self._patience.run(attempt, attempt.may_repeat)
+        return self._retries.run(attempt, attempt.may_repeat)
 
     def _attempt(
         self, engine: Engine, scope: str, do: Callable[[Transaction], T], *, durable: bool = True
     ) -> _Attempt[T]:
-        crowd = self._crowd if self.is_shared else None
-        return _Attempt(engine, scope, do, self._clock, durable=durable, crowd=crowd)
+        idle = self._idle if self.is_shared else None
+        return _Attempt(engine, scope, do, self._clock, durable=durable, idle=idle)
 
     def migrate_now(self) -> None:
         """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""
-        if self._patience.run(self._version, lambda: True) == migrations.newest():
+        if self._retries.run(self._version, lambda: True) == migrations.newest():
             return
         with _our_errors(), self._writer.connect() as connection, connection.begin():
             migrations.migrate(connection, self._clock)
@@ -341,15 +341,15 @@ def open_database_now(
     url = _url_of(place)
     if url.get_backend_name() == "postgresql":
         engine = _postgresql_engine(url, busy_timeout_s)
-        database = Database(engine, engine, clock, Patience(wait_s))
+        database = Database(engine, engine, clock, RetryPolicy(wait_s))
     elif can_only_be_read(Path(str(url.database))):
         engine = _sqlite_engine(url, busy_timeout_s, _READERS, read_only=True)
-        database = Database(engine, engine, clock, Patience(wait_s))
+        database = Database(engine, engine, clock, RetryPolicy(wait_s))
     else:
         with failures.translated():
             make_private(Path(str(url.database)))
         writer, reader = (_sqlite_engine(url, busy_timeout_s, connections) for connections in (1, _READERS))
-        database = Database(writer, reader, clock, Patience(wait_s))
+        database = Database(writer, reader, clock, RetryPolicy(wait_s))
     try:
         database.migrate_now()
     except PinciteError:

@@ -26,7 +26,7 @@ so that what killed them (another run, a deployment, the machine) is over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Redelivery:
     """What is held against a run: owners lost in a row, those of them that count, and how long it waits for another."""
 
     losses: int
@@ -34,20 +34,20 @@ class Standing:
     wait_s: float
 
 
-def after_death(tx: Transaction, row: Any) -> Standing:  # a row of `runs`
+def redelivery_of(tx: Transaction, row: Any) -> Redelivery:  # a row of `runs`
     """Where a run stands whose owner died.
 
     A death counts when nothing else was in work at that owner, or when the run had waited before that try: only then
     is the run itself to be suspected. The other runs of the same owner are noted as its company.
     """
     if _got_on(tx, row):
-        held = Standing(1, 1, 0.0)
-        return held if not _company(tx, row) else Standing(1, 0, 0.0)
+        held = Redelivery(1, 1, 0.0)
+        return held if not _company(tx, row) else Redelivery(1, 0, 0.0)
     in_company = _company(tx, row)
     losses = row.losses + 1
     deaths = row.deaths + (not in_company or row.not_before_s > 0)
     waits = in_company and losses > 1
-    return Standing(losses, deaths, min(BACKOFF_S * 2.0 ** (losses - 2), BACKOFF_MAX_S) if waits else 0.0)
+    return Redelivery(losses, deaths, min(BACKOFF_S * 2.0 ** (losses - 2), BACKOFF_MAX_S) if waits else 0.0)
 
 
 def _company(tx: Transaction, row: Any) -> bool:  # a row of `runs`

@@ -19,7 +19,7 @@ from pincite.runtime.lease import is_gone
 from pincite.storage import retention
 from pincite.storage.database import Database, Transaction
 from pincite.storage.events import read_events
-from pincite.storage.queue import Standing, after_death
+from pincite.storage.queue import Redelivery, redelivery_of
 from pincite.storage.reports import get_report, put_report
 from pincite.storage.schema import DIMENSIONS, calls, nano_usd, provider_attempts, runs, usage_of, usd
 
@@ -166,14 +166,14 @@ class SqlRunStore:
                 if row.not_before_s > now_s
                 else self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths)
             )
-        standing = after_death(tx, row)
+        standing = redelivery_of(tx, row)
         if standing.wait_s:
             self._let_wait(tx, row, standing, now_s)
             return None
         held = {"losses": standing.losses, "not_before_s": 0.0}
         return self._own_anew(tx, row, worker, now_s + lease_s, deaths=standing.deaths, **held)
 
-    def _let_wait(self, tx: Transaction, row: Any, standing: Standing, now_s: float) -> None:  # a row of `runs`
+    def _let_wait(self, tx: Transaction, row: Any, standing: Redelivery, now_s: float) -> None:  # a row of `runs`
         """Have the run wait for its next owner."""
         values: dict[str, object] = {
             "status": RunStatus.QUEUED,

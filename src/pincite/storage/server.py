@@ -26,7 +26,7 @@ _ALL: Final = AcrossScopes()
 _PUBLIC: Final = "public"
 
 
-class SqlFrontDesk:
+class SqlServerMemory:
     """The memory of a server for one scope."""
 
     def __init__(self, database: Database, scope: str, clock: Clock) -> None:

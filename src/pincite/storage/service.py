@@ -23,9 +23,9 @@ from pincite.storage.evidence import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
-from pincite.storage.server import SqlFrontDesk
+from pincite.storage.scope_data import in_small_steps
+from pincite.storage.server import SqlServerMemory
 from pincite.storage.shared_cache import SqlCache
-from pincite.storage.whole_scope import in_small_steps
 from pincite.urls.policy import Retention
 
 _MIN_AGE: Final = timedelta(hours=1)
@@ -49,7 +49,7 @@ class ScopedStorage:
         self.runs = SqlRunStore(database, scope, clock)
         self.snapshots = SqlSnapshotStore(database, scope, clock)
         self.documents = SqlDocumentStore(database, scope, clock)
-        self.desk = SqlFrontDesk(database, scope, clock)
+        self.desk = SqlServerMemory(database, scope, clock)
 
     def calls(self, record: RunRecord) -> SqlCallStore:
         """The calls of a run that was taken at `record.epoch`."""

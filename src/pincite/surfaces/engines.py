@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.errors import RateLimited
 from pincite.engine import Engine
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.wiring import Shared, open_shared
 
 OpenEngine = Callable[[str, str | None], Engine]
@@ -27,7 +27,7 @@ IDLE_S: Final = 180.0
 @dataclass(slots=True)
 class _Held:
     engine: Engine
-    kept: KeptOpen
+    kept: ResourcePool
     used_at_s: float
     users: int = 0
 
@@ -43,7 +43,7 @@ class Engines:
     """
 
     def __init__(
-        self, open_engine: OpenEngine, base: KeptOpen, hosts: TaskGroup, now_s: Callable[[], float] = time.monotonic
+        self, open_engine: OpenEngine, base: ResourcePool, hosts: TaskGroup, now_s: Callable[[], float] = time.monotonic
     ) -> None:
         self._open = open_engine
         self._base = base
@@ -89,7 +89,7 @@ class Engines:
         if self._shared is None:
             self._shared = await self._base.open(open_shared(engine.settings))
         engine = engine.over(self._shared)
-        kept = KeptOpen(self._hosts)
+        kept = ResourcePool(self._hosts)
         await kept.open(engine)
         return _Held(engine, kept, self._now_s())
 

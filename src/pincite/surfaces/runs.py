@@ -14,7 +14,7 @@ from pincite.domain.errors import Locked, PinciteError, RateLimited, StorageUnav
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
-from pincite.runtime.concurrency import FairSlots, KeptOpen, keep_open
+from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
 from pincite.settings import Settings
 from pincite.surfaces.engines import Engines, OpenEngine
 
@@ -94,7 +94,7 @@ def settings_of(profile: str | None) -> dict[str, str | None]:
 class Rooms:
     """Where a desk has its things: `base` closes last, `hosts` keep engines open, `jobs` work on runs."""
 
-    base: KeptOpen
+    base: ResourcePool
     hosts: TaskGroup
     jobs: TaskGroup
 
@@ -396,7 +396,7 @@ D = TypeVar("D", bound=Desk)
 @asynccontextmanager
 async def open_desk(make: Callable[[Rooms], D]) -> AsyncIterator[D]:
     """The desk of one server process; at the end running jobs are stopped, saved, and resumable or handed on."""
-    async with keep_open() as base, anyio.create_task_group() as hosts:
+    async with resource_pool() as base, anyio.create_task_group() as hosts:
         desk: D | None = None
         try:
             async with anyio.create_task_group() as jobs:

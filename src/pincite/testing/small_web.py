@@ -197,7 +197,7 @@ class MemoryStores:
         self.documents = _Documents()
 
     async def keep(self, page: FetchResult) -> FetchResult:
-        """Store both sides of a fetched page, as the fetch front door does."""
+        """Store both sides of a fetched page, as the fetch service does."""
         await self.snapshots.put(page.snapshot)
         await self.documents.put(page.document, page.snapshot.snapshot_id)
         return page

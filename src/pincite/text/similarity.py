@@ -109,7 +109,7 @@ _MIDDLE_LENGTH = 6
 """Up to here another letter often makes another word ("crate", "create"): only swapped and doubled ones are slips."""
 
 
-def slips_allowed(word: str) -> int:
+def typos_allowed(word: str) -> int:
     """How many letters may be wrong, missing, too many or swapped: two in a long word, else one."""
     return 2 if len(word) >= LONG_LENGTH else 1
 
@@ -121,11 +121,11 @@ def nearest(word: str, candidates: Mapping[str, int]) -> str:
     best: tuple[int, bool, int, str] | None = None
     figures = _figures(word)
     for other, pages in candidates.items():
-        slips = OSA.distance(word, other, score_cutoff=slips_allowed(word))
+        slips = OSA.distance(word, other, score_cutoff=typos_allowed(word))
         swapped = sorted(other) == sorted(word) and other[0] == word[0]
         rare = len(word) <= _SHORT_LENGTH and (pages < _SHORT_PAGES or not swapped)
         rare = rare or (len(word) <= _MIDDLE_LENGTH and not swapped and _undoubled(word) != _undoubled(other))
-        if 0 < slips <= slips_allowed(word) and _figures(other) == figures and not rare:
+        if 0 < slips <= typos_allowed(word) and _figures(other) == figures and not rare:
             key = (slips, other[0] != word[0], -pages, other)
             best = key if best is None else min(best, key)
     return best[3] if best else ""

@@ -51,7 +51,7 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class UrlPolicy:
-    """The rules of one front door. A request may narrow them with lists of its own, never widen them."""
+    """The rules of one service. A request may narrow them with lists of its own, never widen them."""
 
     addresses: AddressPolicy = field(default_factory=AddressPolicy)
     ports: frozenset[int] = PORTS

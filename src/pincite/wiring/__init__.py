@@ -1,6 +1,6 @@
 """The only place that names concrete classes: settings in, a working set of parts out.
 
-`parts` is what an engine works with, over its `stores`; `search_door` and `fetch_door` build the two front doors below
+`parts` is what an engine works with, over its `stores`; `searching` and `fetching` build the two services below
 research; `sources` says where a run looks; `registry` names adapters by text: each is imported when it is first used.
 """
 
@@ -11,7 +11,7 @@ from pincite.wiring.judging import keep_thresholds
 from pincite.wiring.models import model_names
 from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import CAPS, Outlook, asked_model, frozen_settings, narrowed, outlook, thawed_settings
-from pincite.wiring.server import DailyPurse, FrontDesk
+from pincite.wiring.server import DailyBudget, FrontDesk
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.stores import CacheCleared, CacheStats
 
@@ -22,7 +22,7 @@ __all__ = [
     "CAPS",
     "CacheCleared",
     "CacheStats",
-    "DailyPurse",
+    "DailyBudget",
     "EvidenceKept",
     "FrontDesk",
     "Outlook",

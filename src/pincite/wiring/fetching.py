@@ -1,4 +1,4 @@
-"""Builds the fetch front door: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
+"""Builds the fetch service: local archives, the guarded client, the browser, hosted scrapers, the page cache."""
 
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -12,7 +12,7 @@ from pincite.domain.library import ListedPage
 from pincite.domain.page import Document, Kept
 from pincite.domain.report import ReportEvidence
 from pincite.ports import Cache, Clock, DocumentStore, Extractor, Fetch, FetchBackend, WebArchive
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.policy import PORTS, Retention, is_internal_name
@@ -47,14 +47,14 @@ class Stores:
 async def build_fetch(
     settings: Settings,
     clock: Clock,
-    kept: KeptOpen,
+    kept: ResourcePool,
     *,
     libraries: "Sequence[LocalLibrary]",
     stores: "Stores",
     extractor: Extractor,
     library_extractor: Extractor,
 ) -> Fetch:
-    """The front door: pages of these libraries come from there, all others from the network unless `offline`."""
+    """The service: pages of these libraries come from there, all others from the network unless `offline`."""
     from pincite.fetch.backends.archive import ArchiveBackend
     from pincite.fetch.document_gate import DocumentGate
     from pincite.fetch.page_cache import PageCache
@@ -152,7 +152,7 @@ class _Network:
         cls,
         settings: Settings,
         clock: Clock,
-        kept: KeptOpen,
+        kept: ResourcePool,
         stores: Stores,
     ) -> "_Network":
         made = cls(settings, clock, stores)
@@ -257,7 +257,7 @@ def url_policy(settings: Settings) -> UrlPolicy:
 # How an audit comes by the pages that a report cites, under the settings.
 
 
-async def web_archive(settings: Settings, clock: Clock, kept: KeptOpen) -> WebArchive | None:
+async def web_archive(settings: Settings, clock: Clock, kept: ResourcePool) -> WebArchive | None:
     """The public archive that is asked about dead addresses; None where nobody may be asked."""
     if settings.profile == OFFLINE or settings.archives == "none":
         return None

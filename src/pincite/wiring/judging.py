@@ -18,7 +18,7 @@ from pincite.domain.evidence import Thresholds
 from pincite.domain.model import ModelRole
 from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, languages_of, read_thresholds
 from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.installing import install_extra
 from pincite.settings import Settings
 from pincite.wiring.models import recorded_models
@@ -72,7 +72,7 @@ class Judges:
     """
 
     def __init__(
-        self, kept: KeptOpen, clock: Clock, run_model: OpenModel, open_model: OpenModel, given: Judge | None = None
+        self, kept: ResourcePool, clock: Clock, run_model: OpenModel, open_model: OpenModel, given: Judge | None = None
     ) -> None:
         self._kept = kept
         self._clock = clock
@@ -234,14 +234,14 @@ async def told_judge(settings: Settings) -> str:
     Errors: InvalidSetting, ExtraNotInstalled.
     """
     from pincite.runtime.clock import SystemClock
-    from pincite.runtime.concurrency import keep_open
+    from pincite.runtime.concurrency import resource_pool
     from pincite.wiring.models import model_chains, wants_models
 
     async def named(wanted: Settings) -> LanguageModel | None:
         chains = model_chains(wanted) if wants_models(wanted) else {}
         return recorded_models({str(role): [spec.label for spec in chain] for role, chain in chains.items()})
 
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         parts = await Judges(kept, SystemClock(), named, named).parts(settings)
         told = [_told(part) for part in parts]
     return ", then ".join(told) or "none: sentences in their sources' words only"

@@ -12,7 +12,7 @@ from pincite.domain.library import IndexReport, ListedPage
 from pincite.ports import Embedder
 from pincite.ranking.ranker import PassageRanker
 from pincite.ranking.vectors import KeptVectors
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
 from pincite.wiring.registry import EMBEDDERS, load
 from pincite.wiring.sources import Sources, bundled_vectors, is_bundled, remember_library
@@ -121,7 +121,7 @@ class OpenLibraries:
         kept: keeps what is opened here.
     """
 
-    def __init__(self, settings: Settings, kept: KeptOpen) -> None:
+    def __init__(self, settings: Settings, kept: ResourcePool) -> None:
         self._settings = settings
         self._kept = kept
         self._opened: dict[tuple[Path, str], LocalLibrary] = {}

@@ -12,7 +12,7 @@ from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextP
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock, LanguageModel
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.installing import install_extra
 from pincite.settings import Settings
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pincite.llm.catalogue import ModelSpec
 
 
-# What a run that is made again from its record has for front doors: closed ones.
+# What a run that is made again from its record has for search and fetch: nothing that reaches out.
 
 
-class Unreachable:
-    """The front doors of a replay: nothing may be asked that is not on record."""
+class OfflineBackend:
+    """The services of a replay: nothing may be asked that is not on record."""
 
     async def search(self, query: Query) -> SearchResponse:
         """Errors: Conflict, always."""
@@ -99,7 +99,7 @@ def key_setting(model: str) -> str:
     return provider.key_setting if provider is not None else ""
 
 
-async def open_models(settings: Settings, clock: Clock, kept: KeptOpen) -> LanguageModel:
+async def open_models(settings: Settings, clock: Clock, kept: ResourcePool) -> LanguageModel:
     """The models of the settings; their connections are closed with the engine.
 
     Errors:
@@ -175,7 +175,7 @@ class _Recorded:
         raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
 
 
-class Silence:
+class NullModel:
     """Implements `ports.EventSink` for calls that belong to no run: nobody listens."""
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def observe(settings: Settings) -> None:
-    """Configure logs and traces of this process; called once by a front door that runs for long.
+    """Configure logs and traces of this process; called once by a surface that runs for long.
 
     Errors: ExtraNotInstalled (traces without the SDK).
     """
@@ -100,7 +100,7 @@ def _export_traces(endpoint: str) -> None:
     trace.set_tracer_provider(provider)
 
 
-# The log of calls as an engine keeps it: what came through the front doors, and what runs did.
+# The log of calls as an engine keeps it: what came through the surfaces, and what runs did.
 
 OF_RUNS = "run"
 """The surface of the calls that runs make."""

@@ -1,4 +1,4 @@
-"""What an engine works with: stores, front doors, roles. Services are built on first use and closed with the engine."""
+"""What an engine works with: stores, services, roles. Each is built on first use and closed with the engine."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,7 +27,7 @@ from pincite.ports import (
     Search,
     WebArchive,
 )
-from pincite.runtime.concurrency import KeptOpen, keep_open
+from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
@@ -44,10 +44,10 @@ from pincite.wiring.fetching import (
 )
 from pincite.wiring.judging import Judges, judge_of, parts_on_record
 from pincite.wiring.libraries import OpenLibraries, ranker_of
-from pincite.wiring.models import Silence, Unreachable, open_models, recorded_models, wants_models
+from pincite.wiring.models import NullModel, OfflineBackend, open_models, recorded_models, wants_models
 from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
-from pincite.wiring.roles import Doors, Run, build_roles, run_calls
+from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
 from pincite.wiring.searching import (
     build_search,
     lane_of,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pincite.research.service import ResearchService
     from pincite.research.state import Limits
     from pincite.search.service import SearchService
-    from pincite.search.spending import Purse, Spending
+    from pincite.search.spending import BudgetSpending, Spending
 
 
 class Parts(OpenStores):
@@ -85,8 +85,8 @@ class Parts(OpenStores):
         self,
         settings: Settings,
         shared: Shared,
-        stores: KeptOpen,
-        kept: KeptOpen,
+        stores: ResourcePool,
+        kept: ResourcePool,
         model: LanguageModel | None = None,
         judge: Judge | None = None,
     ) -> None:
@@ -97,7 +97,7 @@ class Parts(OpenStores):
         self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[tuple[Sources, str], SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
-        self._purse: Purse | None = None
+        self._account: BudgetSpending | None = None
         self._front_desk: FrontDesk | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
@@ -106,7 +106,7 @@ class Parts(OpenStores):
         self._building = anyio.Lock()
 
     async def front_desk(self) -> FrontDesk:
-        """What a server needs beside the front doors. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
+        """What a server needs beside the services. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
         storage, notes = await self._storage(), (await self._common()).notes
         async with self._building:
             if self._front_desk is None:
@@ -117,10 +117,10 @@ class Parts(OpenStores):
                 )
             return self._front_desk
 
-    # ---- front doors ----
+    # ---- services ----
 
     async def search(self) -> "SearchService":
-        """The search front door over the sources of the settings."""
+        """The search service over the sources of the settings."""
         found = await self._search(resolve_sources(self.settings))
         if found is None:
             raise InvalidInput("no source to search in", hint="--source local:PATH, or --source auto")
@@ -138,20 +138,20 @@ class Parts(OpenStores):
         return lane_of(self.settings)
 
     @property
-    def purse(self) -> "Purse":
+    def account(self) -> "BudgetSpending":
         """What the searches of this engine outside of runs have spent, against the cap of the settings."""
-        if self._purse is None:
-            from pincite.search.spending import Purse
+        if self._account is None:
+            from pincite.search.spending import BudgetSpending
 
-            self._purse = Purse(Budget(cost_usd=self.settings.max_cost_usd))
-        return self._purse
+            self._account = BudgetSpending(Budget(cost_usd=self.settings.max_cost_usd))
+        return self._account
 
     async def fetch(self) -> Fetch:
-        """The fetch front door; pages of local libraries are served from there."""
+        """The fetch service; pages of local libraries are served from there."""
         return await self._fetch(resolve_libraries(self.settings))
 
     async def auditor(self, fetch: Fetch) -> "AuditService":
-        """The audit of anyone's report, over a fetch front door."""
+        """The audit of anyone's report, over a fetch service."""
         from pincite.audit.service import AuditService
 
         listed: tuple[ListedPage, ...] = ()
@@ -164,7 +164,7 @@ class Parts(OpenStores):
         return AuditService(await self.judge(), reading, now=self.clock.now)
 
     async def recheck(self, report: "Report", fetch: Fetch) -> "Recheck":
-        """The report's pages fetched anew, through a fetch front door, and its quotes looked for."""
+        """The report's pages fetched anew, through a fetch service, and its quotes looked for."""
         from pincite.audit.recheck import recheck
 
         stored = stored_documents((await self._storage()).documents)
@@ -190,8 +190,8 @@ class Parts(OpenStores):
         known: tuple[LocalLibrary, ...] | None = None
         if from_record:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
-            search = Unreachable() if sources.libraries or sources.providers else None
-            fetch = Unreachable()
+            search = OfflineBackend() if sources.libraries or sources.providers else None
+            fetch = OfflineBackend()
             ledger = await storage.replay(record.run_id)
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
@@ -204,7 +204,7 @@ class Parts(OpenStores):
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
         calls = None if model is None else run_calls(settings, run, model)
         asked = parts_on_record(record.inputs.get("judge")) if from_record else await self._judges.parts(settings)
-        doors = Doors(
+        services = RunServices(
             search,
             fetch,
             storage.snapshots,
@@ -213,7 +213,7 @@ class Parts(OpenStores):
             judge_of(asked, calls, lambda other: run_calls(settings, run, other), ledger),
             ranker_of(settings),
         )
-        roles = build_roles(settings, doors, run, model, calls)
+        roles = build_roles(settings, services, run, model, calls)
         earlier = None
         if task.continues:
             from pincite.research.continuing import ContinuingAnalyst, earlier_run
@@ -305,7 +305,7 @@ class Parts(OpenStores):
         return RecordedCalls(
             model,
             ledger,
-            Silence(),
+            NullModel(),
             self.clock,
             budget=budget,
             retries=self.settings.llm_retries,
@@ -321,14 +321,14 @@ class Parts(OpenStores):
         return sink
 
     async def paid_for(self, request: FetchRequest, fetch: Fetch, spending: "Spending | None" = None) -> FetchResult:
-        """The page, paid from the caller's purse or the engine's; without money for a scraper none is asked."""
-        purse = spending or self.purse
+        """The page, paid from the caller's account or the engine's; without money for a scraper none is asked."""
+        account = spending or self.account
         price = scrape_usd(self.settings)
         if price is None or request.hosted is Hosted.NEVER:
             return await fetch.fetch(request)
         held = Usage(cost_usd=price)
         try:
-            await purse.reserve(held)
+            await account.reserve(held)
         except BudgetExhausted:
             if request.hosted is Hosted.ONLY:
                 raise
@@ -341,13 +341,13 @@ class Parts(OpenStores):
             used = held if another_may_help(error) else Usage()
             raise
         finally:
-            await purse.settle(held, used)
+            await account.settle(held, used)
         return page
 
     async def written_by_model(
         self, request: FetchRequest, page: FetchResult, spending: "Spending | None" = None
     ) -> FetchResult:
-        """The page with Markdown that a model wrote, paid from the caller's purse or the engine's; by rules else."""
+        """The page with Markdown that a model wrote, paid from the caller's account or the engine's; by rules else."""
         from pincite.domain.model import ModelRole
         from pincite.fetch.extractors.cleaned import cleaned_lines
         from pincite.fetch.model_markdown import ModelMarkdown
@@ -355,7 +355,7 @@ class Parts(OpenStores):
 
         model = await self.models(self.settings)
         names = [info.name for info in model.info(ModelRole.READER)] if model is not None else []
-        ledger = PassingLedger(self.settings.budget, spending or self.purse)
+        ledger = PassingLedger(self.settings.budget, spending or self.account)
         calls = await self.calls(ledger) if names else None
         writer = ModelMarkdown(
             calls,
@@ -460,6 +460,6 @@ async def open_parts(
     """
     async with AsyncExitStack() as stack:
         base = await stack.enter_async_context(open_shared(settings)) if shared is None else shared
-        stores = await stack.enter_async_context(keep_open())
-        kept = await stack.enter_async_context(keep_open())
+        stores = await stack.enter_async_context(resource_pool())
+        kept = await stack.enter_async_context(resource_pool())
         yield Parts(settings, base, stores, kept, model, judge)

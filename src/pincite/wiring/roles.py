@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class RunServices:
     """What a run reaches the outside through, and where it keeps what it read."""
 
     search: Search | None
@@ -58,7 +58,7 @@ class Run:
 
 
 def build_roles(
-    settings: Settings, doors: Doors, run: Run, model: LanguageModel | None, calls: ModelCalls | None = None
+    settings: Settings, services: RunServices, run: Run, model: LanguageModel | None, calls: ModelCalls | None = None
 ) -> Roles:
     """The roles of one run; `calls` are the run's calls to the model, where somebody else makes some, too."""
     from pincite.research.extractive.analyst import ExtractiveAnalyst
@@ -71,64 +71,64 @@ def build_roles(
 
     rules = Roles(
         planner=ExtractivePlanner(
-            survey=doors.survey,
+            survey=services.survey,
             results_per_query=settings.results_per_query,
-            words_only=doors.ranker is not None and doors.ranker.words_only,
+            words_only=services.ranker is not None and services.ranker.words_only,
         ),
-        searcher=QuerySearcher(doors.search, run.ledger, run.events, limits=run.limits),
+        searcher=QuerySearcher(services.search, run.ledger, run.events, limits=run.limits),
         reader=PageReader(
-            doors.fetch,
-            doors.snapshots,
-            doors.documents,
+            services.fetch,
+            services.snapshots,
+            services.documents,
             run.ledger,
             run.events,
             limits=run.limits,
             domain_quality=settings.domain_quality,
             chunked=False,
         ),
-        analyst=ExtractiveAnalyst(doors.ranker, max_domain_share=settings.max_domain_share),
-        verifier=ExtractiveVerifier(doors.judge, run.at or run.clock.now()),
+        analyst=ExtractiveAnalyst(services.ranker, max_domain_share=settings.max_domain_share),
+        verifier=ExtractiveVerifier(services.judge, run.at or run.clock.now()),
         writer=ExtractiveWriter(),
         drafter=ExtractiveDrafter(run.events),
-        revalidator=_revalidator(settings, doors, run),
+        revalidator=_revalidator(settings, services, run),
     )
     if run.limits.independent_share is not None:
-        rules = replace(rules, seconder=_seconder(rules, doors, run))
+        rules = replace(rules, seconder=_seconder(rules, services, run))
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
     if model is None or not modelled:
         return rules
-    return _with_models(settings, rules, doors, run, calls or run_calls(settings, run, model), modelled)
+    return _with_models(settings, rules, services, run, calls or run_calls(settings, run, model), modelled)
 
 
-def _seconder(rules: Roles, doors: Doors, run: Run) -> Seconder:
+def _seconder(rules: Roles, services: RunServices, run: Run) -> Seconder:
     """Looks for second sources, where the settings want a share of the claims to have one."""
     from pincite.research.second_sources import SecondSources
 
     return SecondSources(
         rules.searcher,
         rules.reader,
-        doors.judge,
+        services.judge,
         run.events,
         limits=run.limits,
-        ranker=doors.ranker,
+        ranker=services.ranker,
         at=run.at or run.clock.now(),
     )
 
 
-def _revalidator(settings: Settings, doors: Doors, run: Run) -> "Revalidator | None":
+def _revalidator(settings: Settings, services: RunServices, run: Run) -> "Revalidator | None":
     """Asks for old pages again before writing, where the settings name an age."""
     if settings.revalidate_after_h is None:
         return None
     from pincite.research.revalidation import Revalidation
 
     return Revalidation(
-        doors.fetch,
-        doors.snapshots,
-        doors.documents,
+        services.fetch,
+        services.snapshots,
+        services.documents,
         run.ledger,
         run.events,
         run.clock,
-        doors.judge,
+        services.judge,
         at=run.at,
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
@@ -171,7 +171,7 @@ def run_calls(settings: Settings, run: Run, model: LanguageModel) -> ModelCalls:
 
 
 def _with_models(
-    settings: Settings, rules: Roles, doors: Doors, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
+    settings: Settings, rules: Roles, services: RunServices, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
     from pincite.research.extractive.drafter import ExtractiveDrafter
@@ -192,7 +192,7 @@ def _with_models(
 
     replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)
     width, at, bank = settings.llm_concurrency, run.at or run.clock.now(), EvidenceBank()
-    judge = None if doors.judge is None else ToldJudge(doors.judge, replacements)
+    judge = None if services.judge is None else ToldJudge(services.judge, replacements)
     roles = rules
     if ModelRole.PLANNER in modelled:
         planner = ModelPlanner(

@@ -1,4 +1,4 @@
-"""Builds the search front door: engines with their keys, the answer cache, the operator's contracts."""
+"""Builds the search service: engines with their keys, the answer cache, the operator's contracts."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +13,7 @@ from pincite.domain.budget import DEADLINES_S, Budget
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.ids import sha256_hex
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.limiter import BATCH, INTERACTIVE, LANES, MemoryLimiter, Rate, within
 from pincite.settings import Settings
 from pincite.wiring.fetching import url_policy
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.runtime.limiter import SharedLimiter
     from pincite.search.catalogue import Terms
+    from pincite.search.health import SharedHealth
     from pincite.search.intent import Intent
     from pincite.search.provider import Surroundings
     from pincite.search.router import Engine
     from pincite.search.service import SearchOptions, SearchService
-    from pincite.search.standing import SharedNotes
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.shared import CommonRedis
 
@@ -52,7 +52,7 @@ class Common:
 
     limiter: "MemoryLimiter | SharedLimiter"
     breaker: Breaker | None = None
-    notes: "SharedNotes | None" = None
+    notes: "SharedHealth | None" = None
 
 
 def common_in_database(storage: "ScopedStorage") -> Common | None:
@@ -60,58 +60,58 @@ def common_in_database(storage: "ScopedStorage") -> Common | None:
     limiter, buckets, cache = storage.limiter({}), storage.buckets(), storage.common_cache()
     if limiter is None or buckets is None or cache is None:
         return None
-    from pincite.search.standing import SharedNotes
+    from pincite.search.health import SharedHealth
 
-    return Common(limiter, storage.breaker(), SharedNotes(cache, buckets))
+    return Common(limiter, storage.breaker(), SharedHealth(cache, buckets))
 
 
 def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:
     """That of all workers with one Redis; `own` takes over while it is gone."""
     from pincite.runtime.breaker import MemoryBreaker
     from pincite.runtime.limiter import SharedLimiter
-    from pincite.search.standing import SharedNotes
+    from pincite.search.health import SharedHealth
 
     if own.notes is None or own.notes.buckets is None or own.notes.cache is None:
         return own
     buckets = redis.buckets(own.notes.buckets)
     # Money and standings stay where they were: they must outlive a Redis that may forget.
-    notes = SharedNotes(own.notes.cache, own.notes.buckets)
+    notes = SharedHealth(own.notes.cache, own.notes.buckets)
     return Common(SharedLimiter(buckets, clock), redis.breaker(own.breaker or MemoryBreaker(clock)), notes)
 
 
-async def common_in_home(home: Path, clock: Clock, kept: KeptOpen) -> Common:
+async def common_in_home(home: Path, clock: Clock, kept: ResourcePool) -> Common:
     """That of the processes of one home. Errors: StorageUnavailable, Locked."""
     from pincite.runtime.limiter import SharedLimiter
-    from pincite.search.standing import SharedNotes
+    from pincite.search.health import SharedHealth
     from pincite.storage.cache import opened_cache
     from pincite.storage.file_buckets import opened_buckets
 
     buckets = await kept.open(opened_buckets(home / LIMITS_NAME, clock))
     cache = await kept.open(opened_cache(home / CACHE_NAME, COMMON_SCOPE, clock))
-    return Common(SharedLimiter(buckets, clock), None, SharedNotes(cache, buckets))
+    return Common(SharedLimiter(buckets, clock), None, SharedHealth(cache, buckets))
 
 
 async def build_search(
     settings: Settings,
     clock: Clock,
-    kept: KeptOpen,
+    kept: ResourcePool,
     *,
     libraries: "Sequence[LocalLibrary]",
     providers: Sequence[str],
     cache: Cache,
     common: Common | None = None,
 ) -> "SearchService | None":
-    """The front door over these sources, or None when there are none.
+    """The service over these sources, or None when there are none.
 
     Errors:
         InvalidInput: an unknown provider. InvalidSetting: a retired one. ProviderAuth: its key is missing.
     """
     if not libraries and not providers:
         return None
+    from pincite.search.health import NOWHERE
     from pincite.search.providers.local import LocalProvider
     from pincite.search.router import engine_of
     from pincite.search.service import SearchService
-    from pincite.search.standing import NOWHERE
 
     common = common or Common(MemoryLimiter(clock))
     engines = [engine_of(LocalProvider(library, deadline_s=LOCAL_DEADLINE_S)) for library in libraries]
@@ -142,9 +142,9 @@ def accounts(
         InvalidInput: an unknown provider. InvalidSetting: a retired one, or no address. ProviderAuth: no key.
     """
     from pincite.search.catalogue import card_of
+    from pincite.search.health import Quota
     from pincite.search.provider import Surroundings
     from pincite.search.router import Engine, label_of, limits_key
-    from pincite.search.standing import Quota
     from pincite.search.store import RawAnswers
 
     card = card_of(name)
@@ -242,7 +242,7 @@ def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
 def within_budget(
     search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int = INTERACTIVE
 ) -> Search | None:
-    """The front door for a run: what a search will cost is held back before each call, and turns are waited for."""
+    """The service for a run: what a search will cost is held back before each call, and turns are waited for."""
     from pincite.research.state import PATIENCE_S
     from pincite.search.spending import BudgetedSearch, RunSpending
 
@@ -260,7 +260,7 @@ def lane_of(settings: Settings, *, run: bool = False) -> int:
 
 
 def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions":
-    """The settings of the front door; engines that were named are fused, `auto` is routed."""
+    """The settings of the service; engines that were named are fused, `auto` is routed."""
     from pincite.search.filters import QualityRules
     from pincite.search.intent import GateRules
     from pincite.search.service import AUTO as ROUTED

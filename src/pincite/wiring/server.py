@@ -20,7 +20,7 @@ from pincite.domain.budget import Usage
 from pincite.domain.errors import BudgetExhausted, StorageUnavailable
 from pincite.domain.records import ApiKey, Webhook
 from pincite.ports import Clock, KeyStore
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.parse import ParsedUrl
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from pincite.runtime.limiter import Buckets
     from pincite.storage.database import Database
     from pincite.storage.file_keys import FileKeys
-    from pincite.storage.server import SqlFrontDesk
+    from pincite.storage.server import SqlServerMemory
 
 
-# What a server needs of an engine beside its front doors: its memory of requests, budgets of keys, webhooks.
+# What a server needs of an engine beside its services: its memory of requests, budgets of keys, webhooks.
 
 HOLD_S: Final = 60.0
 """So long a webhook that was picked up is nobody else's: longer than one try may take."""
@@ -45,8 +45,8 @@ class FrontDesk:
 
     def __init__(
         self,
-        memory: "SqlFrontDesk",
-        hooks: "WebhookDoor",
+        memory: "SqlServerMemory",
+        hooks: "WebhookSender",
         database: "Database",
         clock: Clock,
         buckets: "Buckets | None" = None,
@@ -76,19 +76,19 @@ class FrontDesk:
 
         return 0.0 if self._buckets is None else await self._buckets.take(f"key:{key_name}", (Ask(step_s, room_s),))
 
-    def purse(self, key_name: str, cap_usd: Decimal) -> "DailyPurse":
+    def account(self, key_name: str, cap_usd: Decimal) -> "DailyBudget":
         """What an API key may spend today."""
-        return DailyPurse(self.memory, self._clock, key_name, cap_usd)
+        return DailyBudget(self.memory, self._clock, key_name, cap_usd)
 
 
-class DailyPurse:
+class DailyBudget:
     """Implements `search.spending.Spending` over what an API key may spend in a day (UTC).
 
     What is set aside is on disk before anything is called, so that a key's requests at several servers that share a
     database, and a server that is killed, never spend more. What a killed server had set aside is lost until midnight.
     """
 
-    def __init__(self, memory: "SqlFrontDesk", clock: Clock, key_name: str, cap_usd: Decimal) -> None:
+    def __init__(self, memory: "SqlServerMemory", clock: Clock, key_name: str, cap_usd: Decimal) -> None:
         self._memory = memory
         self._clock = clock
         self._key_name = key_name
@@ -110,7 +110,7 @@ class DailyPurse:
         """Always: that is what it is for."""
         return True
 
-    async def set_aside_for_run(self, wanted: Decimal | None) -> Decimal:
+    async def reserve_for_run(self, wanted: Decimal | None) -> Decimal:
         """The cap on the dollars of a new run: what it wants or a quarter of the day's, as far as there is so much.
 
         Errors: BudgetExhausted (`daily_usd`: nothing is left).
@@ -142,7 +142,7 @@ class DailyPurse:
         )
 
 
-# Builds what sends webhooks: the client of the fetch front door, with its vetting of addresses, and a signature.
+# Builds what sends webhooks: the client of the fetch service, with its vetting of addresses, and a signature.
 
 KEY_NAME: Final = "webhook.key"
 MAX_ANSWER_BYTES: Final = 65_536
@@ -150,7 +150,7 @@ MAX_ANSWER_BYTES: Final = 65_536
 log = logging.getLogger(__name__)
 
 
-class WebhookDoor:
+class WebhookSender:
     """Sends signed messages to addresses that callers named.
 
     Source: Standard Webhooks, specification 1.0.0.
@@ -186,7 +186,7 @@ class WebhookDoor:
         return hmac.new(self._master, f"webhook:{scope}".encode(), hashlib.sha256).digest()
 
 
-async def build_webhooks(settings: Settings, clock: Clock, kept: KeptOpen, database: "Database") -> WebhookDoor:
+async def build_webhooks(settings: Settings, clock: Clock, kept: ResourcePool, database: "Database") -> WebhookSender:
     """The sender of webhooks under these settings. Errors: as `master_key`."""
     from pincite.fetch.client import GuardedClient
     from pincite.fetch.own_addresses import own_public_addresses
@@ -196,7 +196,7 @@ async def build_webhooks(settings: Settings, clock: Clock, kept: KeptOpen, datab
     policy = UrlPolicy(addresses=addresses, ports=PORTS | frozenset(settings.allow_ports))
     resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
     client: GuardedClient = await kept.open(GuardedClient(policy, resolver, clock))
-    return WebhookDoor(client, policy, await master_key(settings, clock, database))
+    return WebhookSender(client, policy, await master_key(settings, clock, database))
 
 
 async def master_key(settings: Settings, clock: Clock, database: "Database") -> bytes:

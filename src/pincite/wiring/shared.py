@@ -12,7 +12,7 @@ from pincite.domain.records import QueueCounts
 from pincite.ports import Breaker, Clock, Dispatcher, Limiter, RunQueue
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
 from pincite.runtime.clock import SystemClock
-from pincite.runtime.concurrency import KeptOpen, keep_open
+from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.fallback import (
     CountedCache,
     FallbackBreaker,
@@ -68,7 +68,7 @@ class CommonRedis:
         return FallbackCache(self.switch, RedisCache(self.link, scope, self.clock), own)
 
 
-async def open_common_redis(settings: Settings, clock: Clock, kept: KeptOpen) -> CommonRedis | None:
+async def open_common_redis(settings: Settings, clock: Clock, kept: ResourcePool) -> CommonRedis | None:
     """The Redis of the settings, or None. `redis://` wins over Upstash when both are set.
 
     Errors: ExtraNotInstalled, InvalidSetting. A server that is gone is no error.
@@ -104,7 +104,7 @@ _OFFERS: Final = 100
 class Shared:
     """Made by `open_shared`, once a process. Engines of several scopes use it at a time; all is opened on first use."""
 
-    def __init__(self, settings: Settings, kept: KeptOpen) -> None:
+    def __init__(self, settings: Settings, kept: ResourcePool) -> None:
         self.clock = SystemClock()
         self.has_worker = False
         self._settings = settings
@@ -197,5 +197,5 @@ class Shared:
 @asynccontextmanager
 async def open_shared(settings: Settings) -> AsyncIterator[Shared]:
     """What all engines of this process share; closed at the end. Errors come when its parts are first used."""
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         yield Shared(settings, kept)

@@ -9,7 +9,7 @@ import anyio
 from pincite.domain.page import Kept, Snapshot
 from pincite.domain.records import QueueCounts
 from pincite.ports import DocumentStore, RunStore, SnapshotStore
-from pincite.runtime.concurrency import KeptOpen
+from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
 from pincite.wiring.fetching import retention
 from pincite.wiring.searching import CACHE_NAME, Common, common_in_database, common_in_home, common_in_redis
@@ -46,7 +46,7 @@ class OpenStores:
         stores: keeps what is opened here.
     """
 
-    def __init__(self, settings: Settings, shared: Shared, stores: KeptOpen) -> None:
+    def __init__(self, settings: Settings, shared: Shared, stores: ResourcePool) -> None:
         self.settings = settings
         self.clock = shared.clock
         self._shared = shared

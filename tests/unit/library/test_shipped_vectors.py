@@ -11,7 +11,7 @@ from pincite.library import LocalLibrary
 from pincite.library.vectors import VectorFile, packed, unpacked
 from pincite.ranking.ranker import dot
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.embedder import WordEmbedder
+from pincite.testing.judges import WordEmbedder
 from pincite.wiring.libraries import learn_shipped
 from pincite.wiring.sources import bundled_library, is_bundled
 

@@ -12,6 +12,7 @@ import pytest
 from google import genai
 from google.genai import errors as google_errors
 from google.genai import types as google_types
+from tests.fakes.models import AnthropicServer, GoogleServer, ModelServer, Trouble
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.model import Generation, Material, ModelRole, Prompt
@@ -25,7 +26,7 @@ from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
-from pincite.testing.models import AnthropicServer, FaithfulModel, GoogleServer, ModelServer, Trouble
+from pincite.testing.models import FaithfulModel
 from pincite.wiring.models import model_chains
 
 KEY = "right-key-1234567"

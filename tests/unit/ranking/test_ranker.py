@@ -10,7 +10,7 @@ from pincite.ranking.answerable import is_here, part_features, part_likelihood
 from pincite.ranking.passages import vector_key
 from pincite.ranking.ranker import PassageRanker, Ranking, Source
 from pincite.ranking.vectors import KeptVectors
-from pincite.testing.embedder import WordEmbedder
+from pincite.testing.judges import WordEmbedder
 from pincite.testing.small_web import document_of
 
 PAGES = {

@@ -5,7 +5,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import InvalidInput, StorageUnavailable
-from pincite.runtime.concurrency import KeptOpen, keep_open
+from pincite.runtime.concurrency import ResourcePool, resource_pool
 
 
 @asynccontextmanager
@@ -20,7 +20,7 @@ async def service(log: list[str], name: str) -> AsyncIterator[str]:
 
 async def test_a_service_with_a_task_group_may_be_opened_in_any_task() -> None:
     log: list[str] = []
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         kept.on_close(lambda: log.append("callback"))
         async with anyio.create_task_group() as tasks:
 
@@ -36,7 +36,7 @@ async def test_an_error_of_the_block_is_raised_as_it_is() -> None:
     log: list[str] = []
 
     async def fail() -> None:
-        async with keep_open() as kept:
+        async with resource_pool() as kept:
             await kept.open(service(log, "a"))
             raise InvalidInput("mine")
 
@@ -54,7 +54,7 @@ async def test_a_service_that_fails_to_open_tells_the_one_who_asked() -> None:
 
     kept_closed = False
 
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         with pytest.raises(InvalidInput, match="no"):
             await kept.open(broken())
         assert await kept.open(service([], "b")) == "b"
@@ -63,7 +63,7 @@ async def test_a_service_that_fails_to_open_tells_the_one_who_asked() -> None:
 async def test_cancelling_the_owner_closes_the_services() -> None:
     log: list[str] = []
     with anyio.move_on_after(0.01) as scope:
-        async with keep_open() as kept:
+        async with resource_pool() as kept:
             kept.on_close(lambda: log.append("callback"))
             await kept.open(service(log, "a"))
             await anyio.sleep_forever()
@@ -82,7 +82,7 @@ async def test_a_cancel_from_outside_closes_services_after_what_unwinds() -> Non
             log.append("closed")
 
     with anyio.CancelScope() as outside:
-        async with keep_open() as kept:
+        async with resource_pool() as kept:
             await kept.open(store())
             try:
                 outside.cancel()
@@ -109,7 +109,7 @@ async def test_a_service_whose_asker_is_cancelled_while_it_opens_holds_up_nobody
             log.append("closed")
 
     with anyio.fail_after(30):
-        async with keep_open() as kept:
+        async with resource_pool() as kept:
             async with anyio.create_task_group() as askers:
                 askers.start_soon(kept.open, slow())
                 for _ in range(steps):
@@ -121,7 +121,7 @@ async def test_a_service_whose_asker_is_cancelled_while_it_opens_holds_up_nobody
 
 
 async def test_a_place_that_is_cancelled_tells_those_who_still_wait() -> None:
-    async def ask(kept: KeptOpen) -> None:
+    async def ask(kept: ResourcePool) -> None:
         with pytest.raises(StorageUnavailable) as error:
             await kept.open(service_that_never_opens())
         assert error.value.reason == "closed"
@@ -134,7 +134,7 @@ async def test_a_place_that_is_cancelled_tells_those_who_still_wait() -> None:
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             with anyio.CancelScope() as outside:
-                async with keep_open() as kept:
+                async with resource_pool() as kept:
                     tasks.start_soon(ask, kept)
                     await anyio.wait_all_tasks_blocked()
                     outside.cancel()

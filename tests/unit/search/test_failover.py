@@ -23,7 +23,7 @@ from pincite.search.catalogue import card_of
 from pincite.search.provider import Row, build_response
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
-from pincite.search.spending import Purse
+from pincite.search.spending import BudgetSpending
 from pincite.testing.clock import FrozenClock
 
 
@@ -146,7 +146,7 @@ async def test_a_rest_ends_however_often_it_was_asked_about() -> None:
 
 async def test_what_was_not_sent_is_told_apart() -> None:
     capped = service(Scripted("tavily"), Scripted("serper"))
-    response = await capped.search(POOL, spending=Purse(Budget(cost_usd=Decimal("0.002"))))
+    response = await capped.search(POOL, spending=BudgetSpending(Budget(cost_usd=Decimal("0.002"))))
     assert [attempt.sent for attempt in response.info.providers_tried] == [False, True]
 
 

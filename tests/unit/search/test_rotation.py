@@ -13,11 +13,11 @@ from pincite.domain.errors import ProviderQuota
 from pincite.domain.search import Query, SearchResponse, SearchResult
 from pincite.runtime.limiter import Ask
 from pincite.search.catalogue import Price, ProviderCard, card_of
+from pincite.search.health import NAMESPACE, ProviderHealthBook, Quota, SharedHealth, heed
 from pincite.search.intent import Intent
 from pincite.search.router import Engine, Router
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import Pace
-from pincite.search.standing import NAMESPACE, Quota, SharedNotes, Standings, heed
 from pincite.storage.file_buckets import FileBuckets, opened_buckets
 from pincite.testing.clock import FrozenClock
 
@@ -76,7 +76,7 @@ async def test_engines_of_equal_fit_and_price_take_turns() -> None:
 async def test_an_engine_that_is_nearly_used_up_goes_behind_its_equals() -> None:
     clock = FrozenClock()
     cheap, dear = Engine(Counted("brave"), card_of("brave")), Engine(Counted("firecrawl"), card_of("firecrawl"))
-    router = Router(clock, Standings(clock))
+    router = Router(clock, ProviderHealthBook(clock))
 
     def first() -> str:
         return router.order(Query("anything"), Intent.GENERAL, (cheap, dear), peek=True)[0].engine.provider.name
@@ -113,7 +113,7 @@ def test_rate_headers_tell_what_is_left(headers: dict[str, str], share: float | 
 
 async def test_turns_go_on_in_the_next_process() -> None:
     clock = FrozenClock()
-    notes = SharedNotes(MemoryCache(clock))
+    notes = SharedHealth(MemoryCache(clock))
     asked: Counter[str] = Counter()
     for n in range(10):
         engines = (twin("1"), twin("2"))
@@ -126,7 +126,7 @@ async def test_turns_go_on_in_the_next_process() -> None:
 
 async def test_a_refusal_is_known_to_the_next_process_for_a_while() -> None:
     clock = FrozenClock()
-    notes = SharedNotes(MemoryCache(clock))
+    notes = SharedHealth(MemoryCache(clock))
 
     async def times_asked() -> int:
         poor = Counted("tavily")
@@ -146,7 +146,7 @@ async def test_a_refusal_is_known_to_the_next_process_for_a_while() -> None:
 
 async def test_a_new_key_does_not_inherit_what_was_said_to_the_old_one() -> None:
     clock = FrozenClock()
-    notes = SharedNotes(MemoryCache(clock))
+    notes = SharedHealth(MemoryCache(clock))
     for mark, expected in (("old", 1), ("new", 1)):
         poor = Counted("tavily")
         poor.error = ProviderQuota("tavily is out of credit")
@@ -160,13 +160,13 @@ async def test_damaged_notes_are_begun_anew() -> None:
     clock = FrozenClock()
     cache = MemoryCache(clock)
     engine = twin("1")
-    first = SearchService((engine,), clock=clock, notes=SharedNotes(cache))
+    first = SearchService((engine,), clock=clock, notes=SharedHealth(cache))
     await first.search(Query("connection pool"))
     entry = await cache.get(NAMESPACE, engine.remembered.key)
     assert entry is not None
     for value in (b"not json", b"[]", b'{"health": "x"}'):
         await cache.put(NAMESPACE, engine.remembered.key, replace(entry, value=value))
-        again = SearchService((twin("1"),), clock=clock, notes=SharedNotes(cache))
+        again = SearchService((twin("1"),), clock=clock, notes=SharedHealth(cache))
         assert (await again.search(Query("connection pool"))).results
 
 

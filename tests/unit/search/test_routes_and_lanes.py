@@ -18,7 +18,7 @@ from pincite.search.catalogue import Price, ProviderCard, card_of
 from pincite.search.intent import RetrievalContext
 from pincite.search.router import Engine
 from pincite.search.service import SearchOptions, SearchService
-from pincite.search.spending import BudgetedSearch, Purse
+from pincite.search.spending import BudgetedSearch, BudgetSpending
 from pincite.testing.clock import FrozenClock
 
 UNHEDGED = SearchOptions(hedge_after_s=None)
@@ -103,7 +103,7 @@ async def test_the_searches_of_a_run_go_in_its_lane() -> None:
             seen.append(priority)
             return SearchResponse(query.text)
 
-    await BudgetedSearch(Door(), Purse(Budget()), priority=BATCH).search(POOL)
+    await BudgetedSearch(Door(), BudgetSpending(Budget()), priority=BATCH).search(POOL)
     assert seen == [BATCH]
 
 
@@ -123,19 +123,19 @@ async def test_a_slow_engine_is_hedged() -> None:
 
     slow, fast = Slow("tavily"), Scripted("exa", cost="0.007")
     search = SearchService([slow, fast], options=SearchOptions(hedge_after_s=0.02))
-    purse = Purse(Budget())
-    response = await search.search(POOL, spending=purse)
+    account = BudgetSpending(Budget())
+    response = await search.search(POOL, spending=account)
     assert [hit.provider for hit in response.results] == ["exa"]
     assert ("tavily", "cancelled") in [(a.provider, a.outcome) for a in response.info.providers_tried]
     # the call that was cut off may have been charged
-    assert purse.used.cost_usd == Decimal("0.016") + Decimal("0.007")
+    assert account.used.cost_usd == Decimal("0.016") + Decimal("0.007")
 
 
 async def test_searches_of_a_run_wait_for_their_turn_at_a_slow_engine() -> None:
     """Ninety at one call a second: the last waits longer than a search may take, and none is lost."""
     card = replace(card_of("exa"), rates=(Rate(1, 1),))
     search = SearchService([Engine(Scripted("exa"), card)], clock=FrozenClock(NOW), options=UNHEDGED)
-    door = BudgetedSearch(search, Purse(Budget()), patience_s=300)
+    door = BudgetedSearch(search, BudgetSpending(Budget()), patience_s=300)
     answered = []
 
     async def one(n: int) -> None:

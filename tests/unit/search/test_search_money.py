@@ -11,17 +11,17 @@ from pincite.domain.errors import (
     NetworkError,
 )
 from pincite.domain.search import Depth, Query
-from pincite.search.spending import BudgetedSearch, Purse, RunSpending
+from pincite.search.spending import BudgetedSearch, BudgetSpending, RunSpending
 
 
 async def test_the_cap_on_searches_is_kept() -> None:
     provider = Scripted("exa")
-    purse = Purse(Budget(searches=2))
+    account = BudgetSpending(Budget(searches=2))
     search = service(provider)
     for n in range(2):
-        await search.search(Query(f"connection pool {n}"), spending=purse)
+        await search.search(Query(f"connection pool {n}"), spending=account)
     with pytest.raises(BudgetExhausted) as caught:
-        await search.search(Query("connection pool 3"), spending=purse)
+        await search.search(Query("connection pool 3"), spending=account)
     assert caught.value.reason == "searches"
     assert len(provider.queries) == 2
 
@@ -29,7 +29,7 @@ async def test_the_cap_on_searches_is_kept() -> None:
 async def test_an_unknown_price_fails_closed_under_a_cap_on_dollars() -> None:
     provider = Scripted("jina")
     with pytest.raises(BudgetExhausted) as caught:
-        await service(provider).search(POOL, spending=Purse(Budget(cost_usd=Decimal(1))))
+        await service(provider).search(POOL, spending=BudgetSpending(Budget(cost_usd=Decimal(1))))
     assert caught.value.reason == "price_unknown"
     assert not provider.queries
     assert (await service(provider).search(POOL)).results
@@ -37,21 +37,21 @@ async def test_an_unknown_price_fails_closed_under_a_cap_on_dollars() -> None:
 
 async def test_the_cheaper_engine_is_asked_when_dollars_run_short() -> None:
     tavily, serper = Scripted("tavily", cost="0.016"), Scripted("serper", cost="0.001")
-    purse = Purse(Budget(cost_usd=Decimal("0.005")))
-    response = await service(tavily, serper).search(POOL, spending=purse)
+    account = BudgetSpending(Budget(cost_usd=Decimal("0.005")))
+    response = await service(tavily, serper).search(POOL, spending=account)
     assert [hit.provider for hit in response.results] == ["serper"]
-    assert purse.used.cost_usd == Decimal("0.001")
+    assert account.used.cost_usd == Decimal("0.001")
 
 
 async def test_the_depth_is_lowered_to_stay_within_a_cap() -> None:
     tavily = Scripted("tavily", cost="0.008")
-    purse = Purse(Budget(cost_usd=Decimal("0.01")))
-    response = await service(tavily, Scripted("serper")).search(POOL, spending=purse)
+    account = BudgetSpending(Budget(cost_usd=Decimal("0.01")))
+    response = await service(tavily, Scripted("serper")).search(POOL, spending=account)
     assert tavily.queries[0].depth is Depth.BASIC
     assert "lowered" in response.info.providers_tried[0].detail
     assert len(response.info.providers_tried) == 1
     with pytest.raises(BudgetExhausted):
-        await service(tavily).search(Query("connection pool", depth=Depth.ADVANCED), spending=purse)
+        await service(tavily).search(Query("connection pool", depth=Depth.ADVANCED), spending=account)
 
 
 class SpentLedger:
@@ -84,7 +84,9 @@ async def test_a_run_holds_dollars_and_requests_back_before_each_call() -> None:
 
 
 async def test_a_failed_call_costs_a_request_but_no_money() -> None:
-    purse = Purse(Budget())
-    await service(Scripted("tavily", NetworkError("down")), Scripted("exa", cost="0.007")).search(POOL, spending=purse)
-    assert purse.used.web_requests == 2
-    assert purse.used.cost_usd == Decimal("0.007")
+    account = BudgetSpending(Budget())
+    await service(Scripted("tavily", NetworkError("down")), Scripted("exa", cost="0.007")).search(
+        POOL, spending=account
+    )
+    assert account.used.web_requests == 2
+    assert account.used.cost_usd == Decimal("0.007")

@@ -14,11 +14,11 @@ from tests.many_runs import EVENTS, put_ended_runs
 from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.storage import retention, whole_scope
+from pincite.storage import retention, scope_data
 from pincite.storage.database import Transaction
 from pincite.storage.schema import blobs, calls, documents, events, metadata, run_snapshots, runs, snapshots
+from pincite.storage.scope_data import STEP, expire
 from pincite.storage.service import Storage, open_storage
-from pincite.storage.whole_scope import STEP, expire
 from pincite.testing.clock import FrozenClock
 
 SCOPE = "alice"
@@ -80,8 +80,8 @@ async def test_no_statement_looks_at_every_row(tmp_path: Path) -> None:
         event.listen(engine, "before_cursor_execute", note)
 
         def let_go(tx: Transaction) -> None:
-            whole_scope.expire_events(tx, LATER, AT, STEP)
-            whole_scope.expire_runs(tx, LATER, STEP)
+            scope_data.expire_events(tx, LATER, AT, STEP)
+            scope_data.expire_runs(tx, LATER, STEP)
             retention.delete_snapshots(tx, [row.snapshot_id for row in retention.oldest_unused(tx, AT, LATER, 9)])
 
         await storage.database.write(SCOPE, let_go)

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import PinciteError, SchemaMismatch, StorageUnavailable
-from pincite.storage.connections import Patience
+from pincite.storage.connections import RetryPolicy
 
 
 class Time:
@@ -34,35 +34,35 @@ def away(until_s: float, time: Time, reason: str = "connection_lost") -> Callabl
 @pytest.mark.parametrize("reason", ["connection_lost", "shut_down", "out_of_resources"])
 def test_a_server_that_starts_is_waited_for(reason: str) -> None:
     time = Time()
-    patience = Patience(10, now_s=time.now_s, sleep=time.sleep)
-    assert patience.run(away(105, time, reason), lambda: True) == "there"
+    retries = RetryPolicy(10, now_s=time.now_s, sleep=time.sleep)
+    assert retries.run(away(105, time, reason), lambda: True) == "there"
     assert 105 <= time.at_s < 106.1
 
 
 def test_the_wait_is_bounded_and_not_repeated_by_everybody() -> None:
     time = Time()
-    patience = Patience(10, now_s=time.now_s, sleep=time.sleep)
+    retries = RetryPolicy(10, now_s=time.now_s, sleep=time.sleep)
     never = away(1e9, time)
     with pytest.raises(StorageUnavailable):
-        patience.run(never, lambda: True)
+        retries.run(never, lambda: True)
     assert 108 < time.at_s <= 110
     at_s = time.at_s
     with pytest.raises(StorageUnavailable):
-        patience.run(never, lambda: True)
+        retries.run(never, lambda: True)
     assert time.at_s == at_s, "somebody has just waited"
     time.at_s += 11
     with pytest.raises(StorageUnavailable):
-        patience.run(never, lambda: True)
+        retries.run(never, lambda: True)
     assert time.at_s > at_s + 19, "after a while it is worth another wait"
 
 
 def test_a_server_that_came_back_is_waited_for_anew() -> None:
     time = Time()
-    patience = Patience(10, now_s=time.now_s, sleep=time.sleep)
+    retries = RetryPolicy(10, now_s=time.now_s, sleep=time.sleep)
     with pytest.raises(StorageUnavailable):
-        patience.run(away(1e9, time), lambda: True)
-    assert patience.run(lambda: "there", lambda: True) == "there"
-    assert patience.run(away(time.at_s + 5, time), lambda: True) == "there"
+        retries.run(away(1e9, time), lambda: True)
+    assert retries.run(lambda: "there", lambda: True) == "there"
+    assert retries.run(away(time.at_s + 5, time), lambda: True) == "there"
 
 
 async def test_a_cancelled_task_stops_waiting() -> None:
@@ -74,7 +74,7 @@ async def test_a_cancelled_task_stops_waiting() -> None:
 
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(Patience(3600).run_async, attempt, lambda: True)
+            tasks.start_soon(RetryPolicy(3600).run_async, attempt, lambda: True)
             await tried.wait()
             tasks.cancel_scope.cancel()
 
@@ -98,5 +98,5 @@ def test_what_waiting_does_not_help_is_said_at_once(error: PinciteError, may_rep
         raise error
 
     with pytest.raises(type(error)):
-        Patience(10, now_s=time.now_s, sleep=time.sleep).run(attempt, lambda: may_repeat)
+        RetryPolicy(10, now_s=time.now_s, sleep=time.sleep).run(attempt, lambda: may_repeat)
     assert (tries, time.at_s) == (1, 100.0)

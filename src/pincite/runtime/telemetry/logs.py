@@ -48,7 +48,7 @@ def masked(value: Any, mask: Mask) -> Any:  # what a log line may hold
 
 
 def configure_logs(mask: Mask, *, level: str, as_json: bool) -> None:
-    """Have every log line of this process rendered to stderr. Called once, by a front door."""
+    """Have every log line of this process rendered to stderr. Called once, by a surface."""
     import structlog
 
     def redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

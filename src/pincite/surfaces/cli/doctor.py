@@ -87,11 +87,11 @@ async def _ask_model(settings: "Settings") -> Decimal | None:
     """The price of one word from the model."""
     from pincite.domain.model import ModelRole, Prompt
     from pincite.runtime.clock import SystemClock
-    from pincite.runtime.concurrency import keep_open
+    from pincite.runtime.concurrency import resource_pool
     from pincite.wiring.models import open_models
 
     prompt = Prompt("setup", "1", "Answer with the single word: ready", closing="Answer now.", max_tokens_out=200)
-    async with keep_open() as kept:
+    async with resource_pool() as kept:
         model = await open_models(settings, SystemClock(), kept)
         role = next(role for role in ModelRole if model.info(role))
         return (await model.generate(role, prompt, str)).usage.cost_usd

@@ -17,8 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.http.responses import answer
-from pincite.surfaces.http.service import Service, owner_of, purse_of, secret_of, service_of
-from pincite.wiring import DailyPurse
+from pincite.surfaces.http.service import Service, account_of, owner_of, secret_of, service_of
+from pincite.wiring import DailyBudget
 
 SESSION: Final = "mcp-session-id"
 _ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -155,12 +155,12 @@ class Endpoint:
         def owner(context: Any) -> str:
             return owner_of(context.request_context.request)
 
-        async def purse(context: Any, engine: Engine) -> DailyPurse | None:
-            return await purse_of(context.request_context.request, engine)
+        async def account(context: Any, engine: Engine) -> DailyBudget | None:
+            return await account_of(context.request_context.request, engine)
 
         @asynccontextmanager
         async def office() -> AsyncIterator[Any]:
-            yield server.Office(service, caller, purse_of=purse, key_of=owner)
+            yield server.Office(service, caller, account_of=account, key_of=owner)
 
         made = server.make_server(office, self._profile)
         security = importlib.import_module("mcp.server.transport_security")

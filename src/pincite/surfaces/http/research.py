@@ -24,7 +24,7 @@ from pincite.exports.codec import event_json, report_json
 from pincite.research.plan_text import plan_parts
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
-from pincite.surfaces.http.service import Scope, Service, owner_of, purse_of, service_of
+from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
 from pincite.surfaces.http.tools import Limits, Strict
 
@@ -58,10 +58,10 @@ async def start_run(request: Request, engine: Engine, wish: Wish, webhook_url: s
     if webhook_url is not None:
         desk.hooks.vetted(webhook_url)
     caps = dict(wish.caps)
-    purse = await purse_of(request, engine)
-    if purse is not None:
+    account = await account_of(request, engine)
+    if account is not None:
         wanted = [cap for cap in (caps.get("max_cost_usd"), engine.settings.max_cost_usd) if cap is not None]
-        caps["max_cost_usd"] = request.state.set_aside = await purse.set_aside_for_run(min(wanted, default=None))
+        caps["max_cost_usd"] = request.state.set_aside = await account.reserve_for_run(min(wanted, default=None))
     try:
         filing = Filing(request_id=request.state.request_id)
         run_id = await engine.start(
@@ -96,11 +96,11 @@ def work_on(request: Request, engine: Engine, run_id: str) -> bool:
     """
 
     async def settle() -> None:
-        purse = await purse_of(request, engine)
-        if purse is not None:
+        account = await account_of(request, engine)
+        if account is not None:
             before = getattr(request.state, "spent_before", Decimal(0))
             spent = (await engine.run(run_id)).usage.cost_usd - before
-            await purse.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
+            await account.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
 
     return service_of(request).work_on(engine, run_id, owner_of(request), after=settle)
 
@@ -111,11 +111,11 @@ async def resume_run(request: Request, engine: Engine, record: RunRecord) -> Non
     Errors: BudgetExhausted (`daily_usd`), RateLimited, Conflict (it is running).
     """
     service_of(request).vet_room(owner_of(request))
-    purse = await purse_of(request, engine)
-    if purse is not None:
+    account = await account_of(request, engine)
+    if account is not None:
         cap = record.budget.cost_usd
         left = None if cap is None else max(cap - record.usage.cost_usd, Decimal(0))
-        request.state.set_aside = await purse.set_aside_for_run(left)
+        request.state.set_aside = await account.reserve_for_run(left)
         request.state.spent_before = record.usage.cost_usd
     if not work_on(request, engine, record.run_id):  # another request was faster
         await _give_back(request, engine)
@@ -123,9 +123,9 @@ async def resume_run(request: Request, engine: Engine, record: RunRecord) -> Non
 
 
 async def _give_back(request: Request, engine: Engine) -> None:
-    purse = await purse_of(request, engine)
-    if purse is not None:
-        await purse.give_back(request.state.set_aside)
+    account = await account_of(request, engine)
+    if account is not None:
+        await account.give_back(request.state.set_aside)
 
 
 async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:

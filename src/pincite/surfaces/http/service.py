@@ -19,7 +19,7 @@ from pincite.engine import Engine
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import Desk, DeskLimits, Rooms
-from pincite.wiring import DailyPurse
+from pincite.wiring import DailyBudget
 
 MAX_KEYS = 10_000
 BURST_SHARE = 0.25
@@ -299,9 +299,9 @@ Scope = Annotated[str, Depends(admitted)]
 """Whose runs a caller may see."""
 
 
-async def purse_of(request: Request, engine: Engine) -> DailyPurse | None:
+async def account_of(request: Request, engine: Engine) -> DailyBudget | None:
     """What the caller's key may spend today; None without such a cap."""
     key = getattr(request.state, "key", None)
     if key is None or key.daily_cap_usd is None:
         return None
-    return (await engine.front_desk()).purse(key.name, key.daily_cap_usd)
+    return (await engine.front_desk()).account(key.name, key.daily_cap_usd)

@@ -15,7 +15,7 @@ from pincite.research.state import Limits
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
 from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
-from pincite.wiring.roles import Doors, Run, build_roles, run_calls
+from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
 
 PAGES = {
     "https://tower.test/varden": (
@@ -69,13 +69,15 @@ class Small:
         limits = Limits(budget=settings.budget)
         self.ledger.budget = settings.budget
         web, clock = SmallWeb(self.pages, dead=tuple(self.dead), snippets=self.dead), FrozenClock()
-        doors = Doors(web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents)
+        services = RunServices(
+            web, self.fetch or _Fetch(web, self.stores), self.stores.snapshots, self.stores.documents
+        )
         run = Run(self.ledger, self.events, clock, limits)
         calls = None if model is None else run_calls(settings, run, model)
         judge = self.judge
         if judge is None and self.judged and model is not None and calls is not None and model.info(ModelRole.VERIFIER):
             judge = ModelJudge(calls, model.info(ModelRole.VERIFIER)[0].name)
-        roles = build_roles(settings, replace(doors, judge=judge), run, model, calls)
+        roles = build_roles(settings, replace(services, judge=judge), run, model, calls)
         service = ResearchService(
             roles, ledger=self.ledger, events=self.events, clock=clock, limits=limits, run_id="run_small"
         )

@@ -71,16 +71,16 @@ async def test_a_key_spends_what_it_may_in_a_day(tmp_path: Path, opened: Callabl
         trace = (await client.get(f"/v1/research/{run_id}/trace")).json()
         assert trace["budget"]["cost_usd"] == 0.8
         async with Engine.from_settings(home=tmp_path, scope="one") as engine:
-            purse = (await engine.front_desk()).purse("one", Decimal("0.8"))
+            account = (await engine.front_desk()).account("one", Decimal("0.8"))
             for _ in range(100):  # what was set aside comes back when the run has ended
                 if not await (await engine.front_desk()).memory.taken("one", f"{datetime.now(UTC):%Y-%m-%d}"):
                     break
                 await anyio.sleep(0.02)
-            await purse.reserve(Usage(searches=1, cost_usd=Decimal("0.5")))
+            await account.reserve(Usage(searches=1, cost_usd=Decimal("0.5")))
             with pytest.raises(BudgetExhausted):
-                await purse.reserve(Usage(searches=1, cost_usd=Decimal("0.4")))
-            await purse.settle(Usage(cost_usd=Decimal("0.5")), Usage(cost_usd=Decimal("0.7")))
-            assert await purse.set_aside_for_run(None) == Decimal("0.1")
+                await account.reserve(Usage(searches=1, cost_usd=Decimal("0.4")))
+            await account.settle(Usage(cost_usd=Decimal("0.5")), Usage(cost_usd=Decimal("0.7")))
+            assert await account.reserve_for_run(None) == Decimal("0.1")
         refused = await client.post("/v1/research", json={"question": question})
         assert (refused.status_code, refused.json()["reason"]) == (402, "daily_usd")
         assert int(refused.headers["retry-after"]) > 0

@@ -20,7 +20,7 @@ from pincite.settings import PROFILES
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http import research
 from pincite.surfaces.http.research import Wish
-from pincite.surfaces.http.service import COOKIE, purse_of, secret_of, service_of
+from pincite.surfaces.http.service import COOKIE, account_of, secret_of, service_of
 from pincite.surfaces.http.ui.rendering import page, seeing
 from pincite.wiring import CAPS, Outlook
 
@@ -240,7 +240,7 @@ async def audit(request: Request, scope: Reader, form: Form) -> Response:
     text = form.get("report", "")[:MAX_REPORT_CHARS]
     engine = await service_of(request).engine(scope)
     try:
-        found = await engine.audit(text, spending=await purse_of(request, engine))
+        found = await engine.audit(text, spending=await account_of(request, engine))
     except PinciteError as error:
         return page(request, "audit.html", status_code=http_status(error), text=text, audit=None, error=error)
     stretches = tuple(stretches_of(found))

@@ -60,7 +60,7 @@ def _numbers(text: str) -> list[float]:
 
 # How each account at an engine has been doing, and whose turn it is; kept for the processes that come after.
 
-NAMESPACE: Final = "search/standing"
+NAMESPACE: Final = "search/state"
 _KEEP: Final = timedelta(days=31)
 _RECALL_EVERY_S: Final = 1.0
 _RETOLD_REST: Final = timedelta(minutes=10)
@@ -70,7 +70,7 @@ _NO_VALIDATORS: Final[dict[str, str]] = {}
 
 
 @dataclass(slots=True)
-class Standing:
+class ProviderHealth:
     """Health from 0 to 1 when it was last told, turns taken, and until when it rests for which refusal."""
 
     health: float = 1.0
@@ -82,14 +82,14 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedNotes:
+class SharedHealth:
     """Where processes tell each other how the engines do (`cache`) and what was spent (`buckets`); None: nowhere."""
 
     cache: Cache | None = None
     buckets: Buckets | None = None
 
 
-NOWHERE: Final = SharedNotes()
+NOWHERE: Final = SharedHealth()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,30 +100,30 @@ class Account:
     quota: Quota
 
 
-class Standings:
+class ProviderHealthBook:
     """The standings of all accounts; with a cache that all processes share they outlive this one."""
 
     def __init__(self, clock: Clock, cache: Cache | None = None) -> None:
         self._clock = clock
         self._cache = cache
-        self._known: dict[str, Standing] = {}
+        self._known: dict[str, ProviderHealth] = {}
         self._changed: dict[str, Account] = {}
         self._recalled_s: float | None = None
 
-    def of(self, key: str) -> Standing:
-        """The standing of an account; a newcomer's is level with the others', or it would get every turn at first."""
-        standing = self._known.get(key)
-        if standing is None:
+    def of(self, key: str) -> ProviderHealth:
+        """The state of an account; a newcomer's is level with the others', or it would get every turn at first."""
+        state = self._known.get(key)
+        if state is None:
             turn = min((known.turn for known in self._known.values()), default=0.0)
-            standing = self._known[key] = Standing(turn=turn)
-        return standing
+            state = self._known[key] = ProviderHealth(turn=turn)
+        return state
 
-    def change(self, account: Account) -> Standing:
-        """The standing of an account that is about to change."""
-        standing = self.of(account.key)
-        standing.changed_at = self._clock.now()
+    def change(self, account: Account) -> ProviderHealth:
+        """The state of an account that is about to change."""
+        state = self.of(account.key)
+        state.changed_at = self._clock.now()
         self._changed[account.key] = account
-        return standing
+        return state
 
     async def recall(self, accounts: Sequence[Account]) -> None:
         """Read what other processes have noted since, once a second at most."""
@@ -154,25 +154,25 @@ class Standings:
         if known is not None and known.changed_at is not None and known.changed_at >= entry.stored_at:
             return
         try:
-            self._known[account.key] = _standing(json.loads(entry.value), account.quota)
+            self._known[account.key] = _health_of(json.loads(entry.value), account.quota)
         except (ValueError, TypeError, KeyError):
             return  # written by another version: begin anew
 
 
-def _plain(standing: Standing, quota: Quota) -> dict[str, object]:
-    error = standing.error
+def _plain(state: ProviderHealth, quota: Quota) -> dict[str, object]:
+    error = state.error
     return {
-        "health": standing.health,
-        "told_at": _text(standing.told_at),
-        "turn": standing.turn,
-        "resting_until": _text(standing.resting_until),
+        "health": state.health,
+        "told_at": _text(state.told_at),
+        "turn": state.turn,
+        "resting_until": _text(state.resting_until),
         "error": [error.code, error.message, error.reason, error.hint] if error else None,
-        "changed_at": _text(standing.changed_at),
+        "changed_at": _text(state.changed_at),
         "quota": [quota.left, quota.of, _text(quota.until)],
     }
 
 
-def _standing(plain: dict[str, Any], quota: Quota) -> Standing:  # the JSON that `_plain` wrote, or any other
+def _health_of(plain: dict[str, Any], quota: Quota) -> ProviderHealth:  # the JSON that `_plain` wrote, or any other
     changed_at, until = _moment(plain["changed_at"]), _moment(plain["resting_until"])
     error = None
     if plain["error"] and until and changed_at:
@@ -182,7 +182,7 @@ def _standing(plain: dict[str, Any], quota: Quota) -> Standing:  # the JSON that
     left, of, full_at = plain["quota"]
     if left is not None:
         quota.left, quota.of, quota.until = float(left), float(of), _moment(full_at)
-    return Standing(
+    return ProviderHealth(
         float(plain["health"]), _moment(plain["told_at"]), float(plain["turn"]), until, error, changed_at
     )  # fmt: skip
 
