@@ -9,6 +9,7 @@ from pincite.text.sentences import sentences
 MAX_PARTS = 8
 _ENUMERATION = re.compile(r"^(?P<stem>[^:]{8,}?):\s+(?P<items>.+)$", re.DOTALL)
 _ITEM_BREAK = re.compile(r"\s*[,;]\s*(?:and|or|as\s+well\s+as)\s+|\s*[,;]\s*", re.I)
+_SENTENCE_END = re.compile(r"[.!?]\s")
 _LAST_AND = re.compile(r"\s+(?:and|or)\s+", re.I)
 _ASKS = r"(?:who|whom|whose|when|where|why|which|what|how|is|are|does|do|did|can|will|was|were)\b"
 _SECOND_QUESTION = re.compile(rf"[,;]?\s+and\s+(?={_ASKS})", re.I)
@@ -19,6 +20,7 @@ _POINTS_BACK = re.compile(
     re.I,
 )
 _SIDE_TAIL = r"(?P<tail>(?:\s+(?:in|for|when|with|on|of)\s+.*?)?)\s*\??$"
+_WHERE = re.compile(r"\s(?:in|for|when|with|on|of)\s", re.I)
 _PAIR = (
     re.compile(r"\bdifferences?\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)" + _SIDE_TAIL, re.I),
     re.compile(r"\bcompare\s+(?P<a>.+?)\s+(?:and|with|to)\s+(?P<b>.+?)" + _SIDE_TAIL, re.I),
@@ -59,7 +61,8 @@ def _enumeration(text: str) -> tuple[str, ...]:
     if match is None:
         return ()
     items = _items(match.group("items").rstrip("?.! "))
-    if len(items) < 2 or any(len(item.split()) > 16 for item in items):
+    # What runs on over the end of a sentence is no list: "554 5.7.1: Relay access denied. from home, it works".
+    if len(items) < 2 or any(len(item.split()) > 16 or _SENTENCE_END.search(item) for item in items):
         return ()
     return tuple(f"{match.group('stem').strip()}: {item}" for item in items)
 
@@ -130,7 +133,9 @@ def sides_of(text: str) -> tuple[str, ...]:
         sides = [side.strip(" ,.?!") for side in (*before, last, found.get("b") or found.get("c") or "")]
         tail = (found.get("tail") or "").rstrip("? ")
         fits = 2 <= len(sides) <= _MOST_SIDES and all(0 < len(side.split()) <= _SIDE_WORDS for side in sides)
-        return tuple(dict.fromkeys(f"{side}{tail}" for side in sides)) if fits else ()
+        # "the sweeper of one with the daemon of another": a side that says where it is has no use for the other's.
+        tails = [tail if side is sides[-1] or not _WHERE.search(side) else "" for side in sides]
+        return tuple(dict.fromkeys(f"{side}{own}" for side, own in zip(sides, tails, strict=True))) if fits else ()
     return ()
 
 

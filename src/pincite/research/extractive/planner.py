@@ -1,20 +1,21 @@
 """Question to parts and queries that a person would type: the part as asked, and at most one other wording of it."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
 from pincite.domain.library import Survey
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
-from pincite.research.extractive.parts import item_of, split_question
+from pincite.research.extractive.parts import item_of, sides_of, split_question
 from pincite.research.extractive.variants import variants
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.tokens import is_stop, words
 
 WORDS_ONLY: Final = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
 _URL: Final = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
+_WORD_END: Final = re.compile(r"['’]\w{1,2}$")
 _QUERY_CHARS: Final = 400
 _LEAST_WORDS: Final = 3
 _MAX_QUERY_WORDS: Final = 16
@@ -47,26 +48,30 @@ class ExtractivePlanner:
         question = _in_words(task.question)
         survey = await self._survey(question) if self._survey else Survey()
         survey = replace(survey, spellings=survey.spellings[:1])
+        read = survey.corrected(question)
         parts = task.parts or tuple(
             SubQuestion(str(number), text, heading=_heading(text))
-            for number, text in enumerate(split_question(survey.corrected(question)), start=1)
+            for number, text in enumerate(split_question(read), start=1)
         )
+        sides = frozenset(sides_of(read))
         return Plan(
-            tuple(part if part.queries else self._asked(part, survey, task.constraints) for part in parts),
+            tuple(
+                part if part.queries else self._asked(part, _texts(part, read, sides), survey, task.constraints)
+                for part in parts
+            ),
             survey,
             (*_notes(task.question, survey), *([WORDS_ONLY] if self._words_only else [])),
         )
 
-    def _asked(self, part: SubQuestion, survey: Survey, constraints: Constraints) -> SubQuestion:
+    def _asked(self, part: SubQuestion, texts: Sequence[str], survey: Survey, constraints: Constraints) -> SubQuestion:
         wanted = self._results_per_query
         if survey.passages:
             wanted = max(wanted, min(wanted * _FROM_LIBRARY, _MOST_RESULTS))
-        texts = [part.text[:_QUERY_CHARS]]
-        queries = [Query(text, wanted, constraints, include_answer=False) for text in texts]
+        queries = [Query(text[:_QUERY_CHARS], wanted, constraints, include_answer=False) for text in texts]
         sites = _named_sites(part.text, survey)
         if sites and not constraints.include_domains:
             limited = replace(constraints, include_domains=sites)
-            queries.append(Query(part.text[:_QUERY_CHARS], self._results_per_query, limited, include_answer=False))
+            queries.append(Query(texts[0][:_QUERY_CHARS], self._results_per_query, limited, include_answer=False))
         queries[1:1] = variants(tuple(queries[:1]), constraints)
         if not survey.passages and (bare := _bare(part.text)):
             queries.append(Query(bare, self._results_per_query, constraints, include_answer=False))
@@ -88,6 +93,16 @@ class ExtractivePlanner:
         return replace(progress.plan, sub_questions=tuple(parts))
 
 
+def _texts(part: SubQuestion, question: str, sides: Collection[str]) -> tuple[str, ...]:
+    """What is searched for a part: itself; for a side of a comparison the whole question comes first.
+
+    A side is searched alone only when it says enough by itself: "a list" without "and a tuple" is on every page.
+    """
+    if part.text not in sides:
+        return (part.text,)
+    return (question, part.text) if _bare(part.text) else (question,)
+
+
 def _in_words(question: str) -> str:
     """The question without addresses, or the words of the address that it consists of."""
     plain = " ".join(_URL.sub(" ", question).split())
@@ -99,7 +114,8 @@ def _in_words(question: str) -> str:
 
 def _bare(text: str) -> str:
     """The words that carry content, as written; empty where that would be a scrap."""
-    kept = list(dict.fromkeys(word for word in words(text) if not is_stop(word) and len(word) > 1))[:_MAX_QUERY_WORDS]
+    content = (word for word in words(text) if len(word) > 1 and not is_stop(_WORD_END.sub("", word)))
+    kept = list(dict.fromkeys(content))[:_MAX_QUERY_WORDS]
     return " ".join(kept) if len(kept) >= _LEAST_WORDS else ""
 
 

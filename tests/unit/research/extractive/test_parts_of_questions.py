@@ -1,6 +1,8 @@
 import pytest
 
+from pincite.domain.plan import Progress, Task
 from pincite.research.extractive.parts import item_of, sides_of, split_question
+from pincite.research.extractive.planner import ExtractivePlanner
 
 
 def test_a_second_question_that_points_back_keeps_what_it_points_at() -> None:
@@ -47,3 +49,45 @@ def test_a_second_question_that_names_nothing_is_about_what_the_first_names() ->
 def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> None:
     assert sides_of(question) == sides
     assert split_question(question) == (*sides, question)
+
+
+async def queries_of(question: str) -> dict[str, list[str]]:
+    plan = await ExtractivePlanner().plan(Task(question), Progress())
+    return {part.heading: [query.text for query in part.queries] for part in plan.sub_questions}
+
+
+async def test_a_side_is_searched_where_the_other_is_spoken_of() -> None:
+    question = "what's the difference between a list and a tuple"
+    planned = await queries_of(question)
+    assert planned["A list"] == planned["A tuple"] == [question]
+    planned = await queries_of("Compare the vacuum daemon of Storkbase with the sweeper of Finchmail")
+    first, second, _ = planned.values()
+    assert first[:2] == [
+        "Compare the vacuum daemon of Storkbase with the sweeper of Finchmail",
+        "the vacuum daemon of Storkbase",
+    ]
+    assert second == first[:1], "two words alone say too little"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what's a tuple",
+        "a",
+        "who's who",
+        "why is d[1] gone",
+        "fetch vs pull",
+        "x vs y in C",
+        "what is it's use & what's a b c?",
+    ],
+)
+async def test_no_query_is_a_scrap(question: str) -> None:
+    """A query is the question itself, or has three words that carry content."""
+    for queries in (await queries_of(question)).values():
+        for query in queries:
+            assert query == question or len([word for word in query.split() if len(word) > 1]) >= 3, queries
+
+
+def test_an_error_message_is_no_list() -> None:
+    message = "554 5.7.1 <bob@example.org>: Relay access denied. from my phone, at home it sends fine"
+    assert split_question(message) == (message,)
