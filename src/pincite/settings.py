@@ -184,9 +184,10 @@ class Settings(BaseModel):
     independent_share: float | None = Field(
         None, ge=0, le=1, description="Share of claims that should rest on two independent sources; others get marked."
     )
-    embeddings: Literal["auto", "none", "minilm"] = Field(
+    embeddings: str = Field(
         "auto",
-        description="Rank passages by meaning too: `auto` where the extra `embeddings` is installed; `none` by words.",
+        description="Rank passages by meaning too: `auto` where the extra `embeddings` is installed; `none` by words; "
+        "`minilm`, or the embedder of an installed package, by name.",
     )
     max_domain_share: float = Field(
         0.7, gt=0, le=1, description="Largest share of claims from one domain where others have as much to say."

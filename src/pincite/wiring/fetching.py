@@ -192,7 +192,7 @@ class _Network:
         adapter = load(SCRAPERS, name, "hosted scraper")
         made: FetchBackend = adapter(
             ApiSettings(
-                own or SCRAPER_URLS[name],
+                own or SCRAPER_URLS.get(name) or adapter.base_url,
                 api_key=key.get_secret_value() if key else None,
                 deadline_s=self._settings.hosted_deadline_s,
                 user_agent=self.client.user_agent,

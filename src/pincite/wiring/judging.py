@@ -22,6 +22,7 @@ from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.installing import install_extra
 from pincite.settings import Settings
 from pincite.wiring.models import recorded_models
+from pincite.wiring.registry import JUDGES, load
 
 if TYPE_CHECKING:
     from pincite.judges.wrappers import GuardedJudge
@@ -106,7 +107,7 @@ class Judges:
             if not infos and name == MODEL:
                 raise _bad("judge = 'model', but the verifier has no language model", "Set one: --llm PROVIDER:NAME.")
             return JudgePart(infos[0].name) if infos else None
-        if "://" in name or _is_folder(name) or (settings.home / FOLDER / name).is_dir():
+        if "://" in name or _is_folder(name) or (settings.home / FOLDER / name).is_dir() or name in JUDGES:
             return JudgePart((adapter := await self._adapter(name, settings)).name, adapter)
         if ":" not in name and not settings.llm_base_url:
             raise _bad(
@@ -205,6 +206,9 @@ def _unguarded(place: str, settings: Settings) -> Judge:
         key = settings.judge_api_key
         limits = read_thresholds(settings.home, name_of(place))
         return HttpJudge(place, api_key=key.get_secret_value() if key else None, thresholds=limits)
+    if not _is_folder(place) and not (settings.home / FOLDER / place).is_dir():
+        installed: Judge = load(JUDGES, place, "judge")(read_thresholds(settings.home, place))
+        return installed
     from pincite.judges.onnx import OnnxJudge
 
     folder = Path(place).expanduser() if _is_folder(place) else settings.home / FOLDER / place

@@ -1,12 +1,42 @@
-"""Adapters by name: `module:Class`, imported when first used. A test imports every row."""
+"""Adapters by name: `module:Class`, imported when first used. A test imports every row.
+
+Each kind is also an entry point group, so that an installed package adds a row of its own: `examples/plugins` has one
+of each. Extractors of packages are looked up where bytes are read, by media type (`fetch.extractors`).
+"""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pincite.domain.errors import InvalidInput
 
-PROVIDERS: Mapping[str, str] = {
+
+@dataclass(frozen=True)
+class Registry(Mapping[str, str]):
+    """Our rows, then those of installed packages under the entry point `group`: they add names and take none."""
+
+    group: str
+    rows: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        # Ours first: the metadata of all installed packages is read for other names only.
+        return self.rows[name] if name in self.rows else self._installed()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.rows
+        yield from (name for name in self._installed() if name not in self.rows)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _installed(self) -> Mapping[str, str]:
+        from importlib.metadata import entry_points
+
+        return {entry.name: entry.value for entry in entry_points(group=self.group)}
+
+
+_ENGINES: Mapping[str, str] = {
     "tavily": "pincite.search.providers.tavily:Tavily",
     "exa": "pincite.search.providers.exa:Exa",
     "brave": "pincite.search.providers.brave:Brave",
@@ -19,13 +49,13 @@ PROVIDERS: Mapping[str, str] = {
     "marginalia": "pincite.search.providers.marginalia:Marginalia",
 }
 
-SCRAPERS: Mapping[str, str] = {
+_SCRAPERS: Mapping[str, str] = {
     "firecrawl": "pincite.fetch.backends.firecrawl:FirecrawlScraper",
     "zenrows": "pincite.fetch.backends.zenrows:ZenRowsScraper",
     "jina": "pincite.fetch.backends.jina:JinaScraper",
 }
 
-EXPORTERS: Mapping[str, str] = {
+_EXPORTERS: Mapping[str, str] = {
     "md": "pincite.exports.simple:MarkdownExporter",
     "json": "pincite.exports.simple:JsonExporter",
     "html": "pincite.exports.html:HtmlExporter",
@@ -37,7 +67,12 @@ EXPORTERS: Mapping[str, str] = {
     "pdf": "pincite.exports.pdf:PdfExporter",
 }
 
-EMBEDDERS: Mapping[str, str] = {"minilm": "pincite.embeddings.minilm:MiniLm"}
+PROVIDERS = Registry("pincite.search_providers", _ENGINES)
+SCRAPERS = Registry("pincite.scrapers", _SCRAPERS)
+EXPORTERS = Registry("pincite.exporters", _EXPORTERS)
+EMBEDDERS = Registry("pincite.embedders", {"minilm": "pincite.embeddings.minilm:MiniLm"})
+JUDGES = Registry("pincite.judges", {})
+"""Ours are named by what they are (a model, an address, a folder); packages bring others by name."""
 
 
 def load(registry: Mapping[str, str], name: str, what: str) -> Any:  # a class of the registry

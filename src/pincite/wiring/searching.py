@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -24,7 +23,7 @@ from pincite.wiring.sources import AUTO, LOCAL
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
     from pincite.runtime.limiter import SharedLimiter
-    from pincite.search.catalogue import Terms
+    from pincite.search.catalogue import ProviderCard, Terms
     from pincite.search.health import SharedHealth
     from pincite.search.intent import Intent
     from pincite.search.provider import Surroundings
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from pincite.wiring.shared import CommonRedis
 
 
-PLUGINS: Final = "pincite.search_providers"
 """Entry point group of engines from other packages: name → class with the constructor of the registered ones."""
 
 CACHE_NAME: Final = "cache.sqlite"
@@ -141,13 +139,12 @@ def accounts(
     Errors:
         InvalidInput: an unknown provider. InvalidSetting: a retired one, or no address. ProviderAuth: no key.
     """
-    from pincite.search.catalogue import card_of
     from pincite.search.health import Quota
     from pincite.search.provider import Surroundings
     from pincite.search.router import Engine, label_of, limits_key
     from pincite.search.store import RawAnswers
 
-    card = card_of(name)
+    card = _card(name)
     card = replace(card, rates=_rates(name, settings) or card.rates, fit={**card.fit, **_fit(name, settings)})
     secret = getattr(settings, f"{name}_api_key", None)
     keys = [part.strip() for part in secret.get_secret_value().split(",") if part.strip()] if secret else [None]
@@ -165,6 +162,16 @@ def accounts(
         weight = weights.get(label_of(name, account), weights.get(name, 1.0))
         engines.append(Engine(made, card, account, weight, key_mark(key), quota))
     return engines
+
+
+def _card(name: str) -> "ProviderCard":
+    """The row of an engine: the one in the catalogue, or the `card` that an installed engine brings along."""
+    from pincite.search.catalogue import card_of
+
+    if name in PROVIDERS.rows or name not in PROVIDERS:
+        return card_of(name)
+    own: ProviderCard | None = getattr(load(PROVIDERS, name, "search provider"), "card", None)
+    return own or card_of(name)
 
 
 def key_mark(key: str | None) -> str:
@@ -186,13 +193,12 @@ def provider(name: str, key: str | None, settings: Settings, around: "Surroundin
     """The adapter of one search engine for one key. Errors: as `accounts`."""
     from pincite.apis.client import ApiSettings
     from pincite.search.batching import Batched
-    from pincite.search.catalogue import card_of
 
-    card = card_of(name)
-    adapter = load({**_plugins(), **PROVIDERS}, name, "search provider")
+    card = _card(name)
+    adapter = load(PROVIDERS, name, "search provider")
     # The search and reader APIs of one vendor may live at different places.
     own = getattr(settings, f"{name}_search_base_url", None) or getattr(settings, f"{name}_base_url", None)
-    if not own and not card.base_url and name in PROVIDERS:
+    if not own and not card.base_url and name in PROVIDERS.rows:
         raise InvalidSetting(f"{name} needs an address", hint=f"Set {card.key_variable}.")
     made: SearchProvider = adapter(
         ApiSettings(
@@ -298,10 +304,6 @@ def search_contracts(settings: Settings) -> "dict[str, Terms]":
             hint="Known: longest_cache_s, storable, shareable, attribution.",
             context={"setting": "search_contracts"},
         ) from None
-
-
-def _plugins() -> dict[str, str]:
-    return {entry.name: entry.value for entry in entry_points(group=PLUGINS)}
 
 
 @asynccontextmanager

@@ -148,7 +148,7 @@ def _without_a_key(settings: Settings) -> str:
 
 
 def _providers_with_keys(settings: Settings) -> list[str]:
-    with_key = [name for name in PROVIDERS if getattr(settings, f"{name}_api_key", None)]
+    with_key = [name for name in PROVIDERS.rows if getattr(settings, f"{name}_api_key", None)]
     return with_key + (["searxng"] if settings.searxng_base_url else [])
 
 

@@ -1,12 +1,15 @@
 """Bytes to Document. `extract` is the facade; each module reads one family of formats."""
 
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
 from pincite.domain.errors import EmptyContent, TooLarge, UnsupportedContentType
 from pincite.domain.page import Document
 from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.sniffing import Format, format_of
 
+PLUGINS = "pincite.extractors"
 MAX_HTML_BYTES = 5_000_000
 MAX_TEXT_BYTES = 20_000_000
 MAX_FILE_BYTES = 50_000_000
@@ -46,6 +49,11 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
     """
     if not content.strip():
         raise EmptyContent("the body is empty", reason="empty_body")
+    if (installed := _installed().get((content_type or "").partition(";")[0].strip().lower())) is not None:
+        if len(content) > MAX_FILE_BYTES:
+            raise TooLarge(f"{len(content):,} bytes are more than the {MAX_FILE_BYTES:,} that are read")
+        own: Document = installed.load()().extract(content, url, content_type)
+        return own
     found = format_of(content, url, content_type)
     if found is Format.UNSUPPORTED:
         raise UnsupportedContentType("the body is not text", reason="binary", context={"content_type": content_type})
@@ -59,6 +67,12 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
     document = read(content if found in _BYTE_READERS else decode(content, content_type).text, url)
     assert isinstance(document, Document)
     return document
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """Extractors of installed packages by the media type that they read; nobody installs one without meaning it."""
+    return {entry.name.lower(): entry for entry in entry_points(group=PLUGINS)}
 
 
 class BytesExtractor:

@@ -1,0 +1,1 @@
+"""One adapter of each kind for Pincite; each file stands alone."""
