@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 from pincite.domain import events
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.events import EventType
-from pincite.domain.fetch_rules import RULES, Rule, shown_defaults
+from pincite.domain.requests import RULES, ResearchRequest, Rule, SearchRequest, rules_of, shown_defaults
 from pincite.exports import schema
 from pincite.fetch.limits import CEILINGS, NOTES, FetchLimits
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
@@ -153,13 +153,27 @@ def values_of(rule: Rule) -> str:
         return ", ".join(f"`{choice}`" for choice in rule.choices)
     if rule.low is None:
         return "more than 0" if rule.above_0 else ""
-    return f"from {rule.low}" if rule.high is None else f"{rule.low} to {rule.high}"
+    return f"from {rule.low:g}" if rule.high is None else f"{rule.low:g} to {rule.high:g}"
 
 
 def fetch_request() -> str:
     defaults = shown_defaults()
-    rows = ((f"`{name}`", defaults[name], values_of(rule), rule.note) for name, rule in RULES.items())
+    rows = (
+        (f"`{name}`", defaults[name], values_of(rule), rule.note) for name, rule in RULES.items() if name in defaults
+    )
     return table(("request", "default", "values", "what it does"), rows)
+
+
+def request_of(kind: type) -> str:
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name, rule in rules_of(kind).items():
+            flags = rule.flags or (() if name in ("question", "query") else (f"--{name.replace('_', '-')}",))
+            own = [f"{door.upper()}: `{other}`" for door, other in rule.names.items()]
+            also = [*own, *(f"`{other}`" for other in rule.also)]
+            note = rule.note + "".join(f"; not over {door.upper()}: {why}" for door, why in rule.not_at.items())
+            yield f"`{name}`", ", ".join(f"`{flag}`" for flag in flags), ", ".join(also), values_of(rule), note
+
+    return table(("member", "command line", "other names", "values", "what it means"), rows())
 
 
 def fetch_limits() -> str:
@@ -173,6 +187,8 @@ def fetch_limits() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "research_request": lambda: request_of(ResearchRequest),
+    "search_request": lambda: request_of(SearchRequest),
     "errors": errors,
     "events": event_types,
     "settings": settings,

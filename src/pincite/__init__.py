@@ -93,6 +93,9 @@ if TYPE_CHECKING:
     from pincite.domain.records import QueueCounts as QueueCounts
     from pincite.domain.records import RunRecord as RunRecord
     from pincite.domain.report import Report as Report
+    from pincite.domain.requests import PlanPart as PlanPart
+    from pincite.domain.requests import ResearchRequest as ResearchRequest
+    from pincite.domain.requests import SearchRequest as SearchRequest
     from pincite.domain.search import Constraints as Constraints
     from pincite.domain.search import Depth as Depth
     from pincite.domain.search import Query as Query
@@ -141,6 +144,7 @@ _NAMES: dict[str, str] = {
     "pincite.domain.plan": "AnswerForm ReportDepth ReportLength ReportStyle SubQuestion",
     "pincite.domain.page": "Document Excerpts FetchRequest FetchResult Hosted Render Snapshot",
     "pincite.domain.report": "Report",
+    "pincite.domain.requests": "PlanPart ResearchRequest SearchRequest",
     "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",
     "pincite.engine": "Engine Filing",
     "pincite.fetch.extractors": "extract",

@@ -8,33 +8,34 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import anyio.to_thread
 
 from pincite.archive import Archive
 from pincite.domain.codec import from_json, to_json
-from pincite.domain.errors import InvalidInput
+from pincite.domain.errors import InvalidInput, NotFound
 from pincite.domain.events import Event, Json, RunStatus
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
 from pincite.domain.page import FetchRequest, FetchResult
-from pincite.domain.plan import ReportStyle, SubQuestion, Task
+from pincite.domain.plan import SubQuestion, Task
 from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report
-from pincite.domain.search import Constraints, Query, SearchResponse
+from pincite.domain.requests import ResearchRequest, SearchRequest
+from pincite.domain.search import Query, SearchResponse
 from pincite.execution import Execution, OnEvent, Unheard, teller
+from pincite.research.plan_text import plan_of
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
     FrontDesk,
     Outlook,
-    asked_model,
     frozen_settings,
     model_names,
-    narrowed,
     outlook,
+    requested,
     thawed_settings,
 )
 
@@ -48,12 +49,6 @@ if TYPE_CHECKING:
     from pincite.research.summary import Summarised
     from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
-
-Lane = Literal["critical", "interactive", "batch"]
-ANYWHERE = Constraints()
-"""No limits on where and when evidence may come from."""
-PLAIN = ReportStyle()
-"""No wishes about the report."""
 
 ASKED = frozenset({"off", "miss", "revalidated"})
 """States of the cache in which somebody outside was asked."""
@@ -110,16 +105,16 @@ class Engine(Archive):
 
     async def search(
         self,
-        query: str | Query,
+        query: str | Query | SearchRequest,
         *,
         context: "RetrievalContext | float | None" = None,
-        lane: Lane | None = None,
+        lane: str | None = None,
         spending: "Spending | None" = None,
     ) -> SearchResponse:
         """Results of the sources in the settings. Within their cap on dollars.
 
         Args:
-            query: what to look for.
+            query: what to look for; a request also says the lane, the confidence and the dollars at most.
             context: what the caller's own retrieval came to, or only how sure it is, 0 to 1. The gate may then find
                 that no web is needed: cached results come back, perhaps none, with the reason in `info`.
             lane: who goes first at the engines' limits; the setting `lane` when None.
@@ -130,7 +125,16 @@ class Engine(Archive):
         """
         from pincite.runtime.limiter import LANES
         from pincite.search.intent import RetrievalContext
+        from pincite.search.spending import capped
 
+        cap = None
+        if isinstance(query, SearchRequest):
+            lane, context, cap = (
+                lane or query.lane,
+                query.confidence if context is None else context,
+                query.cost_cap(),
+            )
+            query = query.asked()
         if lane is not None and lane not in LANES:
             raise InvalidInput(f"there is no lane {lane!r}", hint=f"Known: {', '.join(LANES)}.")
         if isinstance(context, int | float):
@@ -143,7 +147,7 @@ class Engine(Archive):
             found = await search.search(
                 asked,
                 priority=self._parts.lane if lane is None else LANES[lane],
-                spending=spending or self._parts.account,
+                spending=capped(spending or self._parts.account, cap),
                 context=context,
             )
             note.cost_usd = found.info.cost_usd
@@ -230,54 +234,46 @@ class Engine(Archive):
         return await self._parts.recheck(stored, self)
 
     async def research(
-        self,
-        question: str,
-        *,
-        urls: Sequence[str] = (),
-        constraints: Constraints = ANYWHERE,
-        style: ReportStyle = PLAIN,
-        parts: Sequence[SubQuestion] = (),
-        on_event: OnEvent | None = None,
+        self, question: str | ResearchRequest, *, on_event: OnEvent | None = None, **asked: Any
     ) -> Report:
         """The report on `question`. With `urls` those pages are read; with no source named, only those.
 
-        `style` says how a model's report shall be (audience, length, language, depth, wishes in one's own words):
-        obeyed for its form, never for what counts as true. `parts` are those of `plan`, perhaps changed.
+        `asked` are members of `ResearchRequest`; `constraints`, `style` and `parts` (those of `plan`, perhaps changed)
+        stand for several of them. What is said of a report's style is obeyed for its form, never for what is true.
 
         Errors:
-            InvalidTopic, InvalidUrl, LibraryNotFound, SearchProviderUnavailable, StorageUnavailable, StorageFull.
-            A cap that is reached is no error: the report is smaller and says so.
+            InvalidTopic, InvalidUrl, InvalidInput, LibraryNotFound, SearchProviderUnavailable, StorageUnavailable,
+            StorageFull. A cap that is reached is no error: the report is smaller and says so.
         """
-        run_id = await self.start(question, urls=urls, constraints=constraints, style=style, parts=parts)
+        run_id = await self.start(question, **asked)
         return await self._execution.resume(run_id, teller(on_event))
 
-    async def plan(
-        self, question: str, *, constraints: Constraints = ANYWHERE, style: ReportStyle = PLAIN
-    ) -> tuple[SubQuestion, ...]:
+    async def plan(self, question: str | ResearchRequest, **asked: Any) -> tuple[SubQuestion, ...]:
         """The parts that a language model would split the question into; nothing is searched, and no run is stored.
+
+        `asked`: as for `research`.
 
         Errors: InvalidInput (no model is set), and those of the model.
         """
         from pincite.domain.plan import Progress
         from pincite.research.model.planner import ModelPlanner
 
+        request = ResearchRequest.of(question, asked)
         calls = await self._parts.calls()
         if calls is None:
             raise InvalidInput(
                 "a plan needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
             )
         planner = ModelPlanner(calls, results_per_query=self.settings.results_per_query)
-        task = Task(vet_question(question), constraints, style=style)
+        task = Task(vet_question(request.question), request.constraints(), style=request.style())
         return (await planner.plan(task, Progress(round_number=1))).sub_questions
 
-    async def research_events(
-        self, question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE
-    ) -> AsyncIterator[Event]:
+    async def research_events(self, question: str | ResearchRequest, **asked: Any) -> AsyncIterator[Event]:
         """The events of a new run as they happen; its report is stored when they end (`engine.report(run_id)`).
 
-        Errors: as `research`.
+        `asked` and errors: as for `research`.
         """
-        run_id = await self.start(question, urls=urls, constraints=constraints)
+        run_id = await self.start(question, **asked)
         send, receive = anyio.create_memory_object_stream[Event](EVENT_BUFFER)
 
         async def run() -> None:
@@ -366,6 +362,18 @@ class Engine(Archive):
 
         return await self._execution.calling(report.run_id, work, from_record=from_record)
 
+    async def answer(self, run_id: str) -> dict[str, Json]:
+        """The report of a run as values for the `output_schema` it was asked with; made once, then from the record.
+
+        Errors:
+            NotFound (`no_schema`: it was asked without one), InsufficientEvidence, and those of `structure`.
+        """
+        record = await self.run(run_id)
+        schema = record.inputs.get("output_schema")
+        if schema is None:
+            raise NotFound(f"run {record.run_id} was asked without an output_schema", reason="no_schema")
+        return await self.structure(await self.report(record.run_id), schema)
+
     async def _prover(self, calls: "ModelCalls | None") -> "SentenceProver":
         """What decides about sentences outside of a report; a language model judges through `calls`.
 
@@ -391,41 +399,31 @@ class Engine(Archive):
 
     # ---- runs ----
 
-    async def start(  # noqa: PLR0913  # what may be said of a run
-        self,
-        question: str,
-        *,
-        urls: Sequence[str] = (),
-        constraints: Constraints = ANYWHERE,
-        filing: Filing = UNFILED,
-        caps: Mapping[str, object] | None = None,
-        continues: str = "",
-        llm: str | None = None,
-        style: ReportStyle = PLAIN,
-        parts: Sequence[SubQuestion] = (),
-    ) -> str:
-        """The id of a new run that is stored but not yet worked on (`resume` does that, or `enqueue` a worker).
+    async def start(self, question: str | ResearchRequest, *, filing: Filing = UNFILED, **asked: Any) -> str:
+        """The id of a new run that is stored but not yet worked on (`resume` does that, or a worker).
 
-        `caps` are settings of `CAPS` for this run alone; one above the cap in force changes nothing. `continues` names
-        an earlier run (or `last`): its pages are at hand and its claims are candidates. `llm` is the model of this run,
-        one of `llm` and `llm_allowed` of the settings, or `none`. `style` shapes the report, and `parts` are those of a
-        plan that the asker has seen (`plan`): both need a language model.
+        `asked`: as for `research`. Caps above those in force change nothing; `llm` and `judge` are those that the
+        settings allow. `continues` names an earlier run (or `last`): its pages are at hand, its claims candidates.
 
         Errors:
-            RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting (a cap that is none).
+            RunNotFound, InvalidTopic, InvalidUrl, LibraryNotFound, InvalidInput, InvalidSetting.
         """
-        settings = asked_model(narrowed(self.settings, caps or {}), llm)
+        request = ResearchRequest.of(question, asked)
+        settings = requested(self.settings, request)
+        constraints = request.constraints()
         task = Task(
-            question=vet_question(question),
+            question=vet_question(request.question),
             constraints=constraints,
-            urls=tuple(urls),
+            urls=request.urls,
             profile=settings.profile,
-            style=style,
-            parts=tuple(parts),
+            style=request.style(),
+            parts=plan_of(request.plan, constraints, settings.results_per_query),
         )
         await self._parts.vet_task(task)
-        if continues:
-            before = await (await self._parts.runs()).get(await self._resolve(continues))
+        models = await self._parts.models(settings)
+        extra = await anyio.to_thread.run_sync(_vetted_extra, request, models is not None)
+        if request.continues:
+            before = await (await self._parts.runs()).get(await self._resolve(request.continues))
             task = replace(task, continues=before.run_id, background=before.question)
         now = self._parts.clock.now()
         record = RunRecord(
@@ -438,11 +436,12 @@ class Engine(Archive):
             inputs={
                 "task": to_json(task),
                 "settings": frozen_settings(settings),
-                "models": model_names(await self._parts.models(settings)),
+                "models": model_names(models),
                 "judge": await self._parts.judge_record(settings),
+                **extra,
             },
             budget=settings.budget,
-            project=filing.project,
+            project=filing.project or request.project,
             priority=filing.priority,
             for_workers=filing.for_workers,
             request_id=filing.request_id or new_request_id(),
@@ -511,6 +510,23 @@ class Engine(Archive):
     async def front_desk(self) -> FrontDesk:
         """What a server needs beside the surfaces: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.front_desk()
+
+
+def _vetted_extra(request: ResearchRequest, has_model: bool) -> dict[str, Json]:
+    """What a run keeps for its asker. Errors: InvalidInput (a schema that can't be filled, or by nobody)."""
+    extra: dict[str, Json] = {}
+    if request.metadata:
+        extra["metadata"] = dict(request.metadata)
+    if request.output_schema is not None:
+        from pincite.research.schema_fields import fields_of
+
+        extra["output_schema"] = schema = dict(request.output_schema)
+        fields_of(schema)
+        if not has_model:
+            raise InvalidInput(
+                "an output schema needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
+            )
+    return extra
 
 
 class _Charged:

@@ -464,6 +464,17 @@ def load_settings(
         ) from None
 
 
+def with_profile(settings: Settings, profile: str) -> Settings:
+    """The same settings with another preset of caps; what was set beside the old one stays. Errors: InvalidSetting."""
+    preset = Settings.model_validate(_read_profile(settings.profile))
+    own = {
+        name: value
+        for name, value in settings.model_dump(exclude_unset=True).items()
+        if name not in preset.model_fields_set or getattr(settings, name) != getattr(preset, name)
+    }
+    return load_settings({**own, "profile": profile})
+
+
 def default_files() -> tuple[Path, ...]:
     """Where settings are looked for, weakest first: the user's configuration folder, then the working folder."""
     return (platformdirs.user_config_path("pincite") / FILE_NAME, Path.cwd() / FILE_NAME)

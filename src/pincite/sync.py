@@ -5,14 +5,15 @@ They work anywhere, also inside a running event loop (a notebook). A program tha
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.from_thread
 
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.report import Report
+from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.domain.search import Constraints, Query, SearchResponse
-from pincite.engine import ANYWHERE, Engine
+from pincite.engine import Engine
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def search(query: str | Query, **settings: object) -> SearchResponse:
+def search(query: str | Query | SearchRequest, **settings: object) -> SearchResponse:
     """As `Engine.search`; `settings` are names of docs/settings.md."""
     return _call(lambda engine: engine.search(query), settings)
 
@@ -31,10 +32,16 @@ def fetch(request: str | FetchRequest, **settings: object) -> FetchResult:
 
 
 def research(
-    question: str, *, urls: Sequence[str] = (), constraints: Constraints = ANYWHERE, **settings: object
+    question: str | ResearchRequest,
+    *,
+    urls: Sequence[str] = (),
+    constraints: Constraints | None = None,
+    **settings: object,
 ) -> Report:
-    """As `Engine.research`; `settings` are names of docs/settings.md."""
-    return _call(lambda engine: engine.research(question, urls=urls, constraints=constraints), settings)
+    """As `Engine.research`; `settings` are names of docs/settings.md. A request says the rest of what is asked."""
+    asked: dict[str, Any] = {"urls": tuple(urls)} if urls else {}
+    asked |= {} if constraints is None else {"constraints": constraints}
+    return _call(lambda engine: engine.research(question, **asked), settings)
 
 
 def audit(report: str | bytes, *, sources: Mapping[str, str] | None = None, **settings: object) -> "Audit":

@@ -15,7 +15,7 @@ from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.mcp.server import make_server, own_office
+from pincite.surfaces.mcp.server import make_server, own_tools
 
 CASES = json.loads((Path(__file__).parents[1] / "conformance" / "data" / "ssrf_cases.json").read_text())["cases"]
 REFUSED = [
@@ -66,7 +66,7 @@ async def _http(home: Path) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def _mcp(home: Path) -> AsyncIterator[Ask]:
-    async with Client(make_server(own_office(home=home, profile="quick"), "default")) as client:
+    async with Client(make_server(own_tools(home=home, profile="quick"), "default")) as client:
 
         async def ask(url: str) -> str:
             result = await client.call_tool("web_fetch", {"url": url})

@@ -1,13 +1,14 @@
 """What somebody meets in the first hour over a folder of notes: the program's own files work with its own commands."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.e2e.commands import Pincite
 
 from pincite.audit.references import find_url
-from pincite.domain.events import EventType
-from pincite.surfaces.cli.progress import summary
+from pincite.domain.events import Event, EventType
+from pincite.surfaces.progress import progress_of
 
 NOTES = {
     "pump.md": "# Pump\n\nThe pump of Halden moves 40 litres a minute.\n\n## Care\n\nOil the pump every 50 hours.\n",
@@ -64,7 +65,11 @@ def test_pages_of_a_library_are_addresses(text: str, url: str) -> None:
 
 
 def test_one_of_a_kind_is_told_as_one() -> None:
-    one = {EventType.CLAIM_VERIFIED: 1, EventType.GAP_FOUND: 1, EventType.PAGE_FETCHED: 1}
-    assert summary(one) == "1 read · 1 claim verified · 1 gap"
-    assert summary(dict.fromkeys(one, 2)) == "2 read · 2 claims verified · 2 gaps"
-    assert summary({}) == "planning"
+    told = [
+        Event(n, kind, "run_1", datetime(2026, 11, 23, tzinfo=UTC), {"claim_id": str(n), "url": f"https://a.test/{n}"})
+        for n in range(2)
+        for kind in (EventType.PAGE_FETCHED, EventType.CLAIM_VERIFIED, EventType.GAP_FOUND)
+    ]
+    assert progress_of(told[:3]).summary() == "1 read · 1 claim verified · 1 gap"
+    assert progress_of(told).summary() == "2 read · 2 claims verified · 2 gaps"
+    assert progress_of([]).summary() == "planning"

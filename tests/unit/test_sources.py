@@ -78,7 +78,7 @@ async def test_the_gate_and_the_lane_are_asked_for_by_the_engine(tmp_path: Path)
         with pytest.raises(InvalidInput, match="confidence"):
             await engine.search("history of the bicycle", context=1.5)
         with pytest.raises(InvalidInput, match="lane"):
-            await engine.search("history of the bicycle", lane="fast")  # type: ignore[arg-type]
+            await engine.search("history of the bicycle", lane="fast")
 
 
 async def test_the_engines_of_a_server_know_that_they_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from pincite.domain.citation import cut_on_word
+from pincite.domain.citation import Citation, cut_on_word, normalize_citation
 from pincite.domain.errors import Internal, NotFound
 from pincite.domain.evidence import (
     Check,
@@ -333,6 +333,17 @@ class Report:
         if not 1 <= n <= len(self.references):
             raise NotFound(f"the report has no reference [{n}]", reason="citation_unknown")
         return self.references[n - 1]
+
+    def citations(self) -> tuple[Citation, ...]:
+        """Each source in the one shape of all doors; the excerpt is what is quoted from it first."""
+        quotes: dict[int, str] = {}
+        for evidence in (one for claim in self.claims for one in claim.evidence):
+            if evidence.reference_n is not None:
+                quotes.setdefault(evidence.reference_n, evidence.quote)
+        return tuple(
+            normalize_citation(r.url, r.title, r.accessed_at, quotes.get(r.n, ""), r.published_at)
+            for r in self.references
+        )
 
     def findings(self) -> tuple[Finding, ...]:
         """Every claim once, with its citations (at least one each)."""

@@ -19,9 +19,9 @@ from pincite.domain.errors import (
     NotFound,
     PinciteError,
 )
-from pincite.domain.fetch_rules import check_request
 from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Kept, Link, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
+from pincite.domain.requests import check_request
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional

@@ -1,10 +1,12 @@
 """A plan as text that a person can read and change before a run, and back."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.plan import AnswerForm, Plan, SubQuestion
+from pincite.domain.requests import PlanPart
 from pincite.domain.search import Constraints, Query
 
 MAX_PARTS: Final = 8
@@ -90,6 +92,17 @@ def plan_parts(
             )
         )
     return tuple(parts)
+
+
+def plan_of(
+    parts: Sequence[PlanPart | SubQuestion], constraints: Constraints, max_results: int
+) -> tuple[SubQuestion, ...]:
+    """The parts that a request gives; those of an engine's own plan as they are. Errors: InvalidInput."""
+    own = [part for part in parts if isinstance(part, SubQuestion)]
+    given = [asdict(part) for part in parts if isinstance(part, PlanPart)]
+    if own and given:
+        raise _bad("the plan mixes parts of two kinds")
+    return tuple(own) if own or not given else plan_parts(given, constraints, max_results)
 
 
 def _bad(message: str) -> InvalidInput:

@@ -52,6 +52,33 @@ class BudgetSpending:
         return self._budget.cost_usd is not None
 
 
+class _Capped:
+    """Implements `Spending` for one search within another caller's: no more than so many dollars of it."""
+
+    def __init__(self, spending: Spending, cap_usd: Decimal) -> None:
+        self._spending = spending
+        self._own = BudgetSpending(Budget(cost_usd=cap_usd))
+
+    async def reserve(self, estimate: Usage) -> None:
+        """Set the estimate aside. Errors: BudgetExhausted."""
+        await self._own.reserve(Usage(cost_usd=estimate.cost_usd))
+        await self._spending.reserve(estimate)
+
+    async def settle(self, estimate: Usage, actual: Usage) -> None:
+        """Replace the estimate by what it came to."""
+        await self._own.settle(Usage(cost_usd=estimate.cost_usd), Usage(cost_usd=actual.cost_usd))
+        await self._spending.settle(estimate, actual)
+
+    def caps_money(self) -> bool:
+        """Always: that is what it is for."""
+        return True
+
+
+def capped(spending: Spending, cap_usd: Decimal | None) -> Spending:
+    """The same within so many dollars; as it is without such a cap."""
+    return spending if cap_usd is None else _Capped(spending, cap_usd)
+
+
 class RunSpending:
     """Implements `Spending` for a run: what its ledger has settled, and what is under way here, against its caps.
 

@@ -1,34 +1,37 @@
 """Runs of a server: worked on here, or by others and followed from here; at the end stopped, or handed on."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
-from pincite.domain.errors import Locked, PinciteError, RateLimited, StorageUnavailable
+from pincite.domain.errors import Conflict, Locked, PinciteError, RateLimited, StorageUnavailable
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import RunRecord
-from pincite.engine import Engine
+from pincite.domain.requests import ResearchRequest
+from pincite.engine import UNFILED, Engine, Filing
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
-from pincite.settings import Settings
+from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.engines import Engines, OpenEngine
+from pincite.surfaces.progress import Progress
 
 LOOK_EVERY_S: Final = 0.4
 DEAD_AFTER_S: Final = 45.0
 """A run whose owner gave no sign for so long is nobody's. A worker takes over what a dead one left within 30 s."""
 
 
-def may_go_on(record: RunRecord) -> bool:
+def may_be_worked_on(record: RunRecord) -> bool:
     """Whether somebody seems to work on the run, or will."""
     return record.status is RunStatus.RUNNING or (record.status is RunStatus.QUEUED and record.for_workers)
 
 
-async def look_on(engine: Engine, run_id: str, told: Callable[[Event], None]) -> None:
+async def follow_elsewhere(engine: Engine, run_id: str, told: Callable[[Event], None]) -> None:
     """Tell the events of a run that others work on, until it has ended or nobody works on it any more.
 
     A database that is away for a while is waited for.
@@ -65,14 +68,13 @@ class _Signs:
     def of_life(self, record: RunRecord) -> bool:
         """Whether somebody works on the run, or will."""
         if record.status is not RunStatus.RUNNING:
-            return may_go_on(record)
+            return may_be_worked_on(record)
         now_s = anyio.current_time()
         if record.updated_at != self._seen:
             self._seen, self._since_s = record.updated_at, now_s
         return now_s - self._since_s < DEAD_AFTER_S
 
 
-After = Callable[[], Awaitable[None]]
 EXTRACTIVE: Final = "extractive"
 """Asked for as a profile: the standard one, without a language model."""
 MAX_WAITING_RUNS: Final = 256
@@ -91,26 +93,12 @@ def settings_of(profile: str | None) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
-    """Where a desk has its things: `base` closes last, `hosts` keep engines open, `jobs` work on runs."""
+class TaskGroups:
+    """Where a manager has its things: `base` closes last, `hosts` keep engines open, `jobs` work on runs."""
 
     base: ResourcePool
     hosts: TaskGroup
     jobs: TaskGroup
-
-
-@dataclass(frozen=True, slots=True)
-class DeskLimits:
-    """How many runs are worked on side by side (`jobs`), and what one key, or user, may have of a server."""
-
-    jobs: int = 4
-    jobs_per_key: int = 32
-    streams_per_key: int = 50
-
-    @classmethod
-    def of(cls, settings: Settings) -> "DeskLimits":
-        """The limits in the settings."""
-        return cls(settings.server_jobs, settings.server_jobs_per_key, settings.server_streams_per_key)
 
 
 @dataclass(slots=True)
@@ -121,32 +109,37 @@ class _Watch:
     listeners: int = 0
 
 
-class Desk:
-    """Open engines and running jobs. Made by `open_desk`.
+class RunManager:
+    """Open engines and running jobs. Made by `open_manager`.
 
     Args:
         open_engine: makes the engine of a scope and profile.
-        rooms: where engines are open and runs are worked on.
+        groups: where engines are open and runs are worked on.
         limits: how much it does at a time, and for whom.
-        hands_on: whether a worker will go on with the runs that are broken off when this desk closes.
+        hand_over: whether a worker will go on with the runs that are broken off when this manager closes.
     """
 
     def __init__(
-        self, open_engine: OpenEngine, rooms: Rooms, *, limits: DeskLimits | None = None, hands_on: bool = False
+        self,
+        open_engine: OpenEngine,
+        groups: TaskGroups,
+        *,
+        limits: ServerLimits | None = None,
+        hand_over: bool = False,
     ) -> None:
         self.closing = anyio.Event()
-        self.limits = limits or DeskLimits()
+        self.limits = limits or ServerLimits()
         self._streams: Counter[str] = Counter()
         self._owners: dict[str, str] = {}
-        self.engines = Engines(open_engine, rooms.base, rooms.hosts)
-        self._jobs = rooms.jobs
-        self._hands_on = hands_on
+        self.engines = Engines(open_engine, groups.base, groups.hosts)
+        self._jobs = groups.jobs
+        self._hand_over = hand_over
         self._ends = False
         self._slots = FairSlots(self.limits.jobs)
         self._news: dict[str, anyio.Event] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._watches: dict[str, _Watch] = {}
-        self._last: dict[str, Event] = {}
+        self._progress: dict[str, Progress] = {}
 
     async def engine(self, scope: str, profile: str | None = None) -> Engine:
         """The open engine of a scope. Errors: RateLimited (too many scopes at once), InvalidSetting."""
@@ -173,14 +166,50 @@ class Desk:
                 retry_after_s=30,
             )
 
-    def work_on(self, engine: Engine, run_id: str, owner: str, *, after: After | None = None) -> bool:
-        """Execute a stored run in the background, then call `after`; False, and nothing, where that is going on."""
+    async def start(self, engine: Engine, request: ResearchRequest, account: Account, filing: Filing = UNFILED) -> str:
+        """The id of a new run, stored and within what its account may spend; `work_on` executes it.
+
+        Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), RateLimited.
+        """
+        self.vet_room(account.owner)
+        cap = await account.reserve(request.cost_cap(), engine.settings.max_cost_usd)
+        asked = request if cap is None else replace(request, max_cost_usd=float(cap))
+        try:
+            return await engine.start(asked, filing=filing)
+        except PinciteError:
+            await account.release()
+            raise
+
+    async def undo(self, engine: Engine, run_id: str, account: Account) -> None:
+        """Forget a run that was started here and that nobody works on."""
+        await engine.delete(run_id)
+        await account.release()
+
+    def work_on(self, engine: Engine, run_id: str, account: Account) -> bool:
+        """Execute a stored run in the background; in the end its account gets back what was not spent.
+
+        False, and nothing happens, where it is worked on already.
+        """
         if run_id in self._scopes:
             return False
-        self._owners[run_id] = owner
+        self._owners[run_id] = account.owner
         self._scopes[run_id] = anyio.CancelScope()
-        self._jobs.start_soon(self._work, engine, run_id, self._scopes[run_id], after)
+        self._jobs.start_soon(self._work, engine, run_id, self._scopes[run_id], account)
         return True
+
+    async def resume(self, engine: Engine, record: RunRecord, account: Account) -> None:
+        """Go on with a run that was stopped or broken off, within what its account may spend.
+
+        Errors: BudgetExhausted (`daily_usd`), RateLimited, Conflict (it is worked on).
+        """
+        self.vet_room(account.owner)
+        cap = record.budget.cost_usd
+        left = None if cap is None else max(cap - record.usage.cost_usd, Decimal(0))
+        await account.reserve(left)
+        account.spent_before_usd = record.usage.cost_usd
+        if not self.work_on(engine, record.run_id, account):  # another request was faster
+            await account.release()
+            raise Conflict(f"{record.run_id} is running", reason="run_owned")
 
     def stop(self, run_id: str) -> bool:
         """Stop a run that is worked on here; whether it was."""
@@ -210,7 +239,7 @@ class Desk:
 
     def has_workers(self, engine: Engine) -> bool:
         """Whether somebody takes runs that wait, so that those broken off go on by themselves."""
-        return self._hands_on or engine.leaves_runs_to_workers
+        return self._hand_over or engine.leaves_runs_to_workers
 
     # ---- following runs ----
 
@@ -222,9 +251,9 @@ class Desk:
         """Set at the next event of a run that is going. Ask for it before reading what is stored."""
         return self._news.setdefault(run_id, anyio.Event())
 
-    def last_event(self, run_id: str) -> Event | None:
-        """What a run that is going said last."""
-        return self._last.get(run_id)
+    def progress(self, run_id: str) -> Progress | None:
+        """How far a run is that is going, as far as was told here."""
+        return self._progress.get(run_id)
 
     @asynccontextmanager
     async def attending(self, engine: Engine, run_id: str) -> AsyncIterator[None]:
@@ -313,7 +342,7 @@ class Desk:
             return None
         if run_id not in self._watches:
             record = await engine.run(run_id)
-            if run_id in self._scopes or not may_go_on(record):
+            if run_id in self._scopes or not may_be_worked_on(record):
                 return None
             if run_id not in self._watches:  # somebody else may have come during the read
                 self._watches[run_id] = _Watch()
@@ -323,15 +352,15 @@ class Desk:
     async def _watch(self, engine: Engine, run_id: str, watch: _Watch) -> None:
         try:
             with watch.scope, self.engines.in_use(engine), suppress(PinciteError):  # the readers meet it themselves
-                await look_on(engine, run_id, self._told)
+                await follow_elsewhere(engine, run_id, self._on_event)
         finally:
             self._forget(run_id, watch)
 
     def _forget(self, run_id: str, watch: _Watch) -> None:
         if self._watches.get(run_id) is watch:
             del self._watches[run_id]
-            self._last.pop(run_id, None)
-            self._tell(run_id)
+            self._progress.pop(run_id, None)
+            self._notify(run_id)
 
     # ---- inside ----
 
@@ -344,24 +373,24 @@ class Desk:
         """Note that runs which are broken off from now on are not stopped by anybody."""
         self._ends = True
 
-    def _hands_on_now(self) -> bool:
-        return self._ends and self._hands_on
+    def _hands_over_now(self) -> bool:
+        return self._ends and self._hand_over
 
-    def _told(self, event: Event) -> None:
-        self._last[event.run_id] = event
-        self._tell(event.run_id)
+    def _on_event(self, event: Event) -> None:
+        self._progress.setdefault(event.run_id, Progress()).take(event)
+        self._notify(event.run_id)
 
-    def _tell(self, run_id: str) -> None:
+    def _notify(self, run_id: str) -> None:
         waiting = self._news.pop(run_id, None)
         if waiting is not None:
             waiting.set()
 
-    async def _work(self, engine: Engine, run_id: str, scope: anyio.CancelScope, after: After | None) -> None:
+    async def _work(self, engine: Engine, run_id: str, scope: anyio.CancelScope, account: Account) -> None:
         try:
             with scope, self.engines.in_use(engine):
                 if engine.leaves_runs_to_workers:
                     await engine.queue(run_id, priority=INTERACTIVE)
-                    await look_on(engine, run_id, self._told)
+                    await follow_elsewhere(engine, run_id, self._on_event)
                 else:
                     await self._execute(engine, run_id)
         except PinciteError:
@@ -369,41 +398,41 @@ class Desk:
             return
         finally:
             del self._scopes[run_id], self._owners[run_id]
-            self._last.pop(run_id, None)
-            self._tell(run_id)
-            if after is not None:
-                with anyio.CancelScope(shield=True), suppress(PinciteError):
-                    await after()
+            self._progress.pop(run_id, None)
+            self._notify(run_id)
+            with anyio.CancelScope(shield=True), suppress(PinciteError):
+                if account.budget is not None:
+                    await account.release((await engine.run(run_id)).usage.cost_usd)
 
     async def _execute(self, engine: Engine, run_id: str) -> None:
         user = engine.settings.scope
         try:
             await self._slots.acquire(user)
         except anyio.get_cancelled_exc_class():
-            if self._hands_on_now():
+            if self._hands_over_now():
                 with anyio.CancelScope(shield=True), suppress(PinciteError):
                     await engine.queue(run_id, priority=INTERACTIVE)
             raise
         try:
-            await engine.resume(run_id, on_event=self._told, hands_on=self._hands_on_now)
+            await engine.resume(run_id, on_event=self._on_event, hands_on=self._hands_over_now)
         finally:
             self._slots.release(user)
 
 
-D = TypeVar("D", bound=Desk)
+D = TypeVar("D", bound=RunManager)
 
 
 @asynccontextmanager
-async def open_desk(make: Callable[[Rooms], D]) -> AsyncIterator[D]:
-    """The desk of one server process; at the end running jobs are stopped, saved, and resumable or handed on."""
+async def open_manager(make: Callable[[TaskGroups], D]) -> AsyncIterator[D]:
+    """The manager of one server process; at the end running jobs are stopped, saved, and resumable or handed on."""
     async with resource_pool() as base, anyio.create_task_group() as hosts:
-        desk: D | None = None
+        manager: D | None = None
         try:
             async with anyio.create_task_group() as jobs:
-                desk = make(Rooms(base, hosts, jobs))
-                yield desk
-                desk.will_close()
+                manager = make(TaskGroups(base, hosts, jobs))
+                yield manager
+                manager.will_close()
                 jobs.cancel_scope.cancel()
         finally:  # whatever ended the jobs: engines stay open until they are told to close
-            if desk is not None:
-                desk.close()
+            if manager is not None:
+                manager.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pincite.wiring.judging import keep_thresholds
 from pincite.wiring.models import model_names
 from pincite.wiring.parts import Parts, open_parts
-from pincite.wiring.run_settings import CAPS, Outlook, asked_model, frozen_settings, narrowed, outlook, thawed_settings
+from pincite.wiring.run_settings import Outlook, frozen_settings, narrowed, outlook, requested, thawed_settings
 from pincite.wiring.server import DailyBudget, FrontDesk
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.stores import CacheCleared, CacheStats
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pincite.wiring.checking import EvidenceKept, bundle_of_run, check_stored_report, check_with_judge
 
 __all__ = [
-    "CAPS",
     "CacheCleared",
     "CacheStats",
     "DailyBudget",
@@ -28,7 +27,6 @@ __all__ = [
     "Outlook",
     "Parts",
     "Shared",
-    "asked_model",
     "bundle_of_run",
     "check_stored_report",
     "check_with_judge",
@@ -39,6 +37,7 @@ __all__ = [
     "open_parts",
     "open_shared",
     "outlook",
+    "requested",
     "thawed_settings",
 ]
 

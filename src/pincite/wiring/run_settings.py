@@ -1,6 +1,6 @@
 """The settings that belong to a run, stored with it, and what a run under them would use and may cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
@@ -9,7 +9,8 @@ from typing import Final
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
 from pincite.domain.events import Json
-from pincite.settings import Settings, load_settings
+from pincite.domain.requests import CAPS, ResearchRequest
+from pincite.settings import Settings, load_settings, with_profile
 from pincite.wiring.libraries import embedder_name
 from pincite.wiring.models import model_chains, wants_models
 from pincite.wiring.sources import resolve_sources
@@ -49,19 +50,6 @@ FROZEN: Final = (
 )
 
 
-CAPS: Final = (
-    "max_rounds",
-    "max_searches",
-    "max_pages",
-    "max_web_requests",
-    "max_cost_usd",
-    "max_tokens",
-    "deadline_s",
-    "require_coverage",
-)
-"""The settings that a single run may make stricter: lower, but for the coverage that it requires."""
-
-
 def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
     """The settings with those of `caps` that are stricter than what is in force; None counts as not given.
 
@@ -79,20 +67,39 @@ def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
     return load_settings({**own, **stricter}) if stricter else settings
 
 
-def asked_model(settings: Settings, llm: str | None) -> Settings:
-    """The settings with the model that one run asks for, for all its roles; keys and servers are the operator's.
+def requested(settings: Settings, request: ResearchRequest) -> Settings:
+    """The settings of a run: those in force, with what its request asks for and may have.
+
+    Caps may only become stricter. Model and judge are those that the settings allow: keys, servers and prices are the
+    operator's.
 
     Errors:
-        InvalidInput: `model_not_allowed`, not one of the settings.
+        InvalidInput: `model_not_allowed`, `judge_not_allowed`. InvalidSetting: a value that is out of range.
     """
-    if llm is None or llm == settings.llm:
-        return settings
-    if llm != "none" and llm not in settings.llm_allowed:
-        allowed = ", ".join(dict.fromkeys(("none", settings.llm, *settings.llm_allowed)))
+    if request.profile is not None and request.profile != settings.profile:
+        settings = with_profile(settings, request.profile)
+    settings = narrowed(settings, request.caps())
+    changed: dict[str, object] = {}
+    if request.llm is not None and request.llm != settings.llm:
+        _vet_choice("model", request.llm, ("none", settings.llm, *settings.llm_allowed))
+        changed |= {"llm": request.llm, "llm_roles": {}}
+    if request.judge is not None and request.judge != settings.judge:
+        _vet_choice("judge", request.judge, ("none", "model", settings.judge))
+        changed["judge"] = request.judge
+    if request.words_only:
+        changed["embeddings"] = "none"
+    if request.source and request.source != settings.source:
+        changed["source"] = request.source
+    return load_settings({**settings.model_dump(exclude_unset=True), **changed}) if changed else settings
+
+
+def _vet_choice(what: str, wanted: str, allowed: Sequence[str]) -> None:
+    if wanted not in allowed:
         raise InvalidInput(
-            f"the model {llm[:80]!r} may not be asked for", reason="model_not_allowed", hint=f"Allowed here: {allowed}."
+            f"the {what} {wanted[:80]!r} may not be asked for",
+            reason=f"{what}_not_allowed",
+            hint=f"Allowed here: {', '.join(dict.fromkeys(allowed))}.",
         )
-    return load_settings({**settings.model_dump(exclude_unset=True), "llm": llm, "llm_roles": {}})
 
 
 def _is_stricter(name: str, asked: Settings, in_force: Settings) -> bool:

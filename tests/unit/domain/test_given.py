@@ -8,8 +8,8 @@ import pytest
 
 from pincite import Engine, FetchRequest
 from pincite.domain.errors import InvalidInput
-from pincite.domain.fetch_rules import check_request
 from pincite.domain.page import Hosted, Render
+from pincite.domain.requests import check_request
 from pincite.domain.search import Constraints, Depth, Query, Topic, since_of
 
 

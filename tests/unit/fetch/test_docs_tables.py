@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting
-from pincite.domain.fetch_rules import RULES, check_request, shown_defaults
 from pincite.domain.page import FetchRequest
+from pincite.domain.requests import RULES, check_request, shown_defaults
 from pincite.fetch import limits
 from pincite.fetch.limits import CEILINGS, NOTES, BodyKind, FetchLimits
 from pincite.urls.policy import HOST_MAX_CHARS, PORTS, URL_MAX_CHARS
@@ -20,7 +20,7 @@ TABLE = json.loads((ROOT / "tests" / "conformance" / "data" / "limits.json").rea
 
 
 def test_every_member_of_a_request_has_a_rule() -> None:
-    assert set(RULES) == {field.name for field in fields(FetchRequest)} - {"url", "validators", "confirms"}
+    assert set(RULES) == {field.name for field in fields(FetchRequest)} - {"validators", "confirms"}
     assert "<!-- generated: fetch_request -->" in PAGE
     assert shown_defaults()["max_chars"] == "6000"
 

@@ -8,8 +8,8 @@ import pytest
 
 from pincite.domain.errors import InvalidInput, NetworkError
 from pincite.engine import Engine
-from pincite.jobs.batch import Batch, Progress, read_items
 from pincite.research.service import ResearchService
+from pincite.surfaces.batch import Batch, Progress, read_items
 from pincite.testing.web import html, write_warc
 
 

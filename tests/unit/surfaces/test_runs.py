@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,14 +15,15 @@ from pincite.domain.errors import RateLimited, StorageUnavailable
 from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.surfaces import engines, runs
-from pincite.surfaces.runs import EVENTS_AT_ONCE, Desk, DeskLimits, Rooms, open_desk
+from pincite.surfaces.accounts import Account, ServerLimits
+from pincite.surfaces.runs import EVENTS_AT_ONCE, RunManager, TaskGroups, open_manager
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)
 RUN = "run_1"
 
 
 class FakeEngine:
-    """The part of an engine that a desk uses, over one run; `during_read` runs while a read is under way."""
+    """The part of an engine that a manager uses, over one run; `during_read` runs while a read is under way."""
 
     def __init__(self, scope: str = "local", *, leaves_runs_to_workers: bool = False) -> None:
         self.leaves_runs_to_workers = leaves_runs_to_workers
@@ -96,18 +98,28 @@ def _fields(record: RunRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in RunRecord.__dataclass_fields__}
 
 
+class FakeBudget:
+    """The part of a key's budget that a manager uses."""
+
+    def __init__(self) -> None:
+        self.given_back: list[Decimal] = []
+
+    async def give_back(self, amount: Decimal) -> None:
+        self.given_back.append(amount)
+
+
 @asynccontextmanager
-async def opened(*, hands_on: bool = False, limits: DeskLimits | None = None) -> AsyncIterator[Desk]:
-    def make(rooms: Rooms) -> Desk:
-        return Desk(lambda *_: None, rooms, limits=limits, hands_on=hands_on)  # type: ignore[arg-type]
+async def opened(*, hands_on: bool = False, limits: ServerLimits | None = None) -> AsyncIterator[RunManager]:
+    def make(rooms: TaskGroups) -> RunManager:
+        return RunManager(lambda *_: None, rooms, limits=limits, hand_over=hands_on)  # type: ignore[arg-type]
 
-    async with open_desk(make) as desk:
-        yield desk
+    async with open_manager(make) as manager:
+        yield manager
 
 
-async def all_of(desk: Desk, engine: Any, after: int = 0) -> list[int]:
+async def all_of(manager: RunManager, engine: Any, after: int = 0) -> list[int]:
     with anyio.fail_after(30):
-        async with aclosing(desk.follow(engine, RUN, after, 15, "key")) as events:
+        async with aclosing(manager.follow(engine, RUN, after, 15, "key")) as events:
             return [event.seq async for event in events if event is not None]
 
 
@@ -124,8 +136,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("reads_before", range(4))
 async def test_an_event_said_during_a_read_and_the_last_one_above_all_is_not_lost(reads_before: int) -> None:
     engine: Any = FakeEngine()
-    async with opened() as desk:
-        desk.work_on(engine, RUN, "key")
+    async with opened() as manager:
+        manager.work_on(engine, RUN, Account("key"))
         await engine.begun.wait()
         engine.say(3)
 
@@ -137,18 +149,18 @@ async def test_an_event_said_during_a_read_and_the_last_one_above_all_is_not_los
                 engine.say()
 
         engine.during_read = last_words
-        assert await all_of(desk, engine) == [event.seq for event in engine.stored]
-        assert not desk.busy_with(RUN)
-        assert (desk._news, desk._watches, desk.followers) == ({}, {}, 0)
+        assert await all_of(manager, engine) == [event.seq for event in engine.stored]
+        assert not manager.busy_with(RUN)
+        assert (manager._news, manager._watches, manager.followers) == ({}, {}, 0)
 
 
 async def test_a_slow_reader_misses_nothing_and_nothing_piles_up_for_it() -> None:
     engine: Any = FakeEngine()
-    async with opened() as desk:
-        desk.work_on(engine, RUN, "key")
+    async with opened() as manager:
+        manager.work_on(engine, RUN, Account("key"))
         await engine.begun.wait()
         seen: list[int] = []
-        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
+        async with aclosing(manager.follow(engine, RUN, 0, 15, "key")) as events:
             engine.say(1000)
             async for event in events:
                 assert event is not None
@@ -164,7 +176,7 @@ async def test_a_slow_reader_misses_nothing_and_nothing_piles_up_for_it() -> Non
 async def test_a_run_that_others_work_on_is_followed_to_its_end() -> None:
     engine: Any = FakeEngine()
     engine.status = RunStatus.RUNNING
-    async with opened() as desk:
+    async with opened() as manager:
 
         def elsewhere() -> None:
             if engine.reads < 40:
@@ -176,137 +188,137 @@ async def test_a_run_that_others_work_on_is_followed_to_its_end() -> None:
         found: list[list[int]] = []
 
         async def reader() -> None:
-            found.append(await all_of(desk, engine))
+            found.append(await all_of(manager, engine))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
                 tasks.start_soon(reader)
         assert found == [[event.seq for event in engine.stored]] * 5
-        assert (desk._news, desk._watches) == ({}, {})
+        assert (manager._news, manager._watches) == ({}, {})
 
 
 async def test_a_run_that_a_worker_will_take_is_waited_for_and_one_that_nobody_will_is_not() -> None:
     engine: Any = FakeEngine()
-    async with opened() as desk:
-        await desk.ended(engine, RUN)
-        assert await all_of(desk, engine) == []
+    async with opened() as manager:
+        await manager.ended(engine, RUN)
+        assert await all_of(manager, engine) == []
         engine.for_workers = True
         with anyio.move_on_after(0.05) as waiting:
-            await desk.ended(engine, RUN)
+            await manager.ended(engine, RUN)
         assert waiting.cancelled_caught
-        assert desk._watches == {}
+        assert manager._watches == {}
 
 
 async def test_a_dead_owner_s_run_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "DEAD_AFTER_S", 0.0)
     engine: Any = FakeEngine()
     engine.status = RunStatus.RUNNING
-    async with opened() as desk:
+    async with opened() as manager:
         with anyio.fail_after(30):
-            await desk.ended(engine, RUN)
+            await manager.ended(engine, RUN)
 
 
 async def test_a_database_that_is_away_for_a_moment_ends_no_watch() -> None:
     engine: Any = FakeEngine()
     engine.status = RunStatus.RUNNING
-    async with opened() as desk, desk.attending(engine, RUN):
+    async with opened() as manager, manager.attending(engine, RUN):
         engine.away = 5
         with anyio.fail_after(30):
             while engine.away:
                 await settled()
         await settled()
-        assert desk.is_going(RUN)
+        assert manager.is_going(RUN)
 
 
 async def test_a_listener_who_comes_when_the_last_one_goes_has_a_watch_of_its_own() -> None:
     engine: Any = FakeEngine()
     engine.status = RunStatus.RUNNING
-    async with opened() as desk:
-        async with desk.attending(engine, RUN):
-            first = desk._watches[RUN]
-        async with desk.attending(engine, RUN):  # the first watch has not noticed yet that it is over
-            assert desk._watches[RUN] is not first
+    async with opened() as manager:
+        async with manager.attending(engine, RUN):
+            first = manager._watches[RUN]
+        async with manager.attending(engine, RUN):  # the first watch has not noticed yet that it is over
+            assert manager._watches[RUN] is not first
             await settled()
-            assert desk.is_going(RUN)
+            assert manager.is_going(RUN)
         await settled()
-        assert not desk.is_going(RUN)
+        assert not manager.is_going(RUN)
 
 
 async def test_a_reader_who_leaves_takes_the_watch_along_and_the_run_goes_on() -> None:
     engine: Any = FakeEngine()
-    async with opened() as desk:
-        desk.work_on(engine, RUN, "key")
+    async with opened() as manager:
+        manager.work_on(engine, RUN, Account("key"))
         await engine.begun.wait()
         engine.say(3)
-        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
+        async with aclosing(manager.follow(engine, RUN, 0, 15, "key")) as events:
             assert (await anext(events)).seq == 1  # type: ignore[union-attr]
-            assert desk.followers == 1
-        assert (desk.followers, desk.busy_with(RUN)) == (0, True)
+            assert manager.followers == 1
+        assert (manager.followers, manager.busy_with(RUN)) == (0, True)
         engine.go.set()
-        assert await all_of(desk, engine, after=1) == [2, 3]
+        assert await all_of(manager, engine, after=1) == [2, 3]
 
 
 async def test_there_is_room_for_so_many_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "MAX_FOLLOWERS", 1)
     engine: Any = FakeEngine()
     engine.stored = [Event(1, EventType.CHUNK_MADE, RUN, START, {})]
-    async with opened() as desk:
-        desk.vet_follower("key")
-        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
+    async with opened() as manager:
+        manager.vet_follower("key")
+        async with aclosing(manager.follow(engine, RUN, 0, 15, "key")) as events:
             await anext(events)
             with pytest.raises(RateLimited):
-                desk.vet_follower("key")
-        desk.vet_follower("key")
+                manager.vet_follower("key")
+        manager.vet_follower("key")
 
 
 async def test_a_key_that_floods_does_not_hold_up_another() -> None:
     flood: list[Any] = [FakeEngine("flood") for _ in range(24)]
     other: Any = FakeEngine("other")
-    async with opened(limits=DeskLimits(jobs=4, jobs_per_key=24)) as desk:
+    async with opened(limits=ServerLimits(jobs=4, jobs_per_key=24)) as manager:
         for n, engine in enumerate(flood):
-            desk.work_on(engine, f"run_f{n}", "flood")
+            manager.work_on(engine, f"run_f{n}", Account("flood"))
         await settled()
-        desk.work_on(other, "run_o", "other")
+        manager.work_on(other, "run_o", Account("other"))
         await settled()
         assert [engine.begun.is_set() for engine in flood] == [True] * 4 + [False] * 20
         flood[2].go.set()
         await settled()
         assert other.begun.is_set(), "the next place is for whoever has none"
         assert sum(engine.begun.is_set() for engine in flood) == 4
-        desk.vet_room("flood")
-        desk.work_on(flood[2], "run_g", "flood")
+        manager.vet_room("flood")
+        manager.work_on(flood[2], "run_g", Account("flood"))
         with pytest.raises(RateLimited) as refusal:
-            desk.vet_room("flood")
+            manager.vet_room("flood")
         assert refusal.value.reason == "runs_of_key"
-        desk.vet_room("other")
+        manager.vet_room("other")
 
 
 async def test_a_key_has_so_many_streams() -> None:
     engine: Any = FakeEngine()
     engine.stored = [Event(1, EventType.CHUNK_MADE, RUN, START, {})]
-    async with opened(limits=DeskLimits(streams_per_key=1)) as desk:
-        async with aclosing(desk.follow(engine, RUN, 0, 15, "key")) as events:
+    async with opened(limits=ServerLimits(streams_per_key=1)) as manager:
+        async with aclosing(manager.follow(engine, RUN, 0, 15, "key")) as events:
             await anext(events)
             with pytest.raises(RateLimited) as refusal:
-                desk.vet_follower("key")
+                manager.vet_follower("key")
             assert refusal.value.reason == "streams_of_key"
-            desk.vet_follower("another")
-        desk.vet_follower("key")
+            manager.vet_follower("another")
+        manager.vet_follower("key")
 
 
 @pytest.mark.parametrize("hands_on", [True, False])
 async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on: bool) -> None:
     running, waiting = FakeEngine(), FakeEngine()
-    others = [FakeEngine() for _ in range(DeskLimits().jobs - 1)]
-    async with opened(hands_on=hands_on) as desk:
+    others = [FakeEngine() for _ in range(ServerLimits().jobs - 1)]
+    async with opened(hands_on=hands_on) as manager:
         one: Any = running
         last: Any = waiting
-        desk.work_on(one, RUN, "key")
+        manager.work_on(one, RUN, Account("key"))
         for n, other in enumerate(others):
             filler: Any = other
-            desk.work_on(filler, f"run_f{n}", "key")
+            manager.work_on(filler, f"run_f{n}", Account("key"))
         await settled()
-        desk.work_on(last, "run_w", "key")
+        manager.work_on(last, "run_w", Account("key"))
         await settled()
         assert running.begun.is_set()
         assert not waiting.begun.is_set()
@@ -316,28 +328,24 @@ async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on
 
 async def test_a_run_that_somebody_stops_is_not_handed_on() -> None:
     engine: Any = FakeEngine()
-    async with opened(hands_on=True) as desk:
-        desk.work_on(engine, RUN, "key")
+    async with opened(hands_on=True) as manager:
+        manager.work_on(engine, RUN, Account("key"))
         await engine.begun.wait()
-        await desk.cancel(engine, RUN)
+        await manager.cancel(engine, RUN)
         assert engine.handed_on is False
-        assert not desk.busy_with(RUN)
+        assert not manager.busy_with(RUN)
 
 
 async def test_a_run_is_worked_on_once_however_often_it_is_asked_for() -> None:
     engine: Any = FakeEngine()
-    ends: list[str] = []
-
-    async def after() -> None:
-        ends.append("after")
-
-    async with opened() as desk:
-        assert desk.work_on(engine, RUN, "key", after=after)
-        assert not desk.work_on(engine, RUN, "key", after=after)
+    budget: Any = FakeBudget()
+    async with opened() as manager:
+        assert manager.work_on(engine, RUN, Account("key", budget, Decimal(3), Decimal(2)))
+        assert not manager.work_on(engine, RUN, Account("key", budget, Decimal(3), Decimal(2)))
         engine.go.set()
-        await desk.ended(engine, RUN)
+        await manager.ended(engine, RUN)
         await settled()
-        assert ends == ["after"]
+        assert budget.given_back == [Decimal(5)], "what was set aside, but for what was spent since, once"
 
 
 async def test_the_engine_unused_for_longest_makes_room_and_one_in_use_never() -> None:
@@ -404,21 +412,21 @@ def _nothing_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("ending", ["cancelled", "a job failed", "the block failed", "left"])
 @pytest.mark.usefixtures("_nothing_shared")
-async def test_engines_close_after_the_runs_however_a_desk_ends(ending: str) -> None:
+async def test_engines_close_after_the_runs_however_a_manager_ends(ending: str) -> None:
     engine: Any = ClosingEngine()
 
     async def fail() -> None:
         raise ZeroDivisionError
 
     async def serve(outside: anyio.CancelScope) -> None:
-        async with open_desk(lambda rooms: Desk(lambda *_: engine, rooms)) as desk:
-            desk.work_on(await desk.engine("local"), RUN, "key")
+        async with open_manager(lambda rooms: RunManager(lambda *_: engine, rooms)) as manager:
+            manager.work_on(await manager.engine("local"), RUN, Account("key"))
             await engine.begun.wait()
             match ending:
                 case "cancelled":
                     outside.cancel()
                 case "a job failed":
-                    desk.tend(fail)
+                    manager.tend(fail)
                 case "the block failed":
                     raise ZeroDivisionError
                 case _:

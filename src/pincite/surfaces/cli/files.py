@@ -78,7 +78,7 @@ async def write_report(
     return failed
 
 
-def read_schema(path: Path) -> "Json":
+def read_schema(path: Path) -> "dict[str, Json]":
     """The JSON Schema of a file. Errors: InvalidInput (not there, not JSON, or not one that can be filled)."""
     from pincite.research.schema_fields import fields_of
 
@@ -87,4 +87,20 @@ def read_schema(path: Path) -> "Json":
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path} is no JSON Schema: {error}", reason="schema_unreadable") from None
     fields_of(schema)
-    return schema
+    return schema if isinstance(schema, dict) else {}
+
+
+def read_text(path: Path, reason: str = "file_unreadable") -> str:
+    """The text of a file of the user. Errors: InvalidInput."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} can't be read: {error}", reason=reason, hint="Give a file in UTF-8.") from None
+
+
+def read_bytes(path: Path, hint: str) -> bytes:
+    """A file of the user. Errors: InvalidInput."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path} can't be read: {error.strerror}", hint=hint) from None

@@ -1,22 +1,25 @@
-"""Options that several commands share, each written once."""
+"""Options of the command line: those of the requests, rendered from their rules, and those that commands share."""
 
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import typer
 
 from pincite.domain.errors import InvalidInput
-from pincite.domain.plan import ReportDepth, ReportLength, ReportStyle
-from pincite.domain.search import Constraints, since_of
+from pincite.domain.given import day, names
+from pincite.domain.requests import Rule
+from pincite.surfaces.cli.files import read_schema
+from pincite.surfaces.cli.run import guarded
+from pincite.surfaces.requests import described, sentence, with_arguments
 
 Llm = Annotated[
     str | None,
     typer.Option("--llm", metavar="MODEL", help="Language model as PROVIDER:NAME, or none (docs/models.md)."),
-]
-WordsOnly = Annotated[
-    bool,
-    typer.Option("--words-only", help="Rank by words alone: faster, and finds less of what is worded otherwise."),
 ]
 Judge = Annotated[
     str | None,
@@ -25,39 +28,17 @@ Judge = Annotated[
         help="Who judges meaning: model, PROVIDER:NAME, http://..., a local one, or none (docs/verification.md).",
     ),
 ]
-Audience = Annotated[str | None, typer.Option(help="Who reads the report, as in `new administrators` (with a model).")]
-Length = Annotated[ReportLength | None, typer.Option(help="How long the report may be (with a model).")]
-ReportLanguage = Annotated[
-    str | None, typer.Option("--report-language", help="Language of the report; else the question's (with a model).")
-]
-Depth = Annotated[ReportDepth | None, typer.Option(help="How deep the report goes (with a model).")]
-Instructions = Annotated[
-    str | None,
-    typer.Option(help="Wishes about the report's form, in your own words; never about what is true (with a model)."),
-]
-PlanOption = Annotated[
-    str | None,
-    typer.Option(
-        "--plan", metavar="show|edit|FILE", help="Print the plan only, edit it first, or take it from a file."
-    ),
+WordsOnly = Annotated[
+    bool,
+    typer.Option("--words-only", help="Rank by words alone: faster, and finds less of what is worded otherwise."),
 ]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print every event of the run.")]
-RequireCoverage = Annotated[
-    float | None, typer.Option(help="Share of the question's parts that must be answered (0 to 1), else exit 7.")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Profile = Annotated[str | None, typer.Option(help="Preset of caps: quick, standard, thorough or offline.")]
 Source = Annotated[
     list[str] | None,
     typer.Option("--source", help="auto, provider names, or local:PATH; repeat or separate by comma."),
 ]
-IncludeDomain = Annotated[list[str] | None, typer.Option("--include-domain", help="Only this domain (repeatable).")]
-PreferDomain = Annotated[list[str] | None, typer.Option("--prefer-domain", help="Rank this domain first.")]
-ExcludeDomain = Annotated[list[str] | None, typer.Option("--exclude-domain", help="Never this domain.")]
-PerDomainCap = Annotated[int | None, typer.Option("--per-domain-cap", min=1, help="Results per domain at most.")]
-Since = Annotated[str | None, typer.Option(help="Published on or after this day (YYYY-MM-DD).")]
-Until = Annotated[str | None, typer.Option(help="Published on or before this day (YYYY-MM-DD).")]
-Language = Annotated[str | None, typer.Option(help="Language of the pages, as in `en`.")]
 Output = Annotated[
     list[Path] | None,
     typer.Option("-o", "--output", help="Also write this file; its suffix gives the format (repeatable)."),
@@ -68,22 +49,18 @@ AllowNetwork = Annotated[
 ]
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the database and indexes (PINCITE_HOME).")]
 
-
-def style(
-    audience: str | None,
-    length: ReportLength | None,
-    language: str | None,
-    depth: ReportDepth | None,
-    instructions: str | None,
-) -> ReportStyle:
-    """The wishes about a report."""
-    return ReportStyle(
-        audience or "",
-        length or ReportLength.STANDARD,
-        language or "",
-        depth or ReportDepth.STANDARD,
-        instructions or "",
-    )
+METAVARS: Final = {"llm": "MODEL", "continues": "RUN", "plan": "show|edit|FILE", "output_schema": "FILE",
+                   "metadata": "KEY=VALUE"}  # fmt: skip
+WORDS: Final = {
+    "plan": "Print the plan only, edit it first, or take it from a file.",
+    "question": "The question; `-` reads it from stdin.",
+    "url": "The page.",
+    "include_answer": "Do not ask for the engine's own answer.",
+    "allow_redirects": "Show a redirect, don't follow it.",
+    "persist": "Leave the page cache alone.",
+    "force_refresh": "Ask the site even if it is cached.",
+}
+"""What a member means here, where the line of its rule is not for somebody at a command line."""
 
 
 def joined(values: list[str] | None) -> tuple[str, ...] | None:
@@ -93,46 +70,90 @@ def joined(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def constraints(
-    *,
-    include: list[str] | None = None,
-    prefer: list[str] | None = None,
-    exclude: list[str] | None = None,
-    cap: int | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    language: str | None = None,
-    time_range: str | None = None,
-) -> Constraints:
-    """The options as Constraints.
+def asking(kind: Any, *, beside: tuple[str, ...] = (), **fixed: Any) -> Callable[..., Any]:
+    """Gives a command, in place of its parameter `asked`, an option for each member of a request.
 
-    Errors:
-        InvalidInput: a day that is none, `since` after `until`, a time range that is none or given beside `since`.
+    The command gets the request instead; `beside` are members that it gets as they were typed, for a reading of its
+    own. `fixed` are members that the command line doesn't ask for.
     """
-    found = Constraints(
-        include_domains=joined(include) or (),
-        prefer_domains=joined(prefer) or (),
-        exclude_domains=joined(exclude) or (),
-        per_domain_cap=cap,
-        since=_day("--since", since) if time_range is None else _since(time_range, since),
-        until=_day("--until", until),
-        language=language,
-    )
-    if found.since and found.until and found.since > found.until:
-        raise InvalidInput(f"--since {found.since} is after --until {found.until}", hint="Swap the two days.")
-    return found
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        members = {name: (rule, hint, default) for name, rule, hint, default in described(kind, "cli")}
+
+        def called(**given: Any) -> None:
+            typed = {name: given.pop(name) for name in members}
+            own = {name: typed.pop(name) for name in beside}
+            values = partial(_request, kind, members, typed, fixed)
+            asked = guarded(values, as_json=bool(given.get("as_json")))
+            command(asked=asked, **own, **given)
+
+        arguments = {name: _argument(name, *member) for name, member in members.items()}
+        return with_arguments(called, command, arguments)
+
+    return decorate
 
 
-def _since(time_range: str, since: str | None) -> date:
-    if since is not None:
-        raise InvalidInput("--time-range and --since say the same thing", hint="Give one of the two.")
-    return since_of(time_range, datetime.now(UTC).date())
+def _request(kind: Any, members: Mapping[str, Any], typed: Mapping[str, Any], fixed: Mapping[str, Any]) -> Any:
+    values = {}
+    for name, value in typed.items():
+        rule, hint, default = members[name]
+        if value is None:
+            continue
+        values[name] = _value(name, rule, _plain(hint), value) if value != default else value
+        if isinstance(default, bool) and default:
+            values[name] = not value  # a flag that switches off: --no-answer
+    return kind(**values, **fixed)
 
 
-def _day(option: str, text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput(f"{option} {text!r} is not a day", hint="Write it as YYYY-MM-DD.") from None
+def _value(name: str, rule: Rule, plain: Any, value: Any) -> Any:
+    """What was typed, as the member takes it. Errors: InvalidInput."""
+    flag = _flags(name, rule)[0]
+    if name == "output_schema":
+        return read_schema(value)
+    if name == "metadata":
+        pairs = dict(pair.split("=", 1) for pair in value if "=" in pair)
+        if len(pairs) != len(value):
+            raise InvalidInput(f"{flag}: each is KEY=VALUE, named once", reason=name)
+        return pairs
+    if get_origin(plain) is tuple:
+        return joined(value) if rule.commas else names(value, name)
+    if name in ("since", "until"):
+        try:
+            return day(value, flag)
+        except InvalidInput:
+            raise InvalidInput(f"{flag} {value!r} is not a day", hint="Write it as YYYY-MM-DD.") from None
+    return value.lower() if rule.choices and isinstance(value, str) else value
+
+
+def _argument(name: str, rule: Rule, hint: Any, default: Any) -> tuple[Any, Any]:
+    plain = _plain(hint)
+    help_ = WORDS.get(name) or sentence(rule)
+    if default is MISSING:
+        return Annotated[str, typer.Argument(help=help_)], MISSING
+    bounds: Any = {"min": rule.low, "max": rule.high} if plain in (int, float) else {}
+    if plain is int:
+        bounds = {what: None if value is None else int(value) for what, value in bounds.items()}
+    option = typer.Option(*_flags(name, rule), help=help_, metavar=METAVARS.get(name), **bounds)
+    if name == "output_schema":
+        return Annotated[Path | None, option], None
+    if name == "plan":
+        return Annotated[str | None, option], None
+    if plain is bool:
+        return Annotated[bool, option], False
+    if get_origin(plain) is tuple or name == "metadata":
+        option.help = f"{str(option.help).rstrip('.')} (repeatable)."
+        return Annotated[list[str] | None, option], None
+    if isinstance(plain, type) and issubclass(plain, StrEnum):
+        option.case_sensitive = False
+        return Annotated[plain | None, option], None
+    simple = plain if plain in (int, float) else str
+    return (Annotated[simple, option], default) if default is not None else (Annotated[simple | None, option], None)
+
+
+def _flags(name: str, rule: Rule) -> tuple[str, ...]:
+    return rule.flags or (f"--{name.replace('_', '-')}",)
+
+
+def _plain(hint: Any) -> Any:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return next(part for part in parts if part is not type(None))

@@ -3,13 +3,13 @@
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
 from pincite.surfaces.cli.run import note, printable
+from pincite.surfaces.progress import Progress
 
 Show = Callable[[Event], None]
 QUIET = frozenset(
@@ -122,24 +122,24 @@ def _short(text: str, limit: int = 90) -> str:
 @contextmanager
 def _few_lines() -> Iterator[Show]:
     """The plan, the first rounds and the sum: at most seven lines."""
-    counts: Counter[EventType] = Counter()
+    progress = Progress()
     named: list[str] = []
     started = time.monotonic()
 
     def show(event: Event) -> None:
-        counts[event.type] += 1
-        here = counts[event.type]
-        match event.type:
-            case EventType.RUN_STARTED | EventType.RUN_RESUMED if not named:
-                named.append(event.run_id)
-                note(f"Run {event.run_id}")
-            case EventType.PLAN_CREATED if here == 1:
-                note(f"Planned: {_detail(event.type, event.data)}")
-            case EventType.ROUND_STARTED if 1 < here <= TOLD_ROUNDS:
-                note(f"Round {event.data.get('round', here)}: {summary(counts)}")
+        known_parts, known_rounds = len(progress.parts), len(progress.rounds)
+        before = progress.summary()
+        progress.take(event)
+        if event.type in (EventType.RUN_STARTED, EventType.RUN_RESUMED) and not named:
+            named.append(event.run_id)
+            note(f"Run {event.run_id}")
+        elif event.type is EventType.PLAN_CREATED and not known_parts:
+            note(f"Planned: {_detail(event.type, event.data)}")
+        elif 0 < known_rounds < len(progress.rounds) <= TOLD_ROUNDS:
+            note(f"Round {progress.rounds[-1].number}: {before}")
 
     yield show
-    note(f"Done in {time.monotonic() - started:.1f} s: {summary(counts)}")
+    note(f"Done in {time.monotonic() - started:.1f} s: {progress.summary()}")
 
 
 @contextmanager
@@ -150,19 +150,19 @@ def _live() -> Iterator[Show]:
     from rich.text import Text
 
     console = Console(stderr=True)
-    counts: Counter[EventType] = Counter()
+    progress = Progress()
     latest: list[str] = []
     started = time.monotonic()
     spinner = Spinner("dots" if console.encoding.startswith("utf") else "line")
 
     def view() -> Group:
-        spinner.update(text=Text(f"{time.monotonic() - started:5.1f} s  {summary(counts)}", style="bold"))
+        spinner.update(text=Text(f"{time.monotonic() - started:5.1f} s  {progress.summary()}", style="bold"))
         return Group(spinner, *(Text("  " + line, style="dim", overflow="ellipsis", no_wrap=True) for line in latest))
 
     with Live(get_renderable=view, console=console, refresh_per_second=8, transient=True) as live:
 
         def show(event: Event) -> None:
-            counts[event.type] += 1
+            progress.take(event)
             line = describe(event)
             if line:
                 latest.append(printable(line))
@@ -170,20 +170,4 @@ def _live() -> Iterator[Show]:
             live.refresh()
 
         yield show
-    note(f"{time.monotonic() - started:.1f} s: {summary(counts)}")
-
-
-def summary(counts: Mapping[EventType, int]) -> str:
-    """The run so far in one line of counts."""
-    parts = (
-        (EventType.SEARCH_COMPLETED, "searched"),
-        (EventType.PAGE_FETCHED, "read"),
-        (EventType.PAGE_REFUSED, "refused"),
-        (EventType.PAGE_FAILED, "failed"),
-        (EventType.PAGE_DUPLICATE, "duplicate"),
-        (EventType.CLAIM_VERIFIED, "claims verified", "claim verified"),
-        (EventType.CLAIM_REJECTED, "rejected"),
-        (EventType.GAP_FOUND, "gaps", "gap"),
-    )
-    told = [f"{counts[type_]} {words[counts[type_] == 1 and -1]}" for type_, *words in parts if counts.get(type_)]
-    return " · ".join(told) or "planning"
+    note(f"{time.monotonic() - started:.1f} s: {progress.summary()}")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pincite.domain.errors import CoverageNotMet, InvalidInput, PinciteError
-from pincite.domain.plan import ReportStyle
-from pincite.domain.search import Constraints
+from pincite.domain.errors import CoverageNotMet, PinciteError
+from pincite.domain.requests import ResearchRequest
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_report
-from pincite.surfaces.cli.run import guarded, note, print_bytes, print_json, print_text, run_async, tell, typed
+from pincite.surfaces.cli.files import BUNDLE, format_of, read_text, report_formats, vet_output, write_report
+from pincite.surfaces.cli.run import note, print_bytes, print_json, print_text, run_async, tell, typed
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, exit_code
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from pincite.domain.report import Report
     from pincite.engine import Engine
     from pincite.execution import OnEvent
-    from pincite.jobs.batch import Progress
     from pincite.research.model.estimate import Estimate
+    from pincite.surfaces.batch import Progress
 
 INTERACTIVE = 10
 """Somebody waits for a queued run: before every batch."""
@@ -34,33 +33,10 @@ Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
 """A report, the bytes to print, and why the command fails all the same: a file that was not written, too few parts."""
 
 
+@options.asking(ResearchRequest, beside=("plan",))
 def research(
-    question: Annotated[str, typer.Argument(help="The question; `-` reads it from stdin.")],
-    url: Annotated[list[str] | None, typer.Option("--url", help="Read this page (repeatable).")] = None,
-    source: options.Source = None,
-    profile: options.Profile = None,
-    include_domain: options.IncludeDomain = None,
-    prefer_domain: options.PreferDomain = None,
-    exclude_domain: options.ExcludeDomain = None,
-    per_domain_cap: options.PerDomainCap = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    language: options.Language = None,
-    llm: options.Llm = None,
-    judge: options.Judge = None,
-    words_only: options.WordsOnly = False,
-    require_coverage: options.RequireCoverage = None,
-    audience: options.Audience = None,
-    length: options.Length = None,
-    report_language: options.ReportLanguage = None,
-    depth: options.Depth = None,
-    instructions: options.Instructions = None,
-    plan: options.PlanOption = None,
-    max_rounds: Annotated[int | None, typer.Option(help="Rounds of search and reading at most.")] = None,
-    max_pages: Annotated[int | None, typer.Option(help="Pages read at most.")] = None,
-    max_web_requests: Annotated[int | None, typer.Option(help="Requests of all kinds together at most.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="US dollars at most.")] = None,
-    deadline: Annotated[float | None, typer.Option(help="Seconds after which the run ends with what it has.")] = None,
+    asked: ResearchRequest,
+    plan: str | None,
     output: options.Output = None,
     format_: Annotated[
         str, typer.Option("--format", help="What to print: md, json, html, pdf, docx, csv, bib, ris or csl.json.")
@@ -69,13 +45,6 @@ def research(
         Path | None, typer.Option(help="Also write report and pages as one file that checks itself (WACZ).")
     ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Leave it to `pincite worker`; print the run's id.")] = False,
-    project: Annotated[str, typer.Option(help="File the run under this project.")] = "",
-    output_schema: Annotated[
-        Path | None, typer.Option(help="Print the answer as JSON of this JSON Schema, each value with its passages.")
-    ] = None,
-    continued: Annotated[
-        str, typer.Option("--continue", metavar="RUN", help="Go on from this run (or `last`): its pages are at hand.")
-    ] = "",
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
     home: options.Home = None,
@@ -83,75 +52,45 @@ def research(
     as_json: options.Json = False,
 ) -> None:
     """Answer a question with a report in which every sentence leads to its passage."""
-    overrides: dict[str, object] = {"profile": profile, "llm": llm, "judge": judge, "home": home}
-    overrides |= {"source": options.joined(source), "embeddings": "none" if words_only else None}
-    overrides |= {"per_domain_cap": per_domain_cap, "require_coverage": require_coverage, "deadline_s": deadline}
-    overrides |= {"max_rounds": max_rounds, "max_pages": max_pages, "max_web_requests": max_web_requests}
-    overrides |= {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
-    overrides["max_cost_usd"] = max_cost
+    network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
+    overrides: dict[str, object] = {**asked.settings(), **network, "home": home}
     printed = "json" if as_json else format_
     files = tuple(output or ()) + ((bundle,) if bundle else ())
     started: list[str] = []
-    schema = guarded(lambda: read_schema(output_schema), as_json=as_json) if output_schema else None
 
-    async def job() -> "Answer | str | Shown":
-        when = {"since": since, "until": until, "language": language}
-        constraints = options.constraints(
-            include=include_domain, prefer=prefer_domain, exclude=exclude_domain, cap=per_domain_cap, **when
-        )
+    async def job() -> "Answer | str":
         for path in files:
             vet_output(path, report_formats(), BUNDLE if path is bundle else None)
-        style = options.style(audience, length, report_language, depth, instructions)
-        wish = Wish(question, tuple(url or ()), constraints, project, queue, printed, files, continued, schema, style)
-        return await ask_planned(overrides, wish, started, plan, verbose=verbose)
+        asked.constraints()
+        wanted = replace(asked, question=typed()) if asked.question == "-" else asked
+        if plan is not None:
+            shown = await planned(overrides, wanted, plan)
+            if isinstance(shown, str):
+                return shown
+            wanted = replace(wanted, plan=shown)
+        return await ask(overrides, wanted, Printing(printed, files, queue, verbose), started)
 
     answer = run_async(job, as_json=as_json, stopped=lambda: how_to_resume(started))
-    if isinstance(answer, Shown):
-        print_text(answer.text)
-        return
     if isinstance(answer, str):
-        tell_queued(answer, as_json=as_json)
+        if plan == "show":
+            print_text(answer)
+        else:
+            tell_queued(answer, as_json=as_json)
         return
     present(answer, hint=printed == "md" and not files)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What to find out, where to file it, and what to print and write of it."""
+class Printing:
+    """What to print and write of a run, and how; with `queue` it is left to workers."""
 
-    question: str
-    urls: tuple[str, ...]
-    constraints: Constraints
-    project: str
-    queue: bool
     printed: str
-    files: tuple[Path, ...]
-    continues: str = ""
-    schema: "Json" = None
-    style: ReportStyle = ReportStyle()
-    parts: "tuple[SubQuestion, ...]" = ()
+    files: tuple[Path, ...] = ()
+    queue: bool = False
+    verbose: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What is printed instead of a report."""
-
-    text: str
-
-
-async def ask_planned(
-    overrides: dict[str, object], wish: Wish, started: list[str], plan: str | None, *, verbose: bool
-) -> "Answer | str | Shown":
-    """As `ask`, with a plan that is shown, edited or taken from a file first."""
-    if plan is not None:
-        shown = await planned(overrides, wish, plan)
-        if isinstance(shown, str):
-            return Shown(shown)
-        wish = replace(wish, parts=shown)
-    return await ask(overrides, wish, started, verbose=verbose)
-
-
-async def planned(overrides: dict[str, object], wish: Wish, plan: str) -> "str | tuple[SubQuestion, ...]":
+async def planned(overrides: dict[str, object], asked: ResearchRequest, plan: str) -> "str | tuple[SubQuestion, ...]":
     """The plan as text to show, or its parts as they were edited or stand in a file. Errors: those of `Engine.plan`."""
     from click import edit  # typer stands on click
 
@@ -160,62 +99,44 @@ async def planned(overrides: dict[str, object], wish: Wish, plan: str) -> "str |
     from pincite.research.plan_text import plan_text, read_plan
 
     async with Engine.from_settings(**overrides) as engine:
+        results = engine.settings.results_per_query
         if plan not in ("show", "edit"):
-            text = read_text(Path(plan))
-            return read_plan(text, wish.constraints, engine.settings.results_per_query)
-        parts = await engine.plan(wish.question, constraints=wish.constraints, style=wish.style)
-        text = plan_text(Plan(parts))
+            return read_plan(read_text(Path(plan), "plan_unreadable"), asked.constraints(), results)
+        text = plan_text(Plan(await engine.plan(asked)))
         if plan == "show":
             return text
         from anyio import to_thread
 
         edited = await to_thread.run_sync(lambda: edit(text, extension=".plan"))
-        return read_plan(edited or text, wish.constraints, engine.settings.results_per_query)
+        return read_plan(edited or text, asked.constraints(), results)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file of the user. Errors: InvalidInput."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"can't read {path}: {error}", reason="plan_unreadable") from error
-
-
-async def ask(overrides: dict[str, object], wish: Wish, started: list[str], *, verbose: bool = False) -> "Answer | str":
+async def ask(
+    overrides: dict[str, object], asked: ResearchRequest, printing: Printing, started: list[str]
+) -> "Answer | str":
     """The report, or the id of the run that was left to workers; `started` gets the id of one that can be resumed."""
     from pincite.engine import Engine, Filing
     from pincite.surfaces.cli.progress import live_progress
     from pincite.wiring.observing import export_spans
 
-    text = typed() if wish.question == "-" else wish.question
-    filing = Filing(project=wish.project, priority=INTERACTIVE if wish.queue else 0, for_workers=wish.queue)
+    filing = Filing(priority=INTERACTIVE if printing.queue else 0, for_workers=printing.queue)
     async with Engine.from_settings(**overrides) as engine:
         export_spans(engine.settings)
-        for wanted in (wish.printed, *map(format_of, wish.files)):
-            if wanted != BUNDLE or wanted == wish.printed:
+        for wanted in (printing.printed, *map(format_of, printing.files)):
+            if wanted != BUNDLE or wanted == printing.printed:
                 engine.vet_format(wanted)
-        if wish.schema is not None and await engine.estimate() is None:
-            raise InvalidInput("--output-schema needs a language model", hint="Set one with --llm MODEL.")
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
-        with live_progress(verbose=verbose) as show:
-            run_id = await engine.start(
-                text,
-                urls=wish.urls,
-                constraints=wish.constraints,
-                filing=filing,
-                continues=wish.continues,
-                style=wish.style,
-                parts=wish.parts,
-            )
-            if wish.queue:
+        with live_progress(verbose=printing.verbose) as show:
+            run_id = await engine.start(asked, filing=filing)
+            if printing.queue:
                 return run_id
             started.append(run_id)
             report, unmet = await ended(engine, run_id, show)
-        failed = await write_report(engine, report, wish.files) or unmet
-        if wish.schema is not None:
-            filled: dict[str, Json] = {"run_id": report.run_id, **await engine.structure(report, wish.schema)}
+        failed = await write_report(engine, report, printing.files) or unmet
+        if asked.output_schema is not None:
+            filled: dict[str, Json] = {"run_id": report.run_id, **await engine.answer(run_id)}
             return report, json.dumps(filled, ensure_ascii=False, indent=2).encode() + b"\n", failed
-        return report, await engine.export(report, wish.printed), failed
+        return report, await engine.export(report, printing.printed), failed
 
 
 async def ended(engine: "Engine", run_id: str, show: "OnEvent") -> "tuple[Report, PinciteError | None]":
@@ -302,13 +223,12 @@ def demo(
     started: list[str] = []
 
     async def job() -> "Answer":
-        from pincite.domain.search import Constraints
         from pincite.wiring.sources import QUESTION
 
         vet_output(output, report_formats(), BUNDLE if format_of(output) == BUNDLE else None)
         overrides: dict[str, Any] = {"source": ("bundled",), "llm": "none", "home": writable_home(home)}
-        wish = Wish(question or QUESTION, (), Constraints(), "", False, "json" if as_json else "md", (output,))
-        answer = await ask(overrides, wish, started, verbose=verbose)
+        printing = Printing("json" if as_json else "md", (output,), verbose=verbose)
+        answer = await ask(overrides, ResearchRequest(question or QUESTION), printing, started)
         assert not isinstance(answer, str), "a demo is never left to workers"
         return answer
 
@@ -366,7 +286,7 @@ def batch(
 
     async def job() -> "Progress":
         from pincite.engine import Engine
-        from pincite.jobs.batch import Batch, batch_name, read_items
+        from pincite.surfaces.batch import Batch, batch_name, read_items
         from pincite.wiring.observing import export_spans
 
         items = read_items(file)

@@ -1,15 +1,14 @@
 """`pincite search` and `pincite fetch`: results of engines or a library, and one page as clean Markdown."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from pincite.domain.fetch_rules import DEFAULTS, RULES
-from pincite.domain.given import member
-from pincite.domain.page import FetchRequest, Render
+from pincite.domain.page import FetchRequest
 from pincite.domain.reasons import reason_text
+from pincite.domain.requests import SearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import note, print_json, print_text, printable, run_async
 
@@ -18,31 +17,9 @@ if TYPE_CHECKING:
     from pincite.domain.search import SearchResponse
 
 
+@options.asking(SearchRequest)
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    source: options.Source = None,
-    max_results: Annotated[int, typer.Option(min=1, max=50, help="Results at most; 10 unless set higher.")] = 5,
-    include_domain: options.IncludeDomain = None,
-    prefer_domain: options.PreferDomain = None,
-    exclude_domain: options.ExcludeDomain = None,
-    per_domain_cap: options.PerDomainCap = None,
-    since: options.Since = None,
-    time_range: Annotated[
-        str | None, typer.Option(help="day, week, month or year: only what was published since; instead of --since.")
-    ] = None,
-    until: options.Until = None,
-    language: options.Language = None,
-    region: Annotated[str | None, typer.Option(help="Country of the results, as in `de`.")] = None,
-    topic: Annotated[str, typer.Option(help="general, news, research or code.")] = "general",
-    depth: Annotated[
-        str | None,
-        typer.Option("--depth", "--search-depth", help="basic or advanced; by default what the money allows."),
-    ] = None,
-    no_answer: Annotated[bool, typer.Option("--no-answer", help="Do not ask for the engine's own answer.")] = False,
-    lane: Annotated[
-        str | None, typer.Option(help="Who goes first at a short limit: critical, interactive or batch.")
-    ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="US dollars at most.")] = None,
+    asked: SearchRequest,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which engines were asked, why, and the cost.")
     ] = False,
@@ -53,32 +30,13 @@ def search(
     """Search the web or a local library."""
 
     async def job() -> "tuple[SearchResponse, tuple[str, ...]]":
-        from pincite.domain.given import member
-        from pincite.domain.search import Depth, Query, Topic
         from pincite.engine import Engine
 
-        wanted = Query(
-            query,
-            max_results=max_results,
-            constraints=options.constraints(
-                include=include_domain,
-                prefer=prefer_domain,
-                exclude=exclude_domain,
-                cap=per_domain_cap,
-                since=since,
-                time_range=time_range,
-                until=until,
-                language=language,
-            ),
-            region=region,
-            topic=member(Topic, topic.lower(), "--topic"),
-            depth=None if depth is None else member(Depth, depth.lower(), "--depth"),
-            include_answer=not no_answer,
-        )
-        chosen = {"max_cost_usd": max_cost, "lane": lane, "embeddings": "none" if words_only else None}
-        async with Engine.from_settings(source=options.joined(source), home=home, **chosen) as engine:
-            plan = await engine.explain_search(wanted) if explain else ()
-            return await engine.search(wanted), plan
+        overrides: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
+        overrides |= {"home": home, "embeddings": "none" if words_only else None}
+        async with Engine.from_settings(**overrides) as engine:
+            plan = await engine.explain_search(asked.asked()) if explain else ()
+            return await engine.search(asked), plan
 
     response, plan = run_async(job, as_json=as_json)
     for line in (*plan, *(account(response) if explain else ())):
@@ -137,41 +95,10 @@ def _print_table(response: "SearchResponse") -> None:
     Console().print(table)
 
 
-def _range(name: str, note: str = "") -> Any:  # what typer's own Option returns
-    rule = RULES[name]
-    return typer.Option(min=rule.low, max=rule.high, help=note or _sentence(name))
-
-
-def _sentence(name: str) -> str:
-    note = RULES[name].note.replace("`", "")
-    return f"{note[0].upper()}{note[1:]}."
-
-
-Format = Annotated[str, typer.Option("--format", "--output-format", help="markdown or text.")]
-Links = Annotated[bool, typer.Option("--links", "--include-links", help="List the page's links.")]
-
-
+@options.asking(FetchRequest, user_triggered=True)
 def fetch(
-    url: Annotated[str, typer.Argument(help="The page.")],
-    max_chars: Annotated[int, _range("max_chars")] = DEFAULTS.max_chars,
-    offset: Annotated[int, _range("offset")] = DEFAULTS.offset,
-    output_format: Format = DEFAULTS.output_format,
-    mode: Annotated[str, typer.Option(help="auto, reader, or raw: the page's own source.")] = DEFAULTS.mode,
-    max_html_chars: Annotated[int, _range("max_html_chars")] = DEFAULTS.max_html_chars,
-    markdown: Annotated[str, typer.Option(help="Who writes the Markdown: rules, or a model (--llm).")] = (
-        DEFAULTS.markdown
-    ),
+    asked: FetchRequest,
     llm: options.Llm = None,
-    render: Annotated[str, typer.Option(help="Use a browser: auto, never or always.")] = DEFAULTS.render.value,
-    include_links: Links = DEFAULTS.include_links,
-    max_links: Annotated[int, _range("max_links")] = DEFAULTS.max_links,
-    no_redirects: Annotated[bool, typer.Option("--no-redirects", help="Show a redirect, don't follow it.")] = False,
-    no_persist: Annotated[bool, typer.Option("--no-persist", help="Leave the page cache alone.")] = False,
-    force_refresh: Annotated[bool, typer.Option("--force-refresh", help="Ask the site even if it is cached.")] = False,
-    prefer_language: Annotated[str | None, typer.Option(help=_sentence("prefer_language"))] = None,
-    deadline: Annotated[float | None, typer.Option(help="Seconds in all, at most 40.")] = None,
-    include_domain: options.IncludeDomain = None,
-    exclude_domain: options.ExcludeDomain = None,
     source: options.Source = None,
     resolve: options.Resolve = None,
     allow_network: options.AllowNetwork = None,
@@ -183,35 +110,10 @@ def fetch(
     async def job() -> "FetchResult":
         from pincite.engine import Engine
 
-        request = FetchRequest(
-            url,
-            mode=mode,
-            output_format=output_format,
-            max_chars=max_chars,
-            max_html_chars=max_html_chars,
-            markdown=markdown,
-            offset=offset,
-            include_links=include_links,
-            max_links=max_links,
-            allow_redirects=not no_redirects,
-            persist=not no_persist,
-            force_refresh=force_refresh,
-            prefer_language=prefer_language,
-            render=member(Render, render, "render"),
-            include_domains=options.joined(include_domain) or (),
-            exclude_domains=options.joined(exclude_domain) or (),
-            deadline_s=deadline,
-            user_triggered=True,
-        )
-        overrides = {
-            "source": options.joined(source),
-            "resolve": options.joined(resolve),
-            "allow_networks": options.joined(allow_network),
-            "home": home,
-            "llm": llm,
-        }
-        async with Engine.from_settings(**overrides) as engine:
-            return await engine.fetch(request)
+        overrides = {"source": options.joined(source), "llm": llm, "home": home}
+        network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
+        async with Engine.from_settings(**overrides, **network) as engine:
+            return await engine.fetch(asked)
 
     result = run_async(job, as_json=as_json)
     if as_json:

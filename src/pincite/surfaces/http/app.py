@@ -15,6 +15,7 @@ from pincite.exports import schema
 from pincite.jobs.worker import WorkerLimits, working_beside
 from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
+from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks
 from pincite.surfaces.http.assistants import Assistants
@@ -23,7 +24,7 @@ from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.http.responses import PlainJson
 from pincite.surfaces.http.responses import install as install_errors
 from pincite.surfaces.http.service import Scope, Service, service_of
-from pincite.surfaces.runs import DeskLimits, open_desk
+from pincite.surfaces.runs import open_manager
 
 
 def create_app(
@@ -32,7 +33,7 @@ def create_app(
     *,
     hosts: Sequence[str] = (),
     work: Settings | None = None,
-    limits: DeskLimits | None = None,
+    limits: ServerLimits | None = None,
 ) -> FastAPI:
     """The server as an ASGI application.
 
@@ -47,8 +48,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            opening = open_desk(
-                lambda rooms: Service(open_engine, keys, rooms, limits=limits, hands_on=work is not None)
+            opening = open_manager(
+                lambda groups: Service(open_engine, keys, groups, limits=limits, hand_over=work is not None)
             )
             app.state.service = await stack.enter_async_context(opening)
             if work is not None:

@@ -16,9 +16,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
+from pincite.surfaces.accounts import Account
 from pincite.surfaces.http.responses import answer
 from pincite.surfaces.http.service import Service, account_of, owner_of, secret_of, service_of
-from pincite.wiring import DailyBudget
 
 SESSION: Final = "mcp-session-id"
 _ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -152,17 +152,14 @@ class Endpoint:
             found: str = context.request_context.request.state.scope_of_caller
             return found
 
-        def owner(context: Any) -> str:
-            return owner_of(context.request_context.request)
-
-        async def account(context: Any, engine: Engine) -> DailyBudget | None:
+        async def account(context: Any, engine: Engine) -> Account:
             return await account_of(context.request_context.request, engine)
 
         @asynccontextmanager
-        async def office() -> AsyncIterator[Any]:
-            yield server.Office(service, caller, account_of=account, key_of=owner)
+        async def open_tools() -> AsyncIterator[Any]:
+            yield server.ToolContext(service, caller, account)
 
-        made = server.make_server(office, self._profile)
+        made = server.make_server(open_tools, self._profile)
         security = importlib.import_module("mcp.server.transport_security")
         # Host and Origin were looked at by our own gate, before.
         unchecked = security.TransportSecuritySettings(enable_dns_rebinding_protection=False)

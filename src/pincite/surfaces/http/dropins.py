@@ -75,11 +75,11 @@ async def tavily_search(body: TavilySearch, request: Request) -> dict[str, Any]:
         depth=Depth.ADVANCED if body.search_depth == "advanced" else Depth.BASIC,
         include_answer=bool(body.include_answer),
     )
-    found = await engine.search(query, spending=await account_of(request, engine))
+    found = await engine.search(query, spending=(await account_of(request, engine)).budget)
     results = [_result(result) for result in found.results[: body.max_results]]
     if body.include_raw_content:
-        account = await account_of(request, engine)
-        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None, account)
+        purse = (await account_of(request, engine)).budget
+        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None, purse)
         for result in results:
             page = pages[str(result["url"])]
             result["raw_content"] = None if isinstance(page, PinciteError) else page
@@ -102,7 +102,7 @@ async def extract(body: TavilyExtract, request: Request) -> dict[str, Any]:
     urls = [body.urls] if isinstance(body.urls, str) else list(dict.fromkeys(body.urls))
     if not 1 <= len(urls) <= MAX_URLS:
         raise InvalidInput(f"urls: 1 to {MAX_URLS} at a time", reason="too_many_urls")
-    pages = await _pages(engine, urls, body.format, body.timeout, await account_of(request, engine))
+    pages = await _pages(engine, urls, body.format, body.timeout, (await account_of(request, engine)).budget)
     read = {url: page for url, page in pages.items() if not isinstance(page, PinciteError)}
     failed = {url: page for url, page in pages.items() if isinstance(page, PinciteError)}
     return {
@@ -135,7 +135,7 @@ async def _engine(request: Request, key_in_body: str | None) -> Engine:
 
 
 async def _pages(
-    engine: Engine, urls: list[str], form: str, timeout_s: float | None, account: DailyBudget | None
+    engine: Engine, urls: list[str], form: str, timeout_s: float | None, spending: DailyBudget | None
 ) -> dict[str, str | PinciteError]:
     slots = anyio.CapacityLimiter(_PARALLEL)
     found: dict[str, str | PinciteError] = {}
@@ -144,7 +144,7 @@ async def _pages(
         async with slots:
             try:
                 wanted = FetchRequest(url, deadline_s=min(timeout_s or 30.0, MAX_PAGE_S))
-                document = (await engine.fetch(wanted, spending=account)).document
+                document = (await engine.fetch(wanted, spending=spending)).document
                 found[url] = document.text if form == "text" else document_markdown(document)
             except PinciteError as error:
                 found[url] = error
@@ -205,7 +205,7 @@ async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(a
             force_refresh=body.max_age == 0,
             deadline_s=min(body.timeout / 1000, MAX_PAGE_S),
         ),
-        spending=await account_of(request, engine),
+        spending=(await account_of(request, engine)).budget,
     )
     data: dict[str, Any] = {"metadata": _metadata(page, body.url)}
     if "markdown" in wanted:
@@ -221,7 +221,7 @@ async def firecrawl_search(body: FirecrawlSearch, request: Request, scope: str =
     engine = await service_of(request).engine(scope)
     limits = Constraints(include_domains=body.include_domains or (), exclude_domains=body.exclude_domains or ())
     most = min(body.limit, engine.settings.most_results)  # "at most": fewer is within the word of it
-    found = await engine.search(Query(body.query, most, limits), spending=await account_of(request, engine))
+    found = await engine.search(Query(body.query, most, limits), spending=(await account_of(request, engine)).budget)
     web = [
         {"url": result.url, "title": result.title, "description": result.snippet, "position": result.rank}
         for result in found.results

@@ -13,13 +13,13 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from pincite.domain.errors import InvalidInput, InvalidTopic, NotFound, PinciteError
-from pincite.domain.plan import ReportStyle
 from pincite.domain.report import Reference, Report
+from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine
 from pincite.surfaces.errors import masked
 from pincite.surfaces.http import research
 from pincite.surfaces.http.responses import EventStream, PlainJson
-from pincite.surfaces.http.service import Service, admitted, owner_of, service_of
+from pincite.surfaces.http.service import Service, account_of, admitted, filing_of, owner_of, service_of
 from pincite.surfaces.runs import EXTRACTIVE
 
 MODELS: Final = {
@@ -58,7 +58,7 @@ def question_of(messages: Objects) -> str:
     raise InvalidTopic("there is no user message to answer")
 
 
-def instructions_of(messages: Objects, instructions: str | None = None) -> ReportStyle:
+def instructions_of(messages: Objects, instructions: str | None = None) -> str:
     """What the system (or developer) says of the answer: wishes about its form, with those given beside it."""
     told = [instructions or ""]
     for message in messages:
@@ -66,7 +66,7 @@ def instructions_of(messages: Objects, instructions: str | None = None) -> Repor
             content = message.get("content")
             parts = content if isinstance(content, list) else [{"text": content}]
             told += [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
-    return ReportStyle(instructions="\n".join(text for text in told if text)[:2_000])
+    return "\n".join(text for text in told if text)[:2_000]
 
 
 def refuse_functions(tools: Objects | None) -> None:
@@ -107,15 +107,17 @@ def data(value: dict[str, Any]) -> str:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
 
 
-async def begun(request: Request, engine: Engine, wish: research.Wish, *, streams: bool = False) -> str:
+async def begun(request: Request, engine: Engine, asked: ResearchRequest, *, streams: bool = False) -> str:
     """The id of a run that is being worked on, and told of by a stream with `streams`.
 
-    Errors: those of `research.start_run`, RateLimited (too many streams).
+    Errors: those of `RunManager.start`, RateLimited (too many streams).
     """
+    service = service_of(request)
     if streams:
-        service_of(request).vet_follower(owner_of(request))
-    run_id = await research.start_run(request, engine, wish)
-    research.work_on(request, engine, run_id)
+        service.vet_follower(owner_of(request))
+    account = await account_of(request, engine)
+    run_id = await service.start(engine, asked, account, filing_of(request))
+    service.work_on(engine, run_id, account)
     return run_id
 
 
@@ -190,7 +192,7 @@ async def chat(body: ChatBody, request: Request, scope: str = Depends(admitted))
     run_id = await begun(
         request,
         engine,
-        research.Wish(question_of(body.messages), style=instructions_of(body.messages)),
+        ResearchRequest(question_of(body.messages), instructions=instructions_of(body.messages)),
         streams=body.stream,
     )
     if body.stream:

@@ -19,6 +19,7 @@ from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
+from pincite.domain.requests import ResearchRequest
 from pincite.engine import Engine
 from pincite.surfaces.errors import masked
 from pincite.surfaces.http import research
@@ -69,34 +70,34 @@ class ResponsesBody(BaseModel):
     text: dict[str, Any] | None = None
     instructions: str | None = None
 
-    def wish(self) -> research.Wish:
+    def asked(self) -> ResearchRequest:
         """What is to be found out. Errors: InvalidInput, InvalidTopic."""
         refuse_functions(self.tools)
         refuse_format((self.text or {}).get("format"), "text.format")
         before = None if self.previous_response_id is None else _run_id(self.previous_response_id)
         question = self.input if isinstance(self.input, str) else question_of(self.input)
-        style = instructions_of(() if isinstance(self.input, str) else self.input, self.instructions)
-        return research.Wish(question, continues=before or "", style=style)
+        wanted = instructions_of(() if isinstance(self.input, str) else self.input, self.instructions)
+        return ResearchRequest(question, continues=before or "", instructions=wanted, metadata=self.metadata or {})
 
 
 @router.post("")
 async def create(body: ResponsesBody, request: Request, scope: str = Depends(admitted)) -> Response:
     """A report as a response object; with `background` at once, to be read later."""
     profile = profile_of(body.model)
-    wish = body.wish()
+    asked = body.asked()
     engine = await service_of(request).engine(scope, profile)
     try:
-        run_id = await begun(request, engine, wish, streams=body.stream)
+        run_id = await begun(request, engine, asked, streams=body.stream)
     except RunNotFound as error:
         given = {"param": "previous_response_id"}
         said = f"Previous response with id '{body.previous_response_id}' not found."
         raise InvalidInput(said, reason="previous_response_not_found", context=given) from error
-    asked = {"metadata": body.metadata or {}, "background": bool(body.background)}
+    told = {"metadata": body.metadata or {}, "background": bool(body.background)}
     if body.stream:
-        return EventStream(_stream(request, engine, run_id, asked, leaves=bool(body.background)))
+        return EventStream(_stream(request, engine, run_id, told, leaves=bool(body.background)))
     if not body.background:
         await research.to_the_end(request, engine, run_id)
-    return PlainJson({**await _response(engine, run_id), **asked})
+    return PlainJson({**await _response(engine, run_id), **told})
 
 
 @router.get("/{response_id}")
@@ -281,7 +282,7 @@ def _opening(record: RunRecord) -> dict[str, Any]:
         "incomplete_details": None,
         "instructions": None,
         "max_output_tokens": None,
-        "metadata": {},
+        "metadata": record.inputs.get("metadata") or {},
         "model": _model_of(record, task),
         "output": [],
         "parallel_tool_calls": True,

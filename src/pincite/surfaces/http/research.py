@@ -2,130 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import anyio
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from pydantic import AliasChoices, Field
+from pydantic import Field
 
 from pincite.domain.codec import to_json
-from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, PinciteError, RunCancelled, leaves
+from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, RunCancelled, leaves
 from pincite.domain.events import Event, EventNames, EventType, RunStatus, event_name
-from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle, SubQuestion
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
-from pincite.domain.search import Constraints
-from pincite.engine import ANYWHERE, PLAIN, Engine, Filing
+from pincite.domain.requests import PlanPart, ResearchRequest
+from pincite.engine import Engine
 from pincite.exports.codec import event_json, report_json
-from pincite.research.plan_text import plan_parts
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
-from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, service_of
+from pincite.surfaces.http.service import Scope, Service, account_of, filing_of, owner_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
-from pincite.surfaces.http.tools import Limits, Strict
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be found out, and under which caps (settings that only lower what is in force).
-
-    `continues` is the run whose pages and claims are at hand, `llm` the model that the caller wants, `style` how the
-    report shall be, `parts` a plan that the caller has seen.
-    """
-
-    question: str
-    urls: tuple[str, ...] = ()
-    constraints: Constraints = ANYWHERE
-    caps: Mapping[str, Any] = field(default_factory=dict)
-    continues: str = ""
-    llm: str | None = None
-    style: ReportStyle = PLAIN
-    parts: tuple[SubQuestion, ...] = ()
-
-
-async def start_run(request: Request, engine: Engine, wish: Wish, webhook_url: str | None = None) -> str:
-    """The id of a new run, with its caps and its webhook on record.
-
-    Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), InvalidUrl and BlockedAddress (the webhook's),
-        RateLimited (too many runs are waiting).
-    """
-    service_of(request).vet_room(owner_of(request))
-    desk = await engine.front_desk()
-    if webhook_url is not None:
-        desk.hooks.vetted(webhook_url)
-    caps = dict(wish.caps)
-    account = await account_of(request, engine)
-    if account is not None:
-        wanted = [cap for cap in (caps.get("max_cost_usd"), engine.settings.max_cost_usd) if cap is not None]
-        caps["max_cost_usd"] = request.state.set_aside = await account.reserve_for_run(min(wanted, default=None))
-    try:
-        filing = Filing(request_id=request.state.request_id)
-        run_id = await engine.start(
-            wish.question,
-            urls=wish.urls,
-            constraints=wish.constraints,
-            filing=filing,
-            caps=caps,
-            continues=wish.continues,
-            llm=wish.llm,
-            style=wish.style,
-            parts=wish.parts,
-        )
-    except PinciteError:
-        await _give_back(request, engine)
-        raise
-    if webhook_url is not None:
-        await desk.add_webhook(run_id, webhook_url)
-    return run_id
-
-
-async def undo(request: Request, engine: Engine, run_id: str) -> None:
-    """Forget a run that this request stored and nobody works on; the caller's key gets back what was set aside."""
-    await engine.delete(run_id)
-    await _give_back(request, engine)
-
-
-def work_on(request: Request, engine: Engine, run_id: str) -> bool:
-    """Execute a run in the background; in the end the caller's key gets back what was not spent.
-
-    False, and nothing happens, where the run is worked on already.
-    """
-
-    async def settle() -> None:
-        account = await account_of(request, engine)
-        if account is not None:
-            before = getattr(request.state, "spent_before", Decimal(0))
-            spent = (await engine.run(run_id)).usage.cost_usd - before
-            await account.give_back(getattr(request.state, "set_aside", Decimal(0)) - spent)
-
-    return service_of(request).work_on(engine, run_id, owner_of(request), after=settle)
-
-
-async def resume_run(request: Request, engine: Engine, record: RunRecord) -> None:
-    """Go on with a run; a caller whose key has a daily budget sets aside what the run may still spend.
-
-    Errors: BudgetExhausted (`daily_usd`), RateLimited, Conflict (it is running).
-    """
-    service_of(request).vet_room(owner_of(request))
-    account = await account_of(request, engine)
-    if account is not None:
-        cap = record.budget.cost_usd
-        left = None if cap is None else max(cap - record.usage.cost_usd, Decimal(0))
-        request.state.set_aside = await account.reserve_for_run(left)
-        request.state.spent_before = record.usage.cost_usd
-    if not work_on(request, engine, record.run_id):  # another request was faster
-        await _give_back(request, engine)
-        raise Conflict(f"{record.run_id} is running", reason="run_owned")
-
-
-async def _give_back(request: Request, engine: Engine) -> None:
-    account = await account_of(request, engine)
-    if account is not None:
-        await account.give_back(request.state.set_aside)
+from pincite.surfaces.requests import body_of, request_of
 
 
 async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
@@ -185,77 +82,10 @@ REPORT = published(
 )
 
 
-class PlanPart(Strict):
-    """One part of a plan: `after` is the number of an earlier part whose answer it needs."""
-
-    question: str = Field(min_length=1, max_length=500)
-    heading: str = Field("", max_length=90)
-    form: AnswerForm = AnswerForm.PROSE
-    queries: tuple[str, ...] = Field((), max_length=6)
-    after: int | None = Field(None, ge=1, le=8)
-
-
-class StyleBody(Limits):
-    """How the report shall be (with a language model): obeyed for its form, never for what counts as true."""
-
-    audience: str = Field("", max_length=200)
-    length: ReportLength = ReportLength.STANDARD
-    report_language: str = Field("", max_length=40)
-    depth: ReportDepth = ReportDepth.STANDARD
-    instructions: str = Field("", max_length=2_000)
-
-    def style(self) -> ReportStyle:
-        """These wishes as the engine takes them."""
-        return ReportStyle(self.audience, self.length, self.report_language, self.depth, self.instructions)
-
-
-class PlanBody(StyleBody):
-    """A question to be planned."""
-
-    question: str = Field(validation_alias=AliasChoices("question", "query", "input"), max_length=20_000)
-    profile: Literal["quick", "standard", "thorough", "offline"] | None = None
-
-
-class ResearchBody(StyleBody):
+class ResearchBody(body_of(ResearchRequest)):  # type: ignore[misc]  # made of the request's rules
     """A question with its limits; `query` and `input` are other names of `question`."""
 
-    question: str = Field(validation_alias=AliasChoices("question", "query", "input"), max_length=20_000)
-    urls: tuple[str, ...] = Field((), max_length=100)
-    profile: Literal["quick", "standard", "thorough", "offline"] | None = None
-    max_rounds: int | None = Field(None, ge=1, le=20, description="These caps only lower what is in force.")
-    max_searches: int | None = Field(None, ge=0)
-    max_pages: int | None = Field(None, ge=0)
-    max_web_requests: int | None = Field(None, ge=0)
-    max_tokens: int | None = Field(None, ge=0)
-    max_cost_usd: float | None = Field(None, ge=0, le=1_000_000)
-    deadline_s: float | None = Field(None, gt=0, le=86_400)
-    require_coverage: float | None = Field(
-        None, gt=0, le=1, description="Share of the parts that must be answered; below, the run's reason says so."
-    )
-    llm: str | None = Field(
-        None, max_length=200, description="Model of this run: one that the operator allows, or none. Never a key."
-    )
     webhook_url: str | None = Field(None, max_length=2048, description="Told when the run has ended; signed.")
-
-    plan: tuple[PlanPart, ...] = Field((), max_length=8, description="A plan of `/v1/research/plan`, perhaps changed.")
-
-    def wish(self) -> Wish:
-        """What is to be found out, under which caps. Errors: InvalidInput (`plan_invalid`)."""
-        names = (
-            "max_rounds",
-            "max_searches",
-            "max_pages",
-            "max_web_requests",
-            "max_tokens",
-            "deadline_s",
-            "require_coverage",
-        )
-        given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        if self.max_cost_usd is not None:
-            given["max_cost_usd"] = Decimal(str(self.max_cost_usd))
-        limits = self.constraints()
-        parts = plan_parts([part.model_dump() for part in self.plan], limits) if self.plan else ()
-        return Wish(self.question, self.urls, limits, given, llm=self.llm, style=self.style(), parts=parts)
 
 
 @router.post("", status_code=202, response_model=None, responses=shaped(shapes.Run, status=202))
@@ -273,38 +103,32 @@ async def start(
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
     known = await desk.memory.started_with(idempotency_key) if idempotency_key else None
     if known is None:
-        run_id = await start_run(request, engine, body.wish(), body.webhook_url)
+        account = await account_of(request, engine)
+        if body.webhook_url is not None:
+            desk.hooks.vetted(body.webhook_url)
+        run_id = await service.start(engine, request_of(ResearchRequest, body), account, filing_of(request))
+        if body.webhook_url is not None:
+            await desk.add_webhook(run_id, body.webhook_url)
         known = (digest, run_id)
         if idempotency_key:
             known = await desk.memory.remember(idempotency_key, digest, run_id)
         if known[1] == run_id:
-            work_on(request, engine, run_id)
+            service.work_on(engine, run_id, account)
         else:  # somebody else with the same key was faster
-            await undo(request, engine, run_id)
+            await service.undo(engine, run_id, account)
     digest_before, run_id = known
     if digest_before != digest:
         raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")
     response.headers["Location"] = f"/v1/research/{run_id}"
-    return await run_json(engine, await engine.run(run_id))
+    return await run_json(service, engine, await engine.run(run_id))
 
 
 @router.post("/plan", response_model=None)
-async def plan(body: PlanBody, request: Request, scope: Scope) -> dict[str, Any]:
+async def plan(body: ResearchBody, request: Request, scope: Scope) -> dict[str, Any]:
     """The parts that a language model would split the question into, to be changed and given back as `plan`."""
     engine = await service_of(request).engine(scope, body.profile)
-    parts = await engine.plan(body.question, constraints=body.constraints(), style=body.style())
-    return {
-        "plan": [
-            {
-                "question": part.text,
-                "heading": part.heading,
-                "form": str(part.form),
-                "queries": [query.text for query in part.queries],
-                "after": int(part.depends_on) if part.depends_on else None,
-            }
-            for part in parts
-        ]
-    }
+    parts = await engine.plan(request_of(ResearchRequest, body))
+    return {"plan": [to_json(PlanPart.of(part), outside=True) for part in parts]}
 
 
 @router.get("", response_model=None, responses=shaped(shapes.RunPage))
@@ -334,7 +158,7 @@ async def show(
     await engine.run(run_id)
     with anyio.move_on_after(wait):
         await service.ended(engine, run_id)
-    return await run_json(engine, await engine.run(run_id))
+    return await run_json(service, engine, await engine.run(run_id))
 
 
 @router.get("/{run_id}/events", response_class=Response, responses=STREAM)
@@ -396,6 +220,27 @@ async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]
     return {"references": found["references"], "leads": found["leads"]}
 
 
+@router.get("/{run_id}/findings", response_model=None, responses=shaped(shapes.Findings))
+async def findings(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """Each statement once, with the sources that support it."""
+    engine = await service_of(request).engine(scope)
+    return {"findings": to_json((await engine.report(run_id)).findings(), outside=True)}
+
+
+@router.get("/{run_id}/citations", response_model=None, responses=shaped(shapes.Citations))
+async def citations(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """Each source that is cited, in the one shape of all doors: `url`, `title`, `publishedAt`, `accessedAt`, ..."""
+    engine = await service_of(request).engine(scope)
+    return {"citations": [one.as_dict(camel_case=True) for one in (await engine.report(run_id)).citations()]}
+
+
+@router.get("/{run_id}/answer", response_model=None, responses=shaped(shapes.Answer))
+async def answer(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+    """The report as values for the `output_schema` of the question; made at the first call, within the run's caps."""
+    engine = await service_of(request).engine(scope)
+    return {"run_id": run_id, **await engine.answer(run_id)}
+
+
 @router.get("/{run_id}/citations/{n}", response_model=None, responses=shaped(shapes.Cited))
 async def citation(
     run_id: str, n: Annotated[int, Path(ge=1, le=MAX_EVENTS)], request: Request, scope: Scope
@@ -431,7 +276,7 @@ async def cancel(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     service = service_of(request)
     engine = await service.engine(scope)
     await service.cancel(engine, run_id)
-    return await run_json(engine, await engine.run(run_id))
+    return await run_json(service, engine, await engine.run(run_id))
 
 
 @router.post("/{run_id}/resume", status_code=202, response_model=None, responses=ACCEPTED)
@@ -442,8 +287,8 @@ async def resume(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     record = await engine.run(run_id)
     if service.busy_with(run_id):
         raise Conflict(f"{run_id} is running")
-    await resume_run(request, engine, record)
-    return await run_json(engine, record)
+    await service.resume(engine, record, await account_of(request, engine))
+    return await run_json(service, engine, record)
 
 
 @router.delete("/{run_id}", status_code=204)
@@ -453,11 +298,13 @@ async def delete(run_id: str, request: Request, scope: Scope) -> None:
     await engine.delete(run_id)
 
 
-async def run_json(engine: Engine, record: RunRecord) -> dict[str, Any]:
-    """A single run as it is sent, with what became of its webhooks."""
+async def run_json(service: Service, engine: Engine, record: RunRecord) -> dict[str, Any]:
+    """A single run as it is sent: how far it is, and what became of its webhooks."""
     hooks = await (await engine.front_desk()).memory.webhooks(record.run_id)
     told = [{name: getattr(hook, name) for name in ("url", "status", "tries", "detail")} for hook in hooks]
-    return {**plain_run(record), **({"webhooks": told} if told else {})}
+    progress = service.progress(record.run_id)
+    more = {"webhooks": told, "progress": None if progress is None else progress.as_dict()}
+    return {**plain_run(record), **{name: value for name, value in more.items() if value}}
 
 
 def plain_run(record: RunRecord) -> dict[str, Any]:
@@ -470,6 +317,7 @@ def plain_run(record: RunRecord) -> dict[str, Any]:
         "updated_at": to_json(record.updated_at, outside=True),
         "reason": record.reason,
         "usage": to_json(record.usage, outside=True),
+        **({"metadata": record.inputs["metadata"]} if record.inputs.get("metadata") else {}),
     }
 
 

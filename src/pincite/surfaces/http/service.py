@@ -15,11 +15,11 @@ from fastapi import Depends, Request
 
 from pincite.domain.errors import RateLimited, StateError, Unauthorized
 from pincite.domain.records import ApiKey
-from pincite.engine import Engine
+from pincite.engine import Engine, Filing
+from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
-from pincite.surfaces.runs import Desk, DeskLimits, Rooms
-from pincite.wiring import DailyBudget
+from pincite.surfaces.runs import RunManager, TaskGroups
 
 MAX_KEYS = 10_000
 BURST_SHARE = 0.25
@@ -205,19 +205,19 @@ SLACK_S: Final = 1.0
 """The common count is this much behind the own one, so that delays on the way to it refuse nobody."""
 
 
-class Service(Desk):
+class Service(RunManager):
     """A desk that asks for keys."""
 
     def __init__(
         self,
         open_engine: OpenEngine,
         keys: KeyRing,
-        rooms: Rooms,
+        groups: TaskGroups,
         *,
-        limits: DeskLimits | None = None,
-        hands_on: bool = False,
+        limits: ServerLimits | None = None,
+        hand_over: bool = False,
     ) -> None:
-        super().__init__(open_engine, rooms, limits=limits, hands_on=hands_on)
+        super().__init__(open_engine, groups, limits=limits, hand_over=hand_over)
         self.keys = keys
         self.turns = Turns()
         self.sessions = Sessions(keys)
@@ -299,9 +299,14 @@ Scope = Annotated[str, Depends(admitted)]
 """Whose runs a caller may see."""
 
 
-async def account_of(request: Request, engine: Engine) -> DailyBudget | None:
-    """What the caller's key may spend today; None without such a cap."""
-    key = getattr(request.state, "key", None)
+async def account_of(request: Request, engine: Engine) -> Account:
+    """Who a request is for: the owner of the key that came with it, and what that key may spend today."""
+    key: ApiKey | None = getattr(request.state, "key", None)
     if key is None or key.daily_cap_usd is None:
-        return None
-    return (await engine.front_desk()).account(key.name, key.daily_cap_usd)
+        return Account(owner_of(request))
+    return Account(key.name, (await engine.front_desk()).account(key.name, key.daily_cap_usd))
+
+
+def filing_of(request: Request) -> Filing:
+    """How a run of this request is filed."""
+    return Filing(request_id=request.state.request_id)

@@ -12,8 +12,9 @@ from typing import Any
 from pincite.domain.errors import Conflict
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
+from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.runs import DeskLimits, settings_of
+from pincite.surfaces.runs import settings_of
 from pincite.wiring.fetching import site_sessions
 from pincite.wiring.observing import observe
 from pincite.wiring.server import opened_keys
@@ -44,7 +45,7 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
             keys,
             hosts=() if keys.active else LOOPBACK,
             work=_worker_settings(home) if work else None,
-            limits=DeskLimits.of(settings),
+            limits=ServerLimits.of(settings),
         )
         _run(app, host=host, port=port)
 
@@ -86,7 +87,7 @@ def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
         KeyRing(key),
         hosts=LOOPBACK,
         work=load_settings({"home": home, "serving": True, **more}),
-        limits=DeskLimits.of(settings),
+        limits=ServerLimits.of(settings),
     )
     app.include_router(own_router)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/enter?key={key.secret}"

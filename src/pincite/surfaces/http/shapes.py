@@ -5,7 +5,7 @@ import binascii
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.errors import InvalidInput
@@ -34,6 +34,20 @@ class WebhookState(BaseModel):
     detail: str
 
 
+class RunProgress(BaseModel):
+    """How far a run is."""
+
+    stage: Literal["planning", "searching", "reading", "checking", "writing"]
+    round: int
+    searches: int
+    pages: int
+    claims_verified: int
+    claims_rejected: int
+    gaps: int
+    sections: list[str] = Field(description="Headings of the sections that are written so far.")
+    summary: str = Field(description="The same in a line.")
+
+
 class Run(BaseModel):
     """Where a run stands."""
 
@@ -47,6 +61,8 @@ class Run(BaseModel):
     reason: str = Field(description="Why it ended as it did, where there is something to say.")
     usage: Usage
     webhooks: list[WebhookState] | None = Field(None, description="In the answer of a single run that has any.")
+    progress: RunProgress | None = Field(None, description="In the answer of a single run that is worked on.")
+    metadata: dict[str, str] | None = Field(None, description="What was given with the question, if anything.")
 
 
 class RunPage(BaseModel):
@@ -67,6 +83,27 @@ class Sources(BaseModel):
 
     references: list[dict[str, Any]]
     leads: list[dict[str, Any]]
+
+
+class Findings(BaseModel):
+    """What a report states, each once."""
+
+    findings: list[dict[str, Any]]
+
+
+class Citations(BaseModel):
+    """The sources that a report cites."""
+
+    citations: list[dict[str, Any]]
+
+
+class Answer(BaseModel):
+    """A report as values for a JSON Schema: `answer`, and for each value its passages in `evidence`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    run_id: str
+    answer: dict[str, Any]
 
 
 class Cited(BaseModel):

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from pincite.settings import load_settings
+from pincite.surfaces.accounts import ServerLimits
 from pincite.surfaces.http.identity import KeyRing
-from pincite.surfaces.runs import DeskLimits
 
 
 def bearer(secret: str) -> dict[str, str]:
@@ -26,7 +26,7 @@ async def test_a_flooding_key_is_refused_and_another_is_served(
         port = silent.getsockname()[1]
         held = {"question": question, "urls": [f"http://127.0.0.1:{port}/"]}
         settings = {"allow_networks": ("127.0.0.0/8",), "allow_ports": (port,), "fetch_deadline_s": 40}
-        limits = DeskLimits(jobs=3, jobs_per_key=2, streams_per_key=1)
+        limits = ServerLimits(jobs=3, jobs_per_key=2, streams_per_key=1)
         async with opened(tmp_path, settings=settings, limits=limits) as client:
             runs = [(await client.post("/v1/research", json=held, headers=flood)).json()["id"] for _ in range(2)]
             for path, body in (
@@ -51,7 +51,7 @@ async def test_streams_of_answers_count_as_streams_of_their_key(
     tmp_path: Path, opened: Callable[..., Any], made_app: Callable[..., Any], question: str
 ) -> None:
     flood = bearer(KeyRing(tmp_path).create("flood"))
-    app = made_app(tmp_path, limits=DeskLimits(streams_per_key=1))
+    app = made_app(tmp_path, limits=ServerLimits(streams_per_key=1))
     transport = httpx2.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
@@ -72,7 +72,7 @@ async def test_streams_of_answers_count_as_streams_of_their_key(
 @pytest.mark.parametrize(("name", "value"), [("jobs", 7), ("jobs_per_key", 9), ("streams_per_key", 11)])
 def test_the_limits_are_settings(name: str, value: int) -> None:
     settings = load_settings({f"server_{name}": value}, environ={}, files=())
-    assert getattr(DeskLimits.of(settings), name) == value
+    assert getattr(ServerLimits.of(settings), name) == value
 
 
 def chat(question: str) -> dict[str, Any]:

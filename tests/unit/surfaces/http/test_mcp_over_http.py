@@ -32,7 +32,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 async def test_research_over_http(server: str, mode: Any, question: str) -> None:
     async with Client(f"{server}/mcp", mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 6
+        assert len((await client.list_tools()).tools) == 8
         told: list[str | None] = []
 
         async def heard(progress: float, total: float | None, message: str | None) -> None:
@@ -132,7 +132,7 @@ async def test_a_cancelled_call_stops_its_run(server: str, question: str, mode: 
 
             await client.call_tool("research", {"question": question}, progress_callback=heard)
         assert await status_of(server, started[0]) == "cancelled"
-        assert len((await client.list_tools()).tools) == 6, "the client goes on"
+        assert len((await client.list_tools()).tools) == 8, "the client goes on"
 
 
 @pytest.mark.usefixtures("endless")
@@ -179,7 +179,7 @@ const call = { name: "research", arguments: { question: process.env.QUESTION } }
 await assert.rejects(client.callTool(call, undefined, { signal: abort.signal, onprogress }));
 const ended = await (await fetch(`${process.env.SERVER}/v1/research/${run}?wait=30`)).json();
 assert.equal(ended.status, "cancelled");
-assert.equal((await client.listTools()).tools.length, 6);
+assert.equal((await client.listTools()).tools.length, 8);
 console.log("cancelled");
 process.exit(0);
 """

@@ -9,7 +9,7 @@ from lxml import etree
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.surfaces.http.ui import charts
-from pincite.surfaces.http.ui.progress import STAGES, progress_of
+from pincite.surfaces.progress import STAGES, progress_of
 
 START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 LIVE = (resources.files("pincite.surfaces.http.ui") / "static" / "live.js").read_text(encoding="utf-8")

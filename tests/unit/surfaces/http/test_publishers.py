@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from pincite.surfaces.http.ui.progress import Progress
 from pincite.surfaces.http.ui.report_view import ReportView
+from pincite.surfaces.progress import Progress
 from pincite.testing.reports import sample_report
 
 REPORT = sample_report().report

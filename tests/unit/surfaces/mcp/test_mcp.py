@@ -13,7 +13,7 @@ from tests.fakes.models import ModelServer
 
 from pincite.domain.events import RunStatus
 from pincite.surfaces.mcp.results import Progress, told_as_error_when_failed
-from pincite.surfaces.mcp.server import make_server, own_office
+from pincite.surfaces.mcp.server import make_server, own_tools
 from pincite.testing.models import ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 
@@ -34,7 +34,7 @@ def library(tmp_path: Path) -> Path:
 async def opened(
     tmp_path: Path, library: Path, profile: Literal["default", "chatgpt"] = "default", mode: Any = "auto"
 ) -> AsyncIterator[Client]:
-    office = own_office(home=tmp_path / "home", source=f"local:{library}", profile="quick")
+    office = own_tools(home=tmp_path / "home", source=f"local:{library}", profile="quick")
     async with Client(make_server(office, profile), mode=mode) as client:
         yield client
 
@@ -119,7 +119,10 @@ async def test_tools_are_annotated_and_typed(tmp_path: Path, library: Path) -> N
     async with opened(tmp_path, library) as client:
         tools = (await client.list_tools()).tools
         names = [tool.name for tool in tools]
-        assert names == ["web_search", "web_fetch", "research", "research_result", "research_cancel", "audit_report"]
+        assert names == [
+            *("web_search", "web_fetch", "research", "research_plan", "research_result", "research_cancel"),
+            *("summarize", "audit_report"),
+        ]
         for tool in tools:
             assert tool.title
             assert tool.description
@@ -134,7 +137,8 @@ async def test_what_a_tool_takes_is_closed_and_said(tmp_path: Path, library: Pat
             assert tool.input_schema["additionalProperties"] is False, tool.name
         for tool_, arguments, said in (
             ("web_search", {"query": "tower", "max_resluts": 3}, "max_resluts (did you mean max_results?)"),
-            ("web_fetch", {"url": "https://a.example/", "render": "always"}, "There are: url, max_chars"),
+            ("web_fetch", {"url": "https://a.example/", "size": "all"}, "There are: url, mode, output_format"),
+            ("web_fetch", {"url": "https://a.example/", "render": "perhaps"}, "render: "),
             ("web_search", {"query": "tower", "max_results": 11}, "max_results: "),
             ("web_search", {"query": "tower", "search_depth": "deep"}, "search_depth: "),
             ("web_fetch", {"url": "https://a.example/", "output_format": "html"}, "output_format: "),
@@ -179,7 +183,7 @@ async def test_lists_of_a_call_hold_for_cached_pages(
     async with StubWeb() as web:
         web.page("/a", "<html><body><h1>Locks</h1><p>The lock manager keeps one row for each lock.</p></body></html>")
         url = web.url("sea.test", "/a")
-        office = own_office(
+        office = own_tools(
             home=tmp_path / "home",
             allow_networks=(PUBLIC_NETWORK,),
             allow_ports=(web.port,),
@@ -269,7 +273,7 @@ async def test_a_page_comes_in_markdown_that_a_model_wrote(tmp_path: Path, libra
     )
     written = ScriptedModel({"markdown": {"markdown": "## Holm\n\nThe *Holm lighthouse* is small."}})
     with ModelServer(written) as server:
-        office = own_office(
+        office = own_tools(
             home=tmp_path / "home", source=f"local:{library}", profile="quick", llm="m", llm_base_url=server.base_url
         )
         async with Client(make_server(office)) as client:

@@ -15,14 +15,13 @@ from pincite.audit.render import WORDS
 from pincite.domain.codec import from_json
 from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.plan import Task
-from pincite.domain.search import Constraints
+from pincite.domain.requests import CAPS, ResearchRequest
+from pincite.engine import Engine
 from pincite.settings import PROFILES
 from pincite.surfaces.errors import http_status
-from pincite.surfaces.http import research
-from pincite.surfaces.http.research import Wish
-from pincite.surfaces.http.service import COOKIE, account_of, secret_of, service_of
+from pincite.surfaces.http.service import COOKIE, account_of, filing_of, secret_of, service_of
 from pincite.surfaces.http.ui.rendering import page, seeing
-from pincite.wiring import CAPS, Outlook
+from pincite.wiring import Outlook
 
 MAX_FIELDS = 50
 LABELS: Mapping[str, str] = {
@@ -62,26 +61,22 @@ Reader = Annotated[str, Depends(reader_of)]
 Form = Annotated[Mapping[str, str], Depends(sent_form)]
 
 
-def constraints_of(form: Mapping[str, str]) -> Constraints:
-    """The limits on where and when evidence may come from. Errors: InvalidInput."""
-    return Constraints(
+def request_of_form(form: Mapping[str, str]) -> ResearchRequest:
+    """What the form asks for. Errors: InvalidInput."""
+    minutes, pages, dollars = _number(form, "minutes"), _number(form, "max_pages"), _number(form, "max_cost_usd")
+    return ResearchRequest(
+        form.get("question", ""),
+        urls=names(form.get("urls", "")),
         include_domains=names(form.get("include_domains", "")),
         prefer_domains=names(form.get("prefer_domains", "")),
         exclude_domains=names(form.get("exclude_domains", "")),
         since=_day(form, "since"),
         until=_day(form, "until"),
         language=form.get("language", "").strip() or None,
+        max_cost_usd=None if dollars is None else float(dollars),
+        max_pages=None if pages is None else int(pages),
+        deadline_s=None if minutes is None else float(minutes) * 60,
     )
-
-
-def caps_of(form: Mapping[str, str]) -> dict[str, object]:
-    """The caps that were lowered for this run. Errors: InvalidInput."""
-    minutes = _number(form, "minutes")
-    return {
-        "max_cost_usd": _number(form, "max_cost_usd"),
-        "max_pages": None if (pages := _number(form, "max_pages")) is None else int(pages),
-        "deadline_s": None if minutes is None else float(minutes) * 60,
-    }
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -137,9 +132,7 @@ async def start(request: Request, scope: Reader, form: Form) -> Response:
     profile = form.get("profile") if form.get("profile") in PROFILES else None
     try:
         engine = await service.engine(scope, profile)
-        wish = Wish(form.get("question", ""), names(form.get("urls", "")), constraints_of(form), caps_of(form))
-        run_id = await research.start_run(request, engine, wish)
-        research.work_on(request, engine, run_id)
+        run_id = await _begun(request, engine, request_of_form(form))
     except PinciteError as error:
         return await _ask(request, scope, form, error)
     return seeing(f"/runs/{run_id}")
@@ -153,11 +146,19 @@ async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) ->
     task = from_json(Task, record.inputs["task"])
     engine = await service.engine(scope, task.profile if task.profile in PROFILES else None)
     kept = record.inputs.get("settings")
-    caps = {name: kept.get(name) for name in CAPS} if isinstance(kept, dict) else {}
-    wish = Wish(form.get("question", ""), task.urls, task.constraints, caps, run_id)
-    new = await research.start_run(request, engine, wish)
-    research.work_on(request, engine, new)
+    caps = {name: kept[name] for name in CAPS if kept.get(name) is not None} if isinstance(kept, dict) else {}
+    before = {"urls": task.urls, "constraints": task.constraints, "caps": caps, "continues": run_id}
+    new = await _begun(request, engine, ResearchRequest.of(form.get("question", ""), before))
     return seeing(f"/runs/{new}")
+
+
+async def _begun(request: Request, engine: Engine, asked: ResearchRequest) -> str:
+    """The id of a run that is worked on. Errors: as `RunManager.start`."""
+    service = service_of(request)
+    account = await account_of(request, engine)
+    run_id = await service.start(engine, asked, account, filing_of(request))
+    service.work_on(engine, run_id, account)
+    return run_id
 
 
 async def _ask(request: Request, scope: str, form: Mapping[str, str], error: PinciteError | None = None) -> Response:
@@ -240,7 +241,7 @@ async def audit(request: Request, scope: Reader, form: Form) -> Response:
     text = form.get("report", "")[:MAX_REPORT_CHARS]
     engine = await service_of(request).engine(scope)
     try:
-        found = await engine.audit(text, spending=await account_of(request, engine))
+        found = await engine.audit(text, spending=(await account_of(request, engine)).budget)
     except PinciteError as error:
         return page(request, "audit.html", status_code=http_status(error), text=text, audit=None, error=error)
     stretches = tuple(stretches_of(found))

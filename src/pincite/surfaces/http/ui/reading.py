@@ -22,9 +22,9 @@ from pincite.surfaces.http.research import plain_run
 from pincite.surfaces.http.service import Service, service_of
 from pincite.surfaces.http.ui import report_view
 from pincite.surfaces.http.ui.asking import Form, Reader
-from pincite.surfaces.http.ui.progress import STAGES, progress_of
 from pincite.surfaces.http.ui.rendering import HEADERS, STATUSES, page, seeing
 from pincite.surfaces.http.ui.report_view import ReportView
+from pincite.surfaces.progress import STAGES, progress_of
 
 router = APIRouter()
 MAX_LOOKED_AT = 2_000

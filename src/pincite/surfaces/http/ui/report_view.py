@@ -19,8 +19,8 @@ from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.domain.signs import VERDICTS
 from pincite.exports.html_layout import proof_html, section_html, telling_html
 from pincite.surfaces.http.ui import charts
-from pincite.surfaces.http.ui.progress import STAGES, Progress
 from pincite.surfaces.http.ui.rendering import plural, seconds, site
+from pincite.surfaces.progress import STAGES, Progress
 from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
 

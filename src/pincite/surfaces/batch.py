@@ -7,8 +7,7 @@ goes on: what is answered is not asked again, what was broken off is resumed fro
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -16,16 +15,17 @@ import anyio
 
 from pincite.domain.errors import InvalidInput, PinciteError, RunFenced, RunNotFound
 from pincite.domain.events import Json, RunStatus
+from pincite.domain.requests import ResearchRequest
 from pincite.domain.search import Constraints
 from pincite.engine import Engine, Filing
+from pincite.surfaces.requests import read_row
 
 MAX_LINE_CHARS: Final = 100_000
 BATCH: Final = 0
 """Priority of batches: after what somebody waits for."""
 _LOOK_S: Final = 0.5
-_MEMBERS: Final = frozenset(
-    {"id", "question", "urls", "include_domains", "prefer_domains", "exclude_domains", "since", "until", "language"}
-)
+_LIMITS: Final = tuple(one.name for one in fields(Constraints))
+_PLAIN: Final = ResearchRequest("?")
 ACTIVE: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 _BROKEN_OFF: Final = (RunStatus.CANCELLED, RunStatus.FAILED, RunStatus.DEAD_LETTER)
 OnAnswer = Callable[["Progress"], None]
@@ -36,9 +36,12 @@ class Item:
     """One question of the file."""
 
     key: str
-    question: str
-    urls: tuple[str, ...] = ()
-    constraints: Constraints = field(default_factory=Constraints)
+    asked: ResearchRequest
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        return self.asked.question
 
 
 @dataclass(slots=True)
@@ -162,7 +165,7 @@ class Batch:
         try:
             return run_id, (await self._engine.run(run_id)).status
         except RunNotFound:
-            await self._engine.start(item.question, urls=item.urls, constraints=item.constraints, filing=filing)
+            await self._engine.start(item.asked, filing=filing)
             return run_id, RunStatus.QUEUED
 
     async def _line(self, item: Item, run_id: str) -> dict[str, Any]:
@@ -171,10 +174,12 @@ class Batch:
         if view.report is None:
             error = {"code": "INSUFFICIENT_EVIDENCE", "reason": view.record.reason or "no_report"}
             return line | {"error": {**error, "message": f"the run is {view.record.status}"}}
-        return line | {
-            "status": str(view.report.status),
-            "report": json.loads(await self._engine.export(view.report, "json")),
-        }
+        line["status"] = str(view.report.status)
+        if item.asked.metadata:
+            line["metadata"] = dict(item.asked.metadata)
+        if item.asked.output_schema is not None:
+            line["answer"] = await self._engine.answer(run_id)
+        return line | {"report": json.loads(await self._engine.export(view.report, "json"))}
 
     async def _tell(self, line: Mapping[str, Any], out: IO[str], on_answer: OnAnswer) -> None:
         text = json.dumps(line, ensure_ascii=False) + "\n"
@@ -187,7 +192,21 @@ class Batch:
         on_answer(self.progress)
 
     def _run_id(self, item: Item) -> str:
-        asked = [self._name, item.key, item.question, *item.urls, repr(item.constraints)]
+        # What the first lines could say is said as it was then, so that a batch goes on where an earlier version was.
+        first = (*_LIMITS, "question", "urls")
+        more = {
+            one.name: repr(getattr(item.asked, one.name))
+            for one in fields(ResearchRequest)
+            if one.name not in first and getattr(item.asked, one.name) != getattr(_PLAIN, one.name)
+        }
+        asked: list[Any] = [
+            self._name,
+            item.key,
+            item.question,
+            *item.asked.urls,
+            repr(replace(item.asked, time_range=None).constraints()),
+        ]
+        asked += [more] if more else []
         return "run_" + hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:26]
 
 
@@ -250,32 +269,10 @@ def _item(number: int, line: str) -> Item:
         found = {"question": found}
     if not isinstance(found, dict) or not isinstance(found.get("question"), str) or not str(found["question"]).strip():
         raise InvalidInput(f"line {number} has no question", reason="batch_line")
-    unknown = sorted(set(found) - _MEMBERS)
-    if unknown:
-        hint = f"Known: {', '.join(sorted(_MEMBERS))}."
-        raise InvalidInput(f"line {number}: unknown member {unknown[0]!r}", reason="batch_line", hint=hint)
+    key = str(found.pop("id", number))
     try:
-        constraints = Constraints(
-            include_domains=_texts(found, "include_domains"),
-            prefer_domains=_texts(found, "prefer_domains"),
-            exclude_domains=_texts(found, "exclude_domains"),
-            since=_day(found.get("since")),
-            until=_day(found.get("until")),
-            language=found["language"] if isinstance(found.get("language"), str) else None,  # type: ignore[arg-type]
-        )
-        return Item(str(found.get("id", number)), str(found["question"]).strip(), _texts(found, "urls"), constraints)
-    except ValueError as error:
-        raise InvalidInput(f"line {number}: {error}", reason="batch_line") from error
-
-
-def _texts(found: Mapping[str, Json], name: str) -> tuple[str, ...]:
-    value = found.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise ValueError(f"{name} is not a list of texts")
-    return tuple(str(part) for part in value)
-
-
-def _day(value: Json) -> date | None:
-    if value is None:
-        return None
-    return date.fromisoformat(str(value))
+        asked = read_row(ResearchRequest, {**found, "question": str(found["question"]).strip()})
+        asked.constraints()
+    except InvalidInput as error:
+        raise InvalidInput(f"line {number}: {error.message}", reason="batch_line", hint=error.hint) from error
+    return Item(key, asked)

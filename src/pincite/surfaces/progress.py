@@ -1,4 +1,4 @@
-"""A run's events folded into what a reader follows: rounds with queries and pages, claims, stages with their time."""
+"""A run's events folded into what its readers follow, at a terminal, on a page or through a tool."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from datetime import datetime
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
-from pincite.surfaces.http.ui.rendering import capitalised
 
 STAGES = ("planning", "searching", "reading", "checking", "writing")
 """The way of a run; static/live.js folds events in the same way."""
@@ -72,6 +71,48 @@ class Progress:
     stage_s: list[float] = field(default_factory=lambda: [0.0] * len(STAGES))
     copies: dict[str, str] = field(default_factory=dict)
     tokens: int = 0
+    last_at: datetime | None = field(default=None, repr=False)
+
+    def take(self, event: Event) -> None:
+        """Go on by one event of the run; they come in order."""
+        stage = _STAGE_OF.get(event.type.split(".", 1)[0])
+        if stage is not None:
+            self.stage = stage
+        if self.last_at is not None and event.type is not EventType.RUN_RESUMED:
+            # Before a run was resumed nobody worked on it.
+            self.stage_s[self.stage] += max((event.at - self.last_at).total_seconds(), 0.0)
+        self.stage = _NEXT_STAGE.get(event.type, self.stage)
+        self.last_at = event.at
+        _take(self, event)
+
+    def summary(self) -> str:
+        """The run so far in a line of counts."""
+        claims, gaps = self.verified, len(self.gaps)
+        counts = (
+            (self.searches, "searched"),
+            (self.count("read"), "read"),
+            (self.count("refused"), "refused"),
+            (self.count("failed", "dead"), "failed"),
+            (len(self.copies), "duplicate"),
+            (claims, "claim verified" if claims == 1 else "claims verified"),
+            (self.rejected, "rejected"),
+            (gaps, "gap" if gaps == 1 else "gaps"),
+        )
+        return " · ".join(f"{count} {what}" for count, what in counts if count) or "planning"
+
+    def as_dict(self) -> dict[str, Json]:
+        """Where the run stands, for a program."""
+        return {
+            "stage": STAGES[self.stage],
+            "round": self.rounds[-1].number if self.rounds else 0,
+            "searches": self.searches,
+            "pages": self.count("read"),
+            "claims_verified": self.verified,
+            "claims_rejected": self.rejected,
+            "gaps": len(self.gaps),
+            "sections": list(self.sections),
+            "summary": self.summary(),
+        }
 
     @property
     def searches(self) -> int:
@@ -101,16 +142,8 @@ class Progress:
 def progress_of(events: Iterable[Event]) -> Progress:
     """The events of a run, in order, as its progress."""
     found = Progress()
-    before: datetime | None = None
     for event in events:
-        stage = _STAGE_OF.get(event.type.split(".", 1)[0])
-        if stage is not None:
-            found.stage = stage
-        if before is not None and event.type is not EventType.RUN_RESUMED:  # nobody worked while it was broken off
-            found.stage_s[found.stage] += max((event.at - before).total_seconds(), 0.0)
-        found.stage = _NEXT_STAGE.get(event.type, found.stage)
-        before = event.at
-        _take(found, event)
+        found.take(event)
     return found
 
 
@@ -150,7 +183,8 @@ def _take(found: Progress, event: Event) -> None:
 def _trouble(event: Event) -> list[str]:
     match event.type:
         case EventType.BUDGET_EXHAUSTED:
-            return [f"{capitalised(_why(event.data))}; what follows is made of what was found."]
+            why = _why(event.data)
+            return [f"{why[:1].upper()}{why[1:]}; what follows is made of what was found."]
         case EventType.ROLE_REPLACED:
             return [f"The {_text(event.data, 'role')} went on without a model: {_why(event.data)}."]
         case EventType.RUN_FAILED:

@@ -1,0 +1,55 @@
+"""Whose calls and runs count as what: the owner, what they may spend today, how many runs and streams they may have."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pincite.settings import Settings
+from pincite.wiring import DailyBudget
+
+
+@dataclass(slots=True)
+class Account:
+    """Who a call is for: the owner that its runs and streams count as, and what they may spend today.
+
+    Args:
+        owner: a key, or a user where no key is asked for.
+        budget: None without a cap on the day.
+        reserved_usd: what of it was set aside for a run.
+        spent_before_usd: what that run had spent before.
+    """
+
+    owner: str
+    budget: DailyBudget | None = None
+    reserved_usd: Decimal = Decimal(0)
+    spent_before_usd: Decimal = Decimal(0)
+
+    async def reserve(self, *caps: Decimal | None) -> Decimal | None:
+        """The dollars set aside for a run within the least of these caps; None without a daily one.
+
+        Errors: BudgetExhausted (`daily_usd`).
+        """
+        if self.budget is None:
+            return None
+        wanted = min((cap for cap in caps if cap is not None), default=None)
+        self.reserved_usd = await self.budget.reserve_for_run(wanted)
+        return self.reserved_usd
+
+    async def release(self, usage_usd: Decimal | None = None) -> None:
+        """Give back what the run, which has used so much since it was first made, did not spend."""
+        if self.budget is not None:
+            spent = Decimal(0) if usage_usd is None else usage_usd - self.spent_before_usd
+            await self.budget.give_back(self.reserved_usd - spent)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """How many runs are worked on side by side (`jobs`), and what one key, or user, may have of a server."""
+
+    jobs: int = 4
+    jobs_per_key: int = 32
+    streams_per_key: int = 50
+
+    @classmethod
+    def of(cls, settings: Settings) -> "ServerLimits":
+        """The limits in the settings."""
+        return cls(settings.server_jobs, settings.server_jobs_per_key, settings.server_streams_per_key)

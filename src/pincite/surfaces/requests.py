@@ -1,0 +1,156 @@
+"""The requests of `domain.requests` as doors take them: members of JSON bodies, arguments of tools and functions."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pincite.domain.errors import InvalidInput
+from pincite.domain.plan import SubQuestion
+from pincite.domain.requests import PlanPart, Rule, rules_of
+
+Kind = TypeVar("Kind", bound=Hashable)
+
+
+def members_of(kind: type, door: str, changed: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """The members of a request at a door: by the name there, type and pydantic field.
+
+    `changed` are details of fields (`default`, `le`, ...) that this door has otherwise, by their own names.
+    """
+    from pydantic import AliasChoices, Field
+
+    found: dict[str, Any] = {}
+    for name, rule, hint, default in described(kind, door):
+        own_name = rule.names.get(door, name)
+        told: dict[str, Any] = {"default": ... if default is MISSING else default, "description": sentence(rule)}
+        told |= {"ge": rule.low, "le": rule.high, "gt": 0 if rule.above_0 else None, "max_length": rule.longest}
+        told["min_length"] = rule.shortest or None
+        told["pattern"] = f"^{rule.pattern}$" if rule.pattern else None
+        if door != "mcp" and rule.also:
+            told["validation_alias"] = AliasChoices(own_name, *rule.also)
+        told |= (changed or {}).get(name, {})
+        typed = _json_type(hint, rule, door)
+        found[own_name] = (
+            typed,
+            Field(**{what: value for what, value in told.items() if value is not None or what == "default"}),
+        )
+    return found
+
+
+@cache
+def body_of(kind: type, door: str = "http") -> Any:  # a pydantic model: what is not known is a mistake, and said to be
+    """The base of a JSON body with a request's members."""
+    from pydantic import ConfigDict, create_model
+
+    made = create_model(kind.__name__, __config__=ConfigDict(extra="forbid"), **members_of(kind, door))
+    made.__doc__ = inspect.getdoc(kind)
+    return made
+
+
+def request_of(kind: type[Kind], given: object, door: str = "http") -> Kind:
+    """The request that a body, or a mapping of arguments, holds. Errors: InvalidInput."""
+    values: dict[str, Any] = {}
+    for name, rule, _, _ in described(kind, door):
+        own_name = rule.names.get(door, name)
+        if isinstance(given, Mapping):
+            if own_name in given:
+                values[name] = _plain(given[own_name])
+        elif hasattr(given, own_name):
+            values[name] = _plain(getattr(given, own_name))
+    return kind(**values)
+
+
+def read_row(kind: type[Kind], row: Mapping[str, Any], door: str = "batch") -> Kind:
+    """The request that a JSON object of a user holds. Errors: InvalidInput, which names the member."""
+    from pydantic import ValidationError
+
+    try:
+        return request_of(kind, body_of(kind, door).model_validate(row), door)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            hint = f"Known: {', '.join(sorted(rules_of(kind)))}."
+            raise InvalidInput(f"unknown member {name!r}", reason="unknown_member", hint=hint) from None
+        raise InvalidInput(f"{name}: {first['msg']}", reason=name) from None
+
+
+def tool_arguments(kind: type, changed: Mapping[str, Mapping[str, Any]] | None = None) -> Callable[..., Any]:
+    """Gives a tool, in place of its parameter `asked`, an argument for each member of a request."""
+
+    def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        arguments = {
+            name: (Annotated[typed, told], told.default)
+            for name, (typed, told) in members_of(kind, "mcp", changed).items()
+        }
+
+        async def called(**given: Any) -> Any:
+            mine = {name: given.pop(name) for name in arguments if name in given}
+            return await function(asked=lambda: request_of(kind, mine, "mcp"), **given)
+
+        return with_arguments(called, function, arguments)
+
+    return decorate
+
+
+def with_arguments(
+    called: Callable[..., Any], function: Callable[..., Any], arguments: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., Any]:
+    """`called` with the name of `function` and its parameters, but `asked`, in whose place the `arguments` stand."""
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        if parameter.name in arguments:  # the command reads this one itself
+            continue
+        if parameter.name != "asked":
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        for name, (annotation, default) in arguments.items():
+            empty = inspect.Parameter.empty
+            given = empty if default in (..., MISSING) or type(default).__name__ == "PydanticUndefinedType" else default
+            parameters.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=annotation)
+            )
+    called.__name__, called.__doc__, called.__module__ = function.__name__, function.__doc__, function.__module__
+    returns = get_type_hints(function, include_extras=True).get("return", Any)
+    called.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": returns}
+    vars(called)["__signature__"] = inspect.Signature(parameters, return_annotation=returns)
+    return called
+
+
+@cache
+def described(kind: type, door: str) -> tuple[tuple[str, Rule, Any, Any], ...]:
+    """The members of a request at a door: name, rule, type, default (or MISSING)."""
+    hints, defaults = get_type_hints(kind), {one.name: one.default for one in fields(kind)}
+    return tuple(
+        (name, rule, hints[name], defaults[name]) for name, rule in rules_of(kind).items() if door not in rule.not_at
+    )
+
+
+def sentence(rule: Rule) -> str:
+    """The meaning of a member as a sentence."""
+    note = rule.note.replace("`", "")
+    missing = [choice for choice in rule.choices if choice not in rule.note]
+    return f"{note[0].upper()}{note[1:]}{': ' + ', '.join(missing) if missing else ''}."
+
+
+def _json_type(hint: Any, rule: Rule, door: str) -> Any:
+    """The type of a member in JSON."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    optional = type(None) in parts
+    plain = next(part for part in parts if part is not type(None))
+    if rule.choices:
+        plain = Literal[rule.choices]
+    elif get_origin(plain) is tuple and SubQuestion in get_args(get_args(plain)[0]):
+        plain = tuple[body_of(PlanPart, door), ...]  # type: ignore[misc]  # made at run time
+    elif get_origin(plain) not in (None, tuple):
+        values = get_args(plain)
+        plain = dict[str, str] if len(values) > 1 and values[1] is str else dict[str, Any]
+    return plain | None if optional else plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(map(_plain, value))
+    return value.model_dump() if hasattr(value, "model_dump") else value
