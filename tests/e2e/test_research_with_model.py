@@ -145,3 +145,14 @@ def test_a_plan_without_a_model_says_what_it_needs(pincite: Pincite, tmp_path: P
     shown = pincite("research", ASKED, "--source", pages(tmp_path), "--plan", "show")
     assert shown.code == 2
     assert "--llm" in shown.err
+
+
+def test_wishes_without_a_model_are_said_to_have_no_effect(pincite: Pincite, tmp_path: Path) -> None:
+    source = pages(tmp_path)
+    wished = pincite(
+        *("research", ASKED, "--source", source, "--audience", "sailors", "--length", "short", "--depth", "expert")
+    )
+    plain = pincite("research", ASKED, "--source", source)
+    assert (wished.code, plain.code) == (0, 0)
+    assert "No language model wrote this report: audience, length and depth had no effect." in wished.out
+    assert "no effect" not in plain.out

@@ -1,6 +1,6 @@
 """What passes between the six roles of a run: plan, read pages, analysis, gaps, progress."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 
@@ -54,6 +54,17 @@ class ReportStyle:
     language: str = ""
     depth: ReportDepth = ReportDepth.STANDARD
     instructions: str = ""
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """The names of what was asked for and is not what everybody gets."""
+        usual = ReportStyle()
+        names = {"language": "report language"}
+        return tuple(
+            names.get(member.name, member.name)
+            for member in fields(self)
+            if getattr(self, member.name) != getattr(usual, member.name)
+        )
 
 
 @dataclass(frozen=True, slots=True)

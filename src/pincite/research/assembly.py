@@ -118,6 +118,13 @@ class Content:
         return (item for line in self.lines() for item in line.items)
 
 
+def _unheeded(task: Task, mode: Mode) -> tuple[str, ...]:
+    """A line on the asker's wishes where nobody wrote: excerpts are printed as their sources have them."""
+    wishes = task.style.wishes if mode is Mode.EXTRACTIVE else ()
+    listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
+    return (f"No language model wrote this report: {listed} had no effect.",) if wishes else ()
+
+
 def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content, *, mode: Mode) -> Report:
     """The report that says `content`; without a sentence that holds it is `insufficient_evidence`."""
     pages = {page.url: page for page in progress.pages}
@@ -151,7 +158,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         ],
         rejected_claims=(*(_rejected(item) for item in progress.claims if not item.printable), *content.rejected),
         coverage=coverage,
-        notes=progress.plan.notes,
+        notes=(*progress.plan.notes, *_unheeded(task, mode)),
         metrics=_metrics(imprint.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
