@@ -2,16 +2,17 @@
 
     python benchmarks/multi_hop.py QA_FOLDER --work DIR [--every 2] [--rules]
 
-The planner knows the labels and uses of them only what a good planner could know: it searches for the title of a gold
-page once that title stands in the question or in a statement that the run has proven. The analyst makes a claim of
-each labelled sentence that it is shown. Everything else is the product: search, windows, rounds, parts that wait for
-another's answer, proof, the report. `--rules` gives the planning back to rules, to see what the planner is worth.
+The planner knows the labels and uses of them only what a good planner could know: it asks for a gold page by its title
+or its labelled question once the names in it stand in the question asked or in a statement that the run has proven. The
+analyst makes a claim of each labelled sentence that it is shown. Everything else is the product: search, windows,
+rounds, parts that wait for another's answer, proof, the report. `--rules` gives the planning back to rules.
 """
 
 import argparse
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pincite.domain.report import broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
 from pincite.testing.models import FaithfulModel, Seen
+from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, terms, words
 
 
@@ -31,49 +33,90 @@ def bare(text: str) -> str:
     return " ".join(words(text)).lower()
 
 
+@dataclass(frozen=True)
+class Hop:
+    """A gold page: the sentence that is read there, and how it is asked for once `needs` have been said."""
+
+    asked: str
+    needs: tuple[tuple[int, str], ...]
+    quote: str
+
+    def wording(self, found: str) -> str:
+        """The query, when all that it needs stands in what was found; else nothing."""
+        if not all(said(text, found) for _, text in self.needs):
+            return ""
+        asked = self.asked
+        for number, text in self.needs:
+            asked = asked.replace(f"#{number}", text)
+        return asked
+
+
+def said(name: str, text: str) -> bool:
+    """Whether all words of the name stand in the text."""
+    wanted = set(terms(re.sub(r"\(.*?\)", "", name)))
+    return bool(wanted) and wanted <= set(terms(text))
+
+
+def hops_of(row: dict[str, Any], docs: dict[str, dict[str, Any]]) -> list[Hop]:
+    """HotpotQA names a sentence of each gold page, found by its title; MuSiQue a question and an answer for each."""
+    if "evidence" in row:
+        titles = [docs[found["doc_id"]]["title"] for found in row["evidence"]]
+        return [Hop(t, ((0, t),), found["quote"]) for t, found in zip(titles, row["evidence"], strict=True)]
+    answers = [hop["answer"] for hop in row["sub_questions"]]
+    found: list[Hop] = []
+    for hop, name in zip(row["sub_questions"], row["gold_doc_ids"], strict=False):
+        text = docs[name]["text"]
+        asked = set(terms(hop["question"]))
+        lines = [text[span.start : span.end] for span in sentences(text)]
+        quote = max(lines, key=lambda line: (said(hop["answer"], line), len(asked & set(terms(line)))))
+        needs = tuple((int(n), answers[int(n) - 1]) for n in re.findall(r"#(\d)", hop["question"]))
+        found.append(Hop(hop["question"], needs, quote))
+    return found
+
+
 class LabelReader(FaithfulModel):
     """Plans and reads by the labels of one question."""
 
-    def __init__(self, row: dict[str, Any], titles: dict[str, str], roles: tuple[ModelRole, ...]) -> None:
+    def __init__(self, hops: list[Hop], roles: tuple[ModelRole, ...]) -> None:
         super().__init__(roles=roles)
-        self._gold = [(titles[found["doc_id"]], found["quote"]) for found in row["evidence"]]
+        self._hops = hops
         self._asked: set[str] = set()
 
     def plan(self, seen: Seen) -> Json:
-        """A part for each gold page; one whose title nobody has said yet waits for the part before it."""
+        """A part for each gold page; one whose wording nobody can know yet waits for the part before it."""
         parts: list[Json] = []
-        for number, (title, _) in enumerate(self._gold, start=1):
-            known = self._said(title, seen.question)
-            content = " ".join(word for word in words(seen.question) if not is_stop(word))
-            self._asked |= {title} if known else set()
+        content = " ".join(word for word in words(seen.question) if not is_stop(word))
+        for number, hop in enumerate(self._hops, start=1):
+            wording = hop.wording(seen.question)
+            self._asked |= {wording}
             parts.append(
                 {
                     "question": f"{seen.question} (page {number})",
                     "heading": f"Page {number}",
                     "kind": "any",
-                    "queries": [title] if known else [content],
-                    "depends_on": 0 if known else number - 1,
+                    "queries": [wording or content],
+                    "depends_on": 0 if wording else number - 1,
                 }
             )
         return {"parts": parts}
 
     def follow_up(self, seen: Seen) -> Json:
-        """The titles that what was found has named by now, each asked for once."""
+        """What can be asked now that more was found, each once."""
         found = " ".join([seen.question, *seen.lines.values()])
         parts: list[Json] = []
         for name in seen.listed("Open parts"):
             at = int(name) - 1
-            title = self._gold[at][0] if at < len(self._gold) else ""
-            if title and title not in self._asked and self._said(title, found):
-                self._asked.add(title)
-                parts.append({"part": name, "question": f"What is said of {title}?", "queries": [title]})
+            wording = self._hops[at].wording(found) if at < len(self._hops) else ""
+            if wording and wording not in self._asked:
+                self._asked.add(wording)
+                parts.append({"part": name, "question": f"{wording} (page {name})", "queries": [wording]})
         return {"parts": parts}
 
     def analyse(self, seen: Seen) -> Json:
         """The labelled sentences that are shown, word for word."""
         claims: list[Json] = []
-        for number, (_, quote) in enumerate(self._gold, start=1):
-            wanted = bare(quote)
+        for number, hop in enumerate(self._hops, start=1):
+            wanted = bare(hop.quote)
             lines: list[Json] = [
                 name for name, text in seen.lines.items() if name.startswith("s") and (b := bare(text)) and b in wanted
             ]
@@ -82,16 +125,9 @@ class LabelReader(FaithfulModel):
                 claims.append({"text": text, "part": str(number), "lines": lines, "confidence": 0.9})
         return {"claims": claims}
 
-    @staticmethod
-    def _said(title: str, text: str) -> bool:
-        name = set(terms(re.sub(r"\(.*?\)", "", title)))
-        return bool(name) and name <= set(terms(text))
-
 
 async def main_async(arguments: argparse.Namespace) -> None:
-    titles = {
-        doc["id"]: doc["title"] for doc in map(json.loads, (arguments.folder / "docs.jsonl").read_text().splitlines())
-    }
+    docs = {doc["id"]: doc for doc in map(json.loads, (arguments.folder / "docs.jsonl").read_text().splitlines())}
     rows = [json.loads(line) for line in (arguments.folder / "questions.jsonl").read_text().splitlines()]
     rows = [row for row in rows if len(row["gold_doc_ids"]) > 1][:: arguments.every]
     library = qa_library(arguments.folder, arguments.work)
@@ -103,7 +139,7 @@ async def main_async(arguments: argparse.Namespace) -> None:
     )
     counts: Counter[str] = Counter()
     for row in rows:
-        async with Engine(settings, model=LabelReader(row, titles, roles)) as engine:
+        async with Engine(settings, model=LabelReader(hops_of(row, docs), roles)) as engine:
             report = await engine.research(row["question"])
         cited = {Path(reference.url).stem for reference in report.references}
         gold = set(row["gold_doc_ids"])
@@ -115,7 +151,8 @@ async def main_async(arguments: argparse.Namespace) -> None:
         counts["broken rules"] += len(list(broken_rules(report)))
         if not gold <= cited and arguments.tell:
             print(
-                f"  {row['id']}: {row['question']}\n    missing {[titles[name] for name in gold - cited]}", flush=True
+                f"  {row['id']}: {row['question']}\n    missing {[docs[name]['title'] for name in gold - cited]}",
+                flush=True,
             )
     for name in ("all", *sorted({row["source"] for row in rows})):
         questions, passages = counts[f"{name} questions"], counts[f"{name} gold passages"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import openai
 import pytest
+from tests.fakes.models import ModelServer
 from tests.unit.surfaces.http.conftest import served
 
-from pincite.testing.models import FaithfulModel, ModelServer, ScriptedModel, Seen
+from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
 
 KEY = "sk-operator-1234567"
 BUILT = "Who built the Halden lighthouse?"
