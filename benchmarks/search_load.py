@@ -13,6 +13,7 @@ CPU time and the failover switch are measured apart, for real.
 import argparse
 import json
 import random
+import re
 import statistics
 import time
 from collections import Counter
@@ -48,6 +49,11 @@ from pincite.search.store import Scopes
 ADAPTERS = {"tavily": Tavily, "exa": Exa, "serper": Serper, "brave": Brave}
 MEDIAN_S = {"tavily": 0.55, "exa": 0.5, "serper": 0.35, "brave": 0.35}
 LIMITS = {"tavily": (100, 60.0), "exa": (10, 1.0), "serper": (50, 1.0), "brave": (50, 1.0)}
+FORMS = frozenset(
+    "how to in documentation what is the way a with error while fails on why does raise when i paper comparing "
+    "strategies for survey of methods research performance best practice tutorial should".split()
+)
+"""What the workload's forms of asking add to a topic: without these words two wordings of one topic are the same."""
 DAYS = 10
 PACE = SearchOptions().pace_usd_per_month or Decimal(0)
 CONTRACT = Terms(longest_cache_s=30 * 86_400, storable=True, shareable=True, attribution="operator's contract")
@@ -170,6 +176,7 @@ def figures(
         "p99_s": round(quantile(latencies, 0.99), 3),
         "p95_of_uncached_s": round(quantile(uncached, 0.95), 3),
         "hit_rate": round((counts.hit + counts.coalesced) / count, 4),
+        "most_any_cache_could_hit": round(ceiling([o.asked for o in outcomes], kind) / count, 4),
         "near_hits": counts.near,
         "coalesced": counts.coalesced,
         "stale": counts.stale,
@@ -185,6 +192,20 @@ def figures(
         "requests_seen_by_engines": len(engines.calls),
         "cpu_ms_a_query_with_fakes": round(cpu_s * 1000 / count, 2),
     }
+
+
+def ceiling(asked: Sequence[dict[str, Any]], kind: str) -> int:
+    """How many queries ask what somebody of the same scope asked before, in any wording, and not too long ago."""
+    first: dict[tuple[str, frozenset[str]], float] = {}
+    found = 0
+    for one in sorted(asked, key=lambda one: one["t_s"]):
+        topic = frozenset(re.findall(r"[a-z0-9.]+", one["query"].lower())) - FORMS
+        key = ("team" if kind == "team" else one["user"], topic)
+        if key in first and one["t_s"] - first[key] <= one["freshness_s"]:
+            found += 1
+        else:
+            first[key] = one["t_s"]
+    return found
 
 
 def age_s(outcome: Outcome) -> float:
