@@ -36,6 +36,7 @@ from pincite.wiring import (
     model_names,
     outlook,
     requested,
+    resolve_sources,
     thawed_settings,
 )
 
@@ -439,6 +440,7 @@ class Engine(Archive):
                 "models": model_names(models),
                 "judge": await self._parts.judge_record(settings),
                 **extra,
+                "keyless": resolve_sources(settings, only_urls=bool(task.urls)).is_keyless,
             },
             budget=settings.budget,
             project=filing.project or request.project,

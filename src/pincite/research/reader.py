@@ -46,7 +46,7 @@ class _Fetched:
     stale: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Slot:
     """A result and what came of it; `done` is set when that is known."""
 
@@ -91,10 +91,17 @@ class PageReader:
         self._limits = limits
         self._domain_quality = dict(domain_quality or {})
         self._chunked = chunked
+        self._begun: dict[str, _Slot] = {}
+
+    async def begin(self, task: Task, result: SearchResult) -> None:
+        """Fetch a page that `read` will be asked for; what comes of it is told then."""
+        slot = self._begun.setdefault(page_key(result.url), _Slot(result))
+        await self._fetch_one(task, slot, anyio.CapacityLimiter(1))
 
     async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
         """All pages of the run so far with near-copies marked, and a lead for each page that could not be read."""
-        slots = [_Slot(result) for result in results]
+        begun, self._begun = self._begun, {}
+        slots = [begun.get(page_key(result.url)) or _Slot(result) for result in results]
         shelf = _Shelf(list(progress.pages), {page_key(page.url) for page in progress.pages})
         told = 0
         at_once = await self._at_once()
@@ -103,7 +110,8 @@ class PageReader:
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(at_once)
                 for slot in slots:
-                    group.start_soon(self._fetch_one, task, slot, limiter)
+                    if slot not in begun.values():
+                        group.start_soon(self._fetch_one, task, slot, limiter)
                 for slot in slots:  # told as they come, always in the order of the results
                     await slot.done.wait()
                     told += 1

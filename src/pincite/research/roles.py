@@ -22,13 +22,22 @@ class Planner(Protocol):
 class Searcher(Protocol):
     """Turns queries into pages worth reading."""
 
-    async def search(self, task: Task, progress: Progress) -> Found:
-        """New results of the plan's queries in the order to read them: no page twice, domain rules applied."""
+    async def search(
+        self, task: Task, progress: Progress, begin: Callable[[SearchResult], None] | None = None
+    ) -> Found:  # fmt: skip
+        """New results of the plan's queries in the order to read them: no page twice, domain rules applied.
+
+        `begin` is called for results that will be read whatever else is found, while other queries still wait.
+        """
         ...
 
 
 class Reader(Protocol):
     """Turns results into stored documents."""
+
+    async def begin(self, task: Task, result: SearchResult) -> None:
+        """Fetch a page that `read` will be asked for in this round. Never fails for what is the page's fault."""
+        ...
 
     async def read(self, task: Task, results: Sequence[SearchResult], progress: Progress) -> Reading:
         """All pages of the run with near-copies marked, and leads for what could not be read."""

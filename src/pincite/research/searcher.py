@@ -1,7 +1,7 @@
 """Queries to pages worth reading: asks the search front door, merges, removes, ranks, caps."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -27,6 +27,9 @@ from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})
+_READ_FIRST = 1
+"""Pages of the first answer that are read while other queries wait: the best one is read in any case, and with two the
+first part of a question would be read before the others had their turn."""
 _RANK_CONSTANT = 60
 """Source: Cormack, Clarke and Büttcher 2009, reciprocal rank fusion."""
 
@@ -49,8 +52,13 @@ class QuerySearcher:
         self._limits = limits
         self._meter: RequestMeter | None = None
 
-    async def search(self, task: Task, progress: Progress) -> Found:
+    async def search(
+        self, task: Task, progress: Progress, begin: Callable[[SearchResult], None] | None = None
+    ) -> Found:  # fmt: skip
         """New results in the order to read them, and leads for those that may not be asked for.
+
+        The first result of the first query is read first, whatever the others find: reading them can `begin` while
+        these wait for a slow engine.
 
         Errors:
             SearchProviderUnavailable and other provider errors: no query was answered and nothing has been read.
@@ -61,8 +69,13 @@ class QuerySearcher:
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 limiter = anyio.CapacityLimiter(self._limits.concurrency)
+                known = anyio.Event()
                 for index, query in enumerate(wanted):
-                    group.start_soon(self._ask, query, answers, index, limiter)
+                    group.start_soon(self._ask, query, answers, index, limiter, None if index else known)
+                if begin is not None and wanted:
+                    await known.wait()
+                    for result in self._first(answers, task, progress):
+                        begin(result)
         found = await self._report(wanted, answers)
         await tell_settled(self._events, EventType.SEARCH_STARTED, len(wanted), len(found))
         given = _given(task) if progress.round_number <= 1 else ()
@@ -73,10 +86,40 @@ class QuerySearcher:
             for sub_question in progress.plan.sub_questions
         ]
         ranked = _prefer([*given, *_interleave(per_sub_question)], task.constraints)
+        ranked = [*self._first(answers, task, progress), *ranked]
         leads = await self._left_out(answers, progress)
         return Found(_admit(ranked, task.constraints, progress, self._limits), leads)
 
+    def _first(
+        self, answers: Sequence[_Answer | PinciteError | None], task: Task, progress: Progress
+    ) -> tuple[SearchResult, ...]:
+        """What is read first whatever the other queries find: known as soon as the first one is answered.
+
+        Nothing where the asker named pages or preferred sites, which come first, where requests are capped, and of
+        libraries, which keep nobody waiting.
+        """
+        named = (task.urls and progress.round_number <= 1) or task.constraints.prefer_domains
+        capped = self._limits.budget.web_requests is not None
+        if len(answers) < 2 or named or capped or not isinstance(answers[0], _Answer):
+            return ()
+        found = [result for result in answers[0].results if result.provider not in _UNCAPPED]
+        return _admit(found, task.constraints, progress, self._limits)[:_READ_FIRST]
+
     async def _ask(
+        self,
+        query: Query,
+        answers: list[_Answer | PinciteError | None],
+        index: int,
+        limiter: anyio.CapacityLimiter,
+        known: anyio.Event | None = None,
+    ) -> None:
+        try:
+            await self._asked(query, answers, index, limiter)
+        finally:
+            if known is not None:
+                known.set()
+
+    async def _asked(
         self,
         query: Query,
         answers: list[_Answer | PinciteError | None],

@@ -15,6 +15,7 @@ from pincite.domain.errors import InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
 from pincite.domain.plan import Imprint, Progress, Task
 from pincite.domain.report import Metrics, Mode, Report
+from pincite.domain.search import SearchResult
 from pincite.ports import Clock, EventSink, Ledger
 from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Seconder, Verifier, Writer
 from pincite.research.state import (
@@ -161,7 +162,7 @@ class ResearchService:
             if number > 1:
                 beside.start_soon(self._draft, task, progress)
             before = len(progress.pages)
-            progress = await self._round(task, progress, started_s)
+            progress = await self._round(task, progress, started_s, beside)
             if number > 1 and len(progress.pages) == before:
                 break
         if any(lead.reason == "web_requests" for lead in progress.leads):
@@ -169,9 +170,13 @@ class ResearchService:
         cap = self._cap_met(progress)
         return await self._capped(progress, cap) if cap and progress.gaps else progress
 
-    async def _round(self, task: Task, progress: Progress, started_s: float) -> Progress:
+    async def _round(self, task: Task, progress: Progress, started_s: float, beside: TaskGroup) -> Progress:
         roles = self._roles
-        found = await roles.searcher.search(task, progress)
+
+        def begin(result: SearchResult) -> None:
+            beside.start_soon(roles.reader.begin, task, result)
+
+        found = await roles.searcher.search(task, progress, begin)
         asked = [query_key(query) for query in sendable(progress, self._limits)]
         progress = with_results(progress, found.results, asked, found.leads)
         progress = replace(progress, seconds_left=self._seconds_left(started_s))

@@ -13,6 +13,7 @@ from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import Outlook, frozen_settings, narrowed, outlook, requested, thawed_settings
 from pincite.wiring.server import DailyBudget, FrontDesk
 from pincite.wiring.shared import Shared, open_shared
+from pincite.wiring.sources import resolve_sources
 from pincite.wiring.stores import CacheCleared, CacheStats
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "open_shared",
     "outlook",
     "requested",
+    "resolve_sources",
     "thawed_settings",
 ]
 

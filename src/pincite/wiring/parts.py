@@ -212,6 +212,7 @@ class Parts(OpenStores):
             LibrarySurvey(known, ledger),
             judge_of(asked, calls, lambda other: run_calls(settings, run, other), ledger),
             ranker_of(settings),
+            keyless=record.inputs.get("keyless") is True,
         )
         roles = build_roles(settings, services, run, model, calls)
         earlier = None

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunServices:
-    """What a run reaches the outside through, and where it keeps what it read."""
+    """What a run reaches the outside through, and where it keeps what it read.
+
+    `keyless` says that only engines without a key are asked, which answer a query in seconds.
+    """
 
     search: Search | None
     fetch: Fetch
@@ -41,6 +44,7 @@ class RunServices:
     survey: LibrarySurvey | None = None
     judge: Judge | None = None
     ranker: PassageRanker | None = None
+    keyless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ def build_roles(
             survey=services.survey,
             results_per_query=settings.results_per_query,
             words_only=services.ranker is not None and services.ranker.words_only,
+            sparing=services.keyless,
         ),
         searcher=QuerySearcher(services.search, run.ledger, run.events, limits=run.limits),
         reader=PageReader(

@@ -36,10 +36,12 @@ class ExtractivePlanner:
         survey: Callable[[str], Awaitable[Survey]] | None = None,
         results_per_query: int = 5,
         words_only: bool = False,
+        sparing: bool = False,
     ) -> None:
         self._survey = survey
         self._results_per_query = results_per_query
         self._words_only = words_only
+        self._sparing = sparing
 
     async def plan(self, task: Task, progress: Progress) -> Plan:
         """All parts with the queries to send: the part as asked, and in a later round its bare words."""
@@ -73,7 +75,8 @@ class ExtractivePlanner:
             limited = replace(constraints, include_domains=sites)
             queries.append(Query(texts[0][:_QUERY_CHARS], self._results_per_query, limited, include_answer=False))
         queries[1:1] = variants(tuple(queries[:1]), constraints)
-        if not survey.passages and (bare := _bare(part.text)):
+        # Where one query takes seconds the other wording waits for the second round, and for parts that are open then.
+        if not survey.passages and not self._sparing and (bare := _bare(part.text)):
             queries.append(Query(bare, self._results_per_query, constraints, include_answer=False))
         return replace(part, queries=tuple({query_key(query): query for query in queries}.values()))
 
