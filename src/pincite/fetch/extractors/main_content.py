@@ -35,6 +35,9 @@ _MAX_ASKED_BLOCKS = 300
 """The costly reader's time grows with the page, what it adds does not."""
 _TINY_WORDS = 80
 """A page this small has no room for choosing: all of it counts that is not plainly around the content."""
+_STATED_SHARE, _STATED_ODDS = 0.8, 0.9
+"""Structured data names the page's own text on one page in ten. By cross-validation over the same pages: words .864 to
+.866 (products .665 to .673, collections .738 to .743), nothing lost elsewhere; with .7 for the odds half of that."""
 _FAR_LESS = 10
 _REFERENCE_HEADINGS = 10
 """So many headings are kept on hardly any article."""
@@ -185,15 +188,26 @@ def with_inner_sections(kept: Sequence[bool], levels: Sequence[int], around: Seq
     return shown
 
 
-def select(found: Sequence[Found], page: Page, url: str, types: frozenset[str]) -> list[Found]:
-    """The blocks that are content; all of them when none stands out."""
+def with_stated(odds: Sequence[float], shares: Sequence[float]) -> list[float]:
+    """The probabilities, high where the page's structured data says the block is its own text.
+
+    Args:
+        odds: what each block is likely to be.
+        shares: how much of each block the data holds.
+    """
+    return [max(odd, _STATED_ODDS) if share >= _STATED_SHARE else odd for odd, share in zip(odds, shares, strict=True)]
+
+
+def select(found: Sequence[Found], page: Page, url: str, types: frozenset[str], stated: str = "") -> list[Found]:
+    """The blocks that are content; all of them when none stands out. `stated`: the text that the page's data names."""
     features = BlockFeatures(found, types)
     sizes = [len(item.block.text.split()) for item in found]
     votes = cheap_votes(page, types)
     rows = features.rows(votes)
-    odds = content_odds(rows, ONE)
+    own = shares_of(found, stated)
+    odds = with_stated(content_odds(rows, ONE), own)
     if is_unsure(odds, sizes):
-        odds = content_odds(features.rows(both_votes(page, url, votes)), BOTH)
+        odds = with_stated(content_odds(features.rows(both_votes(page, url, votes)), BOTH), own)
     kept = chosen(odds, sizes, [shape_of(item) for item in found], types)
     if sum(sizes) < _TINY_WORDS:
         kept = [keep or is_plain(row) for keep, row in zip(kept, rows, strict=True)]

@@ -6,9 +6,10 @@ The canonical address is believed only on the page's own site (see `canonical_of
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from html import unescape
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -24,6 +25,18 @@ _MAX_TITLE = 500
 _MAX_DESCRIPTION = 1_000
 _MAX_BYLINE = 200
 _MAX_LD_NODES = 500
+_MAX_STATED_CHARS = 200_000
+_MAX_STATED_DEPTH = 6
+_MAX_POSTS = 200
+_STATING = (
+    (frozenset({"Product", "ProductGroup"}), ("name", "description")),
+    (
+        frozenset({"Question", "Answer", "DiscussionForumPosting", "Comment", "QAPage"}),
+        ("name", "headline", "text", "articleBody", "description"),
+    ),
+    (frozenset({"BlogPosting"}), ("articleBody",)),
+)
+_MARKUP = re.compile(r"<[^<>]*>")
 _SEPARATORS = (" | ", " — ", " – ", " · ", " » ", " « ", " :: ", " - ", ": ")
 _PUBLISHED = (
     "article:published_time",
@@ -96,6 +109,8 @@ class Metadata:
     canonical_url: str = ""
     types: frozenset[str] = frozenset()
     signals: tuple[str, ...] = ()
+    stated: str = ""
+    """What the structured data says the page's own text is: of an article, a product, the posts of a thread."""
 
 
 def read_metadata(root: HtmlElement, url: str) -> Metadata:
@@ -119,6 +134,7 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
         canonical_url=canonical_of(root, url),
         types=types,
         signals=_signals(root),
+        stated="\n".join(_stated(linked)),
     )
 
 
@@ -207,6 +223,27 @@ def linked_data(root: HtmlElement) -> Iterator[Mapping[str, object]]:
         elif isinstance(node, dict):
             yield node
             queue.extend(node[name] for name in ("@graph", "mainEntity", "mainEntityOfPage", "hasPart") if name in node)
+
+
+def _stated(linked: Iterable[object], depth: int = 0) -> Iterator[str]:
+    """The texts of articles, products, questions, answers, posts and comments, without their markup.
+
+    Source: schema.org, properties of Article, Product, QAPage and DiscussionForumPosting.
+    """
+    for node in linked:
+        if not isinstance(node, Mapping):
+            continue
+        kinds = {str(kind) for kind in _as_list(node.get("@type"))}
+        names = next((names for known, names in _STATING if kinds & known), ())
+        if not names and any(kind.endswith("Article") for kind in kinds):
+            names = ("articleBody",)
+        for name in names:
+            text = node.get(name)
+            if isinstance(text, str):
+                yield _MARKUP.sub("\n", unescape(text[:_MAX_STATED_CHARS]))
+        if depth < _MAX_STATED_DEPTH:
+            for name in ("acceptedAnswer", "suggestedAnswer", "comment"):
+                yield from _stated(_as_list(node.get(name))[:_MAX_POSTS], depth + 1)
 
 
 def _as_list(value: object) -> list[object]:

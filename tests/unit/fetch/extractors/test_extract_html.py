@@ -254,3 +254,15 @@ def test_a_heading_whose_section_is_left_out_goes_with_it() -> None:
     )
     texts = [block.text for block in extract(body.encode(), URL, "text/html").blocks]
     assert texts == ["Lamp", said.strip()]
+
+
+def test_text_that_the_structured_data_names_is_content_wherever_it_stands() -> None:
+    said = "This kettle of brushed steel holds one litre and a half and boils it in four minutes."
+    page = (
+        "<title>Kettle</title><article><h1>Kettle</h1>" + "<p>The kettle was tested over a year, day by day. </p>" * 12
+        + f"</article><aside class='related sidebar promo'><div class='widget'><p>{said}</p></div></aside>"
+        + "<footer>" + "".join(f"<p><a href='/{n}'>Page {n} of the shop</a></p>" for n in range(12)) + "</footer>"
+    )  # fmt: skip
+    named = f'<script type="application/ld+json">{{"@type": "Product", "description": "{said}"}}</script>'
+    assert said not in extract(page.encode(), URL, "text/html").text
+    assert said in extract((named + page).encode(), URL, "text/html").text
