@@ -103,6 +103,12 @@ class ContextRole(StrEnum):
     ANTECEDENT = "antecedent"  # the sentence before one that points back
     AROUND = "around"  # the rest of its paragraph
     PREMISE = "premise"  # a proven statement that another one follows from
+    STRUCK = "struck"  # words inside the passage that the page crosses out: no fact of it
+    UNSURE = "unsure"  # inside the passage: a formula on one line, or digits of two elements without a space between
+
+
+INSIDE = frozenset({ContextRole.STRUCK, ContextRole.UNSURE})
+"""What these name stands in the passage itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 import math
 from typing import Final
 
-from pincite.domain.evidence import ContextRole, JudgeCase, Judgement, JudgementLabel, Thresholds
+from pincite.domain.evidence import INSIDE, ContextRole, JudgeCase, Judgement, JudgementLabel, Thresholds
 
 PREMISE_CHARS: Final = 1_400
 """About 350 tokens: with the statement it fits the 512 of cross-encoders. Longer evidence is judged in pieces."""
 HEADER_CHARS: Final = 400
 MOST_PREMISES: Final = 12
-_NAMING: Final = frozenset(set(ContextRole) - {ContextRole.AROUND, ContextRole.PREMISE})
+_NAMING: Final = frozenset(set(ContextRole) - INSIDE - {ContextRole.AROUND, ContextRole.PREMISE})
 _EVEN: Final = 0.5
 """Where a judge without measured thresholds leans from refusing to stating."""
 
@@ -28,7 +28,7 @@ def premises_of(case: JudgeCase, *, chars: int = PREMISE_CHARS) -> tuple[str, ..
     room = chars - len(header)
     pieces: list[str] = []
     for line in case.lines:
-        if line.role not in _NAMING:
+        if line.role not in _NAMING and line.role not in INSIDE:
             if pieces and len(pieces[-1]) + len(line.text) < room:
                 pieces[-1] += f" {line.text}"
             else:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pincite.domain.evidence import ContextPiece, ContextRole, EvidenceLine, EvidencePassage, arranged
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.evidence import INSIDE, ContextPiece, ContextRole, EvidenceLine, EvidencePassage, arranged
+from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.domain.tables import header_row_count, row_headers
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import token_estimate, words
@@ -20,6 +20,7 @@ _AROUND_TOKENS: Final = 120
 _PIECE_TOKENS: Final = 80
 """The most for one piece, so that a page whose title is an essay still shows its headings."""
 _NOTE_TITLE_CHARS: Final = 60
+_MOST_MARKS: Final = 12
 """The most for the first line of a box to be its title ("Note", "Changed behaviour in 2.0")."""
 _LOOK_BACK_WORDS: Final = 3
 _END_MARKS: Final = " .!?;:)\"'”’»"
@@ -66,7 +67,8 @@ def is_whole(document: Document, start: int, end: int) -> bool:
 def context_of(document: Document, start: int, end: int) -> tuple[ContextPiece, ...]:
     """The pieces of the page beside `document.text[start:end]`, outermost first; offsets are into the same text.
 
-    Nothing that lies inside the passage itself is given again. In all at most `CONTEXT_TOKENS`.
+    Nothing that lies inside the passage itself is given again, but what can't be taken there as it stands (`INSIDE`).
+    In all at most `CONTEXT_TOKENS`.
     """
     if not 0 <= start < end <= len(document.text):
         return ()
@@ -91,7 +93,17 @@ def context_of(document: Document, start: int, end: int) -> tuple[ContextPiece, 
             left -= token_estimate(piece.text)
     before = antecedent.start if antecedent is not None and antecedent.start is not None else start
     around = _around(document, here, last, min(before, start), end, min(left, _AROUND_TOKENS))
-    return (*(kept[index] for index in sorted(kept)), *around)
+    return (*(kept[index] for index in sorted(kept)), *around, *_inside(document, start, end))
+
+
+def _inside(document: Document, start: int, end: int) -> list[ContextPiece]:
+    """What of the passage can't be taken as it stands: crossed out, in a formula, joined."""
+    pieces: list[ContextPiece] = []
+    for mark in document.marks_in(start, end)[:_MOST_MARKS]:
+        low, high = max(mark.start, start), min(mark.end, end)
+        role = ContextRole.STRUCK if mark.kind is MarkKind.STRUCK else ContextRole.UNSURE
+        pieces.append(ContextPiece(role, document.text[low:high], low, high))
+    return pieces
 
 
 def numbered(passages: Iterable[EvidencePassage], premises: Sequence[str] = ()) -> tuple[EvidenceLine, ...]:
@@ -109,6 +121,8 @@ def numbered(passages: Iterable[EvidencePassage], premises: Sequence[str] = ()) 
             taken = [(p.start, p.end) for p in ordered if p.document_id == page]
             titled: set[str] = set()
         for piece in passage.context:
+            if piece.role in INSIDE:
+                continue
             if piece.start is None or piece.end is None:
                 if piece.text not in titled:
                     titled.add(piece.text)
@@ -117,6 +131,11 @@ def numbered(passages: Iterable[EvidencePassage], premises: Sequence[str] = ()) 
                 taken.append((piece.start, piece.end))
                 lines.append(EvidenceLine("", piece.text, piece.role, page, piece.start, piece.end))
         lines += _of_passage(passage)
+        lines += [
+            EvidenceLine("", piece.text, piece.role, page, piece.start, piece.end)
+            for piece in passage.context
+            if piece.role in INSIDE
+        ]
     return tuple(replace(line, line_id=str(number)) for number, line in enumerate(lines, start=1))
 
 

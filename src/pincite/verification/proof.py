@@ -15,6 +15,8 @@ import anyio
 
 from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import (
+    INSIDE,
+    ContextRole,
     EvidenceLine,
     EvidencePassage,
     JudgeCase,
@@ -149,6 +151,22 @@ def usable(answers: Sequence[Judgement], cases: Sequence[JudgeCase]) -> dict[str
     return found
 
 
+def _standing(lines: Sequence[EvidenceLine]) -> list[str]:
+    """The texts of the lines without what the page crosses out: an old price is no fact."""
+    struck = [line for line in lines if line.role is ContextRole.STRUCK]
+    texts: list[str] = []
+    for line in lines:
+        if line.role in INSIDE:
+            continue
+        text = line.text
+        for gone in struck:
+            if gone.page == line.page and None not in (gone.start, gone.end, line.start):
+                low, high = max((gone.start or 0) - (line.start or 0), 0), max((gone.end or 0) - (line.start or 0), 0)
+                text = text[:low] + " " * (min(high, len(text)) - min(low, len(text))) + text[high:]
+        texts.append(text)
+    return texts
+
+
 class _Case:
     """One statement on its way: what code found, what is asked, what is decided."""
 
@@ -161,7 +179,7 @@ class _Case:
         )
         self.facts: tuple[FactFinding, ...] = ()
         if not self.quoted and self.lines and not self._too_long:
-            self.facts = check_facts(statement.text, [line.text for line in self.lines], statement.pages)
+            self.facts = check_facts(statement.text, _standing(self.lines), statement.pages)
 
     @property
     def _too_long(self) -> str:

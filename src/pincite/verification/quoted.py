@@ -8,6 +8,8 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import sentences
 
 _END_MARKS = " .!?;:"
+_STRUCK = "\0"
+"""In place of a sentence with words that the page crosses out: nobody quotes it as it stands."""
 _LEADS = frozenset({ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
 _JOINTS = (": ", " - ", ". ", " ")
 _SECTION_NUMBER = re.compile(r"(?:[A-Z]|\d+)(?:\.\d+)*\.? ")
@@ -41,7 +43,7 @@ def _without_lead(wanted: str, page: Sequence[EvidencePassage]) -> Iterator[str]
 
 def _made_of(wanted: str, page: Sequence[EvidencePassage]) -> bool:
     """Whether the text is sentences of the page in order: of one passage those that follow each other."""
-    passages = [list(filter(None, map(_plain, _sentences(passage)))) for passage in page]
+    passages = [list(filter(None, _sentences(passage))) for passage in page]
 
     def goes_on(at: int, first: int) -> bool:
         return any(
@@ -64,8 +66,13 @@ def _made_of(wanted: str, page: Sequence[EvidencePassage]) -> bool:
 
 
 def _sentences(passage: EvidencePassage) -> Iterator[str]:
+    struck = [piece for piece in passage.context if piece.role is ContextRole.STRUCK and piece.start is not None]
     for span in sentences(passage.text):
-        yield from passage.text[span.start : span.end].split("\n")
+        low, high = passage.start + span.start, passage.start + span.end
+        if any((piece.start or 0) < high and (piece.end or 0) > low for piece in struck):
+            yield _STRUCK
+        else:
+            yield from map(_plain, passage.text[span.start : span.end].split("\n"))
 
 
 def _plain(text: str) -> str:
