@@ -73,6 +73,30 @@ async def test_no_page_is_sent_twice_to_a_role(ask: Ask) -> None:
     assert len(titles) == len(set(titles))
 
 
+async def test_the_calls_of_a_role_begin_with_enough_of_the_same_for_prompt_caches(ask: Ask) -> None:
+    """From 1,024 tokens on providers keep a beginning; what an analyst or judge is told must be that long."""
+    events = list[Event]()
+    await ask(FaithfulModel(), events=events)
+    answered = [event.data for event in events if event.type is EventType.MODEL_ANSWERED]
+    for task in ("analyst", "judge_statements"):
+        cached = [int(str(data["cached_in"])) for data in answered if data["task"] == task]
+        assert len(cached) >= 2
+        assert cached[0] == 0
+        assert min(cached[1:]) >= 1_024, task
+
+
+async def test_a_beginning_is_kept_once_its_call_was_answered(small: Small) -> None:
+    model = FaithfulModel(latency_s=0.01)
+    await small.run(model)
+    analysts = [
+        event.data
+        for event in small.events.events
+        if event.type is EventType.MODEL_ANSWERED and event.data["task"] == "analyst"
+    ]
+    assert len(analysts) >= 2
+    assert {data["cached_in"] for data in analysts} == {0}, "they went out together"
+
+
 async def test_a_second_execution_asks_nothing_and_says_the_same(small: Small) -> None:
     model = FaithfulModel()
     report = await small.run(model)
