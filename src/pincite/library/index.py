@@ -240,11 +240,11 @@ class Update:
         page_id = cursor.lastrowid or 0
         keep.add(page_id)
         self._db.executemany(
-            'INSERT INTO passages (page_id, start, "end", kind, section, title, headings, body, vector_key)'
-            " VALUES (?,?,?,?,?,?,?,?,?)",
+            'INSERT INTO passages (page_id, start, "end", kind, section, label, title, headings, body, vector_key)'
+            " VALUES (?,?,?,?,?,?,?,?,?,?)",
             ((page_id, passage.draft.start, passage.draft.end, passage.draft.kind.value,
-              json.dumps(passage.draft.section, ensure_ascii=False), prepared.title_terms, passage.headings,
-              passage.body, passage.vector_key) for passage in prepared.passages),
+              json.dumps(passage.draft.section, ensure_ascii=False), passage.draft.label, prepared.title_terms,
+              passage.headings, passage.body, passage.vector_key) for passage in prepared.passages),
         )  # fmt: skip
         self._db.execute(
             "INSERT INTO passage_terms (rowid, title, headings, body)"

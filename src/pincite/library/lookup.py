@@ -58,6 +58,7 @@ class _Candidate:
     end: int
     kind: str
     section: str
+    label: str
     terms: str
     words: float
 
@@ -117,7 +118,7 @@ class Lookup:
             PageHit(
                 url=url,
                 title=found[url][0].page.title,
-                snippet=snippet(self._body(found[url][0].candidate), query.text),
+                snippet=snippet(self._body(found[url][0].candidate), query.text, found[url][0].candidate.label),
                 score=_page_value(found[url]),
                 published_at=found[url][0].page.published_at,
             )
@@ -181,13 +182,13 @@ class Lookup:
 
     def _stored(self, scores: Mapping[int, float]) -> dict[int, _Candidate]:
         rows = self._db.execute(
-            "SELECT passage_id, page_id, start, \"end\", kind, section, title || ' ' || headings || ' ' || body"
+            "SELECT passage_id, page_id, start, \"end\", kind, section, label, title || ' ' || headings || ' ' || body"
             " FROM passages WHERE passage_id IN (SELECT value FROM json_each(?))",
             (json.dumps(sorted(scores)),),
         ).fetchall()
         return {
-            passage_id: _Candidate(passage_id, page_id, start, end, kind, section, terms, scores[passage_id])
-            for passage_id, page_id, start, end, kind, section, terms in rows
+            passage_id: _Candidate(passage_id, page_id, start, end, kind, section, label, terms, scores[passage_id])
+            for passage_id, page_id, start, end, kind, section, label, terms in rows
         }
 
     # ---- what is stored -----------------------------------------------------------------------------------

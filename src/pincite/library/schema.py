@@ -11,7 +11,7 @@ from pathlib import Path
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 from pincite.runtime.files import make_private, too_many_open_files
 
-LAYOUT = 8
+LAYOUT = 9
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -33,7 +33,7 @@ CREATE INDEX IF NOT EXISTS pages_url ON pages (url);
 CREATE INDEX IF NOT EXISTS pages_key ON pages (url_key);
 CREATE TABLE IF NOT EXISTS passages (
     passage_id INTEGER PRIMARY KEY, page_id INTEGER NOT NULL REFERENCES pages (page_id), start INTEGER NOT NULL,
-    "end" INTEGER NOT NULL, kind TEXT NOT NULL, section TEXT NOT NULL,
+    "end" INTEGER NOT NULL, kind TEXT NOT NULL, section TEXT NOT NULL, label TEXT NOT NULL,
     title TEXT NOT NULL, headings TEXT NOT NULL, body TEXT NOT NULL, vector_key BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS passages_page ON passages (page_id);
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_terms USING fts5(
