@@ -29,11 +29,14 @@ from pincite.urls.masking import mask_secrets, mask_url
 _LOCAL = struct.Struct("<4s5H3L2H")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
+# Source: PKWARE APPNOTE 6.3. Version 2.0 is the oldest that knows folders; bit 11 says that names are UTF-8; the first
+# day that DOS dates can say; mode 0644 of a regular file, in the upper half as Unix keeps it; 3 above is Unix.
 _VERSION = 20
 _UTF8_NAMES = 0x800
 _DATE_1980 = 0x21
 _REGULAR_FILE = 0o100644 << 16
 _UNIX = 3 << 8
+# What sizes and offsets can say without ZIP64, which is not written here.
 MAX_BYTES = 0xFFFFFFFF
 
 

@@ -74,12 +74,11 @@ class CascadeJudge:
 _KEY: Final = "judge"
 
 
-class GuardedJudge:
-    """Implements `ports.Judge` over another one."""
+class _Wrapper:
+    """Goes by the name and the thresholds of the judge behind it: what is said is still what that one says."""
 
-    def __init__(self, judge: Judge, breaker: Breaker) -> None:
+    def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._breaker = breaker
 
     @property
     def name(self) -> str:
@@ -90,6 +89,14 @@ class GuardedJudge:
     def thresholds(self) -> Thresholds | None:
         """The judge's."""
         return self._judge.thresholds
+
+
+class GuardedJudge(_Wrapper):
+    """Implements `ports.Judge` over another one."""
+
+    def __init__(self, judge: Judge, breaker: Breaker) -> None:
+        super().__init__(judge)
+        self._breaker = breaker
 
     async def aclose(self) -> None:
         """Close the judge behind it."""
@@ -115,22 +122,12 @@ class GuardedJudge:
 # For judges that are no language model: the calls of those are on the record one by one (`ports.ModelCalls`).
 
 
-class RecordedJudge:
+class RecordedJudge(_Wrapper):
     """Implements `ports.Judge` over another one, through the ledger of a run."""
 
     def __init__(self, judge: Judge, ledger: Ledger) -> None:
-        self._judge = judge
+        super().__init__(judge)
         self._ledger = ledger
-
-    @property
-    def name(self) -> str:
-        """The judge's."""
-        return self._judge.name
-
-    @property
-    def thresholds(self) -> Thresholds | None:
-        """The judge's."""
-        return self._judge.thresholds
 
     async def judge(self, cases: Sequence[JudgeCase]) -> Sequence[Judgement]:
         """As the judge behind it. Errors: also BudgetExhausted, RunFenced, and those of the store."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import BREAKERS, METER
 
+# As many as the limiter keeps: both are kept by host.
 _MAX_KEYS = 20_000
+# Past this many doublings the longest pause is reached long since, and the power would overflow in the end.
 _MOST_OPENED = 16
 
 

@@ -64,6 +64,7 @@ T = TypeVar("T")
 
 LEASE_S: Final = 20.0
 """A dead worker's run is free after this; with the reconciler's turn it is taken over within 30 s."""
+# Two renewals may fail before the lease is lost.
 _LOOKS_PER_LEASE: Final = 3
 _LOOK_AT_MOST_S: Final = 1.0
 """Cancelling stops a run within 2 s, so its owner looks at least this often."""

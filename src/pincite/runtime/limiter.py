@@ -26,8 +26,10 @@ CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
 LANES = {"critical": CRITICAL, "interactive": INTERACTIVE, "batch": BATCH}
 """Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back."""
 
+# Keys are hosts and accounts: a run meets hundreds, and memory must not grow with what pages link to.
 _MAX_KEYS = 20_000
 _MAX_WAITERS_PER_KEY = 2_000
+# Longer than any process lives.
 _NEVER_S = 366 * 86_400.0
 
 

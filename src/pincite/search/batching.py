@@ -9,6 +9,7 @@ from pincite.domain.errors import PinciteError
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import BatchSearchProvider, Clock
 
+# So long the first query waits for others of the same moment, as those of one task group are.
 GATHER_S = 0.01
 
 

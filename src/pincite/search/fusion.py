@@ -28,6 +28,7 @@ from pincite.urls import url_key
 #
 # Source: Cormack, Clarke and Büttcher 2009 for reciprocal rank fusion (k = 60).
 
+# The value of the paper; ranks below the first ten then differ by little.
 RRF_K = 60
 LOCAL_SHARE = 0.2
 

@@ -16,7 +16,9 @@ from pincite.storage.schema import blobs, documents, snapshots
 
 # Captures of pages in the database: bodies compressed and stored once, whatever number of captures had them.
 
+# zlib's own default.
 _LEVEL: Final = 6
+# Twice the window of DEFLATE (RFC 1951): what does not shrink within it will not shrink after it.
 _SAMPLE_BYTES: Final = 65_536
 _WORTH_IT: Final = 0.9
 """A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not)."""

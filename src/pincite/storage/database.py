@@ -62,6 +62,7 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT_S = 20.0
 """How long a writer waits for another process: a slow disk is no defect."""
+# SQLite has one writer at a time, whatever we do; these read beside it.
 _READERS = 4
 _POOL = 8
 _STATEMENT_TIMEOUT_MS = 60_000

@@ -18,7 +18,9 @@ from pincite.urls.parse import ParsedUrl, host_matches, parse_url
 # DNS answers are vetted by the resolver and again at the socket; this module never asks for one.
 
 PORTS = frozenset({80, 443, 8000, 8080, 8443, 8888})
+# RFC 9110, section 4.1, wants at least 8,000 octets to be taken; nobody needs more to name a page.
 URL_MAX_CHARS = 8_192
+# RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters, a label is 63 at most.
 HOST_MAX_CHARS = 253
 LABEL_MAX_CHARS = 63
 # Names that mean this machine or this site's network; an operator opens them by opening the network behind them.
