@@ -228,7 +228,11 @@ def _given(task: Task) -> tuple[SearchResult, ...]:
 
 
 def _fuse(answers: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
-    """One ranking out of the rankings of several queries, by URL key."""
+    """One ranking out of the rankings of several queries, by URL key.
+
+    The first of each query comes before what is first of none: queries ask for different things, and a page that is
+    somewhere in all of them must not crowd out the one page that a query was worded for.
+    """
     scores: defaultdict[str, float] = defaultdict(float)
     first: dict[str, SearchResult] = {}
     for answer in answers:
@@ -236,8 +240,9 @@ def _fuse(answers: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
             key = page_key(result.url)
             scores[key] += 1 / (_RANK_CONSTANT + result.rank)
             first.setdefault(key, result)
+    leading = {page_key(answer[0].url) for answer in answers if answer}
     # Python's sort is stable: pages of equal score stay in the order in which they were first met.
-    return [first[key] for key in sorted(first, key=lambda key: -scores[key])]
+    return [first[key] for key in sorted(first, key=lambda key: (key not in leading, -scores[key]))]
 
 
 def _interleave(rankings: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:

@@ -64,6 +64,15 @@ async def test_sub_questions_take_turns() -> None:
     assert found == ["https://a.test/1", "https://b.test/1", "https://a.test/2"]
 
 
+async def test_what_one_query_was_worded_for_is_not_crowded_out() -> None:
+    """Three queries of one part: two pages are somewhere in all of them, one is first where it was asked for."""
+    both = ["https://a.test/all", "https://a.test/too"]
+    answers = {"merge": both, "rebase": both, "cherry-pick": ["https://a.test/cherry-pick", *both]}
+    queries = tuple(Query(text) for text in answers)
+    progress = Progress(round_number=1, plan=Plan((SubQuestion("1", "q", queries),)))
+    assert await search(answers, progress=progress) == [both[0], "https://a.test/cherry-pick", both[1]]
+
+
 async def test_the_cap_counts_a_registrable_domain_over_the_whole_run() -> None:
     urls = [f"https://d{n}.x.test/{n}" for n in range(5)]
     assert len(await search({"a": urls})) == 3

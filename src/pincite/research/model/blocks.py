@@ -10,6 +10,7 @@ from pincite.research.assembly import DraftedSection, Line
 from pincite.research.model.outputs import Written, WrittenBlock, WrittenSentence
 from pincite.research.model.sentences import Checked, Proposed
 from pincite.research.model.wording import links_in, plain_line
+from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
 
 MAX_ITEMS: Final = 40
@@ -44,12 +45,13 @@ class Planned:
     rows: tuple[str, ...] = ()
 
 
-def planned(written: Written, *, forms: bool = True) -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
-    """The blocks of a written part, and what is more than a part may have. Without `forms` all is one paragraph."""
+def planned(written: Written, *, heading: str = "") -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
+    """The blocks of a written part, and what is more than a part may have. Without a heading all is one paragraph."""
+    forms = bool(heading)
     blocks: list[Planned] = []
     over: list[Proposed] = []
     if written.sentences:
-        blocks.append(Planned(BlockForm.PARAGRAPH, (tuple(map(_proposed, written.sentences[:MAX_ITEMS])),)))
+        blocks.append(Planned(BlockForm.PARAGRAPH, (_leaning(written.sentences[:MAX_ITEMS]),)))
         over += map(_proposed, written.sentences[MAX_ITEMS:])
     for block in written.blocks:
         form = _FORMS.get(block.form, BlockForm.PARAGRAPH) if forms else BlockForm.PARAGRAPH
@@ -58,15 +60,26 @@ def planned(written: Written, *, forms: bool = True) -> tuple[tuple[Planned, ...
             blocks += [made] if made is not None else []
             over += more
             continue
-        said = tuple(map(_proposed, block.items[:MAX_ITEMS]))
         over += map(_proposed, block.items[MAX_ITEMS:])
-        if said:
-            blocks.append(Planned(form, (said,) if form is BlockForm.PARAGRAPH else tuple((item,) for item in said)))
+        items = block.items[:MAX_ITEMS]
+        if form is BlockForm.PARAGRAPH:
+            blocks += [Planned(form, (_leaning(items),))] if items else []
+        elif items:
+            blocks.append(Planned(form, tuple((replace(_proposed(item), after=heading),) for item in items)))
     return tuple(blocks), tuple(over)
 
 
 def _proposed(said: WrittenSentence) -> Proposed:
     return Proposed(said.text, said.claims, said.derived)
+
+
+def _leaning(written: Sequence[WrittenSentence]) -> tuple[Proposed, ...]:
+    """The sentences of a paragraph; one that points back ("It ...", "Therefore ...") with the one before it."""
+    befores = ("", *(said.text for said in written))
+    return tuple(
+        replace(_proposed(said), after=plain_line(before) if points_back(said.text) else "")
+        for before, said in zip(befores, written, strict=False)
+    )
 
 
 def _table(block: WrittenBlock) -> tuple[Planned | None, list[Proposed]]:
@@ -90,9 +103,12 @@ def _table(block: WrittenBlock) -> tuple[Planned | None, list[Proposed]]:
 
 
 def _name(text: str) -> str:
-    """The name of a row or column: a plain line without links."""
+    """The name of a row or column: a plain line without links.
+
+    Names like `main.cf` stay: each cell is proven together with the names of its row and column.
+    """
     line = plain_line(text).strip(" #*_:|")[:_NAME_CHARS]
-    return "" if links_in(line) or is_flagged(line) else line
+    return "" if links_in(line, known=line) or is_flagged(line) else line
 
 
 def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Sequence[VerifiedClaim]) -> tuple[

@@ -76,11 +76,14 @@ class Editor:
             return Edited(tuple(sections))
         lines, rejected = await self._changed(made, places, offered)
         headings = {edit.id: edit.text for edit in made.headings}
+        known = " ".join([task.question, *(line.text for line in places.values())])
         gone = _repeated(made.repeated, places, lines)
         rejected += [RejectedClaim(line.text, VerdictStatus.SUPPORTED, _REPEATED) for line in gone.values()]
         edited = [
             EditableSection(
-                heading_of(headings[name], section.heading) if (name := f"h{number}") in headings else section.heading,
+                heading_of(headings[name], section.heading, known)
+                if (name := f"h{number}") in headings
+                else section.heading,
                 tuple(_with(block, lines, gone) for block in section.blocks),
             )
             for number, section in enumerate(sections, start=1)

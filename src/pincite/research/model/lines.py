@@ -184,10 +184,12 @@ def _name(document: Document, start: int, text: str) -> str:
 
 
 def _ranked(windows: Sequence[Window], scores: Sequence[Sequence[float]]) -> tuple[Window, ...]:
-    """Best first: the parts take turns, each with the window that shares most with it."""
+    """The page's beginning, which says what it is about, then the parts in turn, each with what shares most with it."""
+    if not windows:
+        return ()
     orders = [sorted(range(len(windows)), key=lambda index, row=row: (-row[index], index)) for row in scores]  # type: ignore[misc]
     turns = (order[place] for place in range(len(windows)) for order in orders)
-    return tuple(windows[index] for index in dict.fromkeys(turns))
+    return tuple(windows[index] for index in dict.fromkeys((0, *turns)))
 
 
 def _cut(document: Document, start: int, end: int) -> list[Span]:

@@ -111,7 +111,7 @@ def _fresh(names: Sequence[str], offered: Mapping[str, VerifiedClaim], told: set
 
 def _heading(proposed: str, known: str) -> str:
     """The proposed heading where it has no name that neither question nor claims have, else a plain one."""
-    line = heading_of(proposed, _DEFAULT)
+    line = heading_of(proposed, _DEFAULT, known)
     have = {word.lower() for word in words(known)}
     names = [word for word in list(words(line))[1:] if word[:1].isupper()]
     return line if all(word.lower() in have for word in names) else _DEFAULT

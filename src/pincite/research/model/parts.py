@@ -103,7 +103,7 @@ class PartWriter:
         except PASSING as error:
             return _unwritten(mine, error)
         self.authors[author] = None
-        blocks, over = planned(written, forms=bool(part.heading))
+        blocks, over = planned(written, heading=part.heading)
         proposed = [said for block in blocks for item in block.items for said in item]
         # Statements of other sections may be named where a sentence compares: the whole offer counts.
         found = await self.proven(proposed, offered, progress)

@@ -28,7 +28,8 @@ class Proposed:
     """A sentence as a model wrote it, with the ids of the statements it says it tells.
 
     `derived`: it goes beyond each of them (comparison, sum, conclusion). A cell of a table stands in a `row` and a
-    `column` and may be a word.
+    `column` and may be a word. `after` is what a reader has read when it leans on that: the sentence before it, or
+    the heading above a list.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Proposed:
     derived: bool = False
     row: str = ""
     column: str = ""
+    after: str = ""
 
     @property
     def is_cell(self) -> bool:
@@ -95,7 +97,8 @@ class SentenceProver:
         passages = self._bank.passages(claims)
         premises = tuple(claim.text for claim in claims) if _is_derived(draft) else ()
         said = draft.proposed
-        return Statement(in_cell(said.row, said.column, said.text), passages, self._bank.text_of(passages), premises)
+        text = in_cell(said.row, said.column, said.text)
+        return Statement(text, passages, self._bank.text_of(passages), premises, after=said.after)
 
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:

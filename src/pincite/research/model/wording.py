@@ -43,9 +43,14 @@ def _kept(markup: re.Match[str]) -> str:
     return markup[0] if name is not None and name[1].lower() not in _HTML else " "
 
 
-def links_in(text: str) -> tuple[str, ...]:
-    """What looks like a URL or a host name in the text."""
-    return tuple(dict.fromkeys([*_LINKISH.findall(text), *_HOST.findall(text)]))
+def links_in(text: str, known: str = "") -> tuple[str, ...]:
+    """What looks like a URL or a host name in the text, without host names that `known` has.
+
+    A module or a file (`concurrent.futures`, `main.cf`) is written like a host: what a source or the asker names so
+    is no address that a model made up.
+    """
+    hosts = [host for host in _HOST.findall(text) if host.lower() not in known.lower()]
+    return tuple(dict.fromkeys([*_LINKISH.findall(text), *hosts]))
 
 
 def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
@@ -75,12 +80,15 @@ def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
     return query
 
 
-def heading_of(proposed: str, text: str) -> str:
-    """A short title: the proposed one where it is a plain line without figures, else the part's own words."""
+def heading_of(proposed: str, text: str, known: str = "") -> str:
+    """A short title: the proposed one where it is a plain line without figures, else the part's own words.
+
+    Names in it that are written like hosts must stand in `text` or in `known`.
+    """
     line = plain_line(proposed).strip(" #*_:.?!")
     if (
         not line
-        or links_in(line)
+        or links_in(line, f"{text} {known}")
         or any(character.isdigit() for character in line)
         or is_flagged(line)
         or len(line) > MAX_HEADING_CHARS

@@ -39,6 +39,15 @@ async def test_each_part_of_the_question_has_its_window_of_a_long_page() -> None
     assert not windows.more([left[0][0]]), "nothing is shown twice"
 
 
+async def test_the_beginning_of_a_page_is_shown_whatever_is_asked() -> None:
+    """It says what the page is about, in words that no part of the question may have."""
+    pages = {URL: LONG.replace("The Varden lighthouse is 41 metres tall.", "A tower, in short.")}
+    fetched = await SmallWeb(pages).fetch(FetchRequest(URL))
+    page = ReadPage(URL, fetched.snapshot, fetched.document)
+    (windows,) = page_windows([page], ("How often is the paint renewed?",), 700)
+    assert "A tower, in short." in " ".join(line.text for line in windows.best())
+
+
 def looking(seen: Seen) -> Any:
     """A reader that claims what it sees of the paint, and asks for the first window not shown, for ever."""
     lines = [(name, text) for name, text in seen.lines.items() if "nine years" in text and name.startswith("s")]

@@ -76,6 +76,15 @@ def test_types_in_brackets_stay() -> None:
     assert plain_line("It returns list[int], see [a] and [12].") == "It returns list[int], see and ."
 
 
+def test_names_written_like_hosts_stay_in_headings_where_they_are_known() -> None:
+    assert (
+        heading_of("Pools of concurrent.futures", "How do I use concurrent.futures?") == "Pools of concurrent.futures"
+    )
+    assert heading_of("Limits in main.cf", "How?", known="Limits are set in main.cf.") == "Limits in main.cf"
+    assert heading_of("Win at casino.example", "How?") == "How"
+    assert heading_of("See https://docs.example/x", "How?", known="https://docs.example/x") == "How"
+
+
 def test_headings_state_nothing() -> None:
     assert heading_of("limits of names", "How long?") == "Limits of names"
     assert heading_of("63 bytes at most", "How long may a name be?") == "How long may a name be"

@@ -127,6 +127,35 @@ async def test_what_the_direct_answer_says_shortly_its_section_tells_in_full() -
     assert [sentence.text for sentence in report.sections[0].sentences] == [full, LAMP]
 
 
+async def test_a_row_may_be_named_like_a_module_or_a_file() -> None:
+    """The cell is proven together with that name, so a made-up one falls with its cells."""
+    rows = [{"name": name, "cells": [cell("far", "c2")]} for name in ("lamp.conf", "https://bad.example/x")]
+    labels = {"lamp.conf: State: far": S, "State: far": S}
+    judge = LabelJudge({**dict.fromkeys(ALL, S), **labels})
+    writer = in_section({**TABLE, "rows": rows})
+    small = Small(judge=judge, judged=False)
+    await small.run(ScriptedModel({"analyst": claims(*ALL), "outline": OUTLINE, "writer": writer}))
+    asked = {case.statement for case in judge.asked}
+    assert not [statement for statement in asked if "bad.example" in statement]
+    small.pages["https://tower.test/varden"] += "\n\nIts light is set in lamp.conf on the island.\n"
+    judge.asked.clear()
+    again = Small(judge=judge, judged=False, pages=small.pages)
+    await again.run(ScriptedModel({"analyst": claims(*ALL), "outline": OUTLINE, "writer": writer}))
+    assert "lamp.conf: State: far" in {case.statement for case in judge.asked}
+
+
+async def test_what_leans_on_the_words_before_it_is_judged_with_them() -> None:
+    """An item of a list goes on from its heading, "It ..." from the sentence before."""
+    leaning = "It is seen from afar."
+    points = {"form": "list", "items": [cell("Skarvik, the owner", "c3")]}
+    text = {"form": "paragraph", "items": [cell(LAMP, "c2"), cell(leaning, "c2")]}
+    _, (_, small) = await run({"writer": in_section(text, points)}, {leaning: S, "Skarvik, the owner.": S})
+    judge = small.judge
+    hints = {case.statement: case.hints for case in judge.asked}
+    assert hints[leaning] == (f"it stands after: {LAMP}",)
+    assert hints["Skarvik, the owner."] == ("it stands after: The tower",)
+
+
 async def test_steps_and_lists_are_blocks() -> None:
     steps = {"form": "steps", "items": [cell(LAMP, "c2"), cell(OWNER, "c3")]}
     points = {"form": "list", "items": [cell(PAINT, "c4")]}
