@@ -12,8 +12,10 @@ import json
 import zipfile
 from pathlib import Path
 
-from pincite.testing.models.recorded import calls_of, record
-from pincite.testing.models.seen import seen_messages
+import beside_tests  # noqa: F401
+from tests.fakes.models.recorded import calls_of, record
+
+from pincite.testing.models import seen_messages
 
 PAGES = "archive/data.warc.gz"
 

@@ -24,6 +24,8 @@ _MOST_MARKS: Final = 12
 """The most for the first line of a box to be its title ("Note", "Changed behaviour in 2.0")."""
 _LOOK_BACK_WORDS: Final = 3
 _END_MARKS: Final = " .!?;:)\"'”’»"
+_CELL: Final = " | "
+"""What stands between the cells of a row in the text of a document."""
 _BY_LINE: Final = frozenset({BlockKind.TABLE, BlockKind.CODE})
 _NEVER_ANTECEDENT = frozenset({BlockKind.HEADING, BlockKind.TABLE, BlockKind.TERM, BlockKind.CAPTION})
 # Closed classes of grammar (English, German, French, Spanish): what can't be understood without the sentence before.
@@ -155,7 +157,7 @@ def _belongs(passage: EvidencePassage, page: str, start: int, end: int) -> bool:
 
 
 def _of_passage(passage: EvidencePassage) -> Iterator[EvidenceLine]:
-    for span in sentences(passage.text):
+    for span in _units_of_text(passage.text):
         yield EvidenceLine(
             "",
             passage.text[span.start : span.end],
@@ -164,6 +166,18 @@ def _of_passage(passage: EvidencePassage) -> Iterator[EvidenceLine]:
             passage.start + span.start,
             passage.start + span.end,
         )
+
+
+def _units_of_text(text: str) -> Iterator[Span]:
+    """Its sentences, and rows of tables whole: torn at "Repl." the cells no longer stand under their columns."""
+    if _CELL not in text:
+        yield from sentences(text)
+        return
+    start = 0
+    for line in text.split("\n"):
+        found = [Span(0, len(line))] if _CELL in line else sentences(line)
+        yield from (Span(start + span.start, start + span.end) for span in found)
+        start += len(line) + 1
 
 
 def _piece(document: Document, index: int, role: ContextRole) -> ContextPiece:

@@ -6,7 +6,7 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.evidence import ContextPiece, ContextRole
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.fetch.extractors import extract
-from pincite.text.context import context_of
+from pincite.text.context import context_of, numbered, passage_in_context
 
 
 def manual(body: str) -> Document:
@@ -124,3 +124,15 @@ def test_nothing_is_said_of_what_is_no_passage() -> None:
 def test_a_block_stands_only_in_one_before_it() -> None:
     with pytest.raises(ValueError, match="not before it"):
         Document("t", "1", (Block(BlockKind.PARAGRAPH, "a", parent=0),))
+
+
+def test_a_row_of_a_table_is_one_line_of_evidence() -> None:
+    rows = "<tr><th>Feature</th><th>File Repl. by hand</th><th>Logical Repl.</th></tr>"
+    rows += "<tr><td>Per table</td><td>no</td><td>yes</td></tr>"
+    document = manual(f"<h1>Settings</h1><p>Text. More text.</p><table>{rows}</table>")
+    row = "Feature | File Repl. by hand | Logical Repl."
+    start = document.text.index(row)
+    passage = passage_in_context(document, start, start + len(row))
+    assert row in [line.text for line in numbered((passage,))]
+    prose = passage_in_context(document, document.text.index("Text."), document.text.index("More text.") + 10)
+    assert [line.text for line in numbered((prose,))][-2:] == ["Text.", "More text."]
