@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,18 @@ def hops_of(row: dict[str, Any], docs: dict[str, dict[str, Any]]) -> list[Hop]:
     if "evidence" in row:
         titles = [docs[found["doc_id"]]["title"] for found in row["evidence"]]
         return [Hop(t, ((0, t),), found["quote"]) for t, found in zip(titles, row["evidence"], strict=True)]
-    answers = [hop["answer"] for hop in row["sub_questions"]]
+    hops = row["sub_questions"]
+    answers = [hop["answer"] for hop in hops]
+    # Gold pages come in no order: each hop has the one that says its answer and shares most words with its question.
+    texts = [f"{docs[name]['title']}. {docs[name]['text']}" for name in row["gold_doc_ids"]]
+    wanted = [set(terms(re.sub(r"#\d", lambda found: answers[int(found[0][1:]) - 1], hop["question"]))) for hop in hops]
+
+    def fits(hop: int, text: str) -> float:
+        return 2 * said(answers[hop], text) + len(wanted[hop] & set(terms(text))) / max(len(wanted[hop]), 1)
+
+    best = max(permutations(texts), key=lambda order: sum(map(fits, range(len(hops)), order)))
     found: list[Hop] = []
-    for hop, name in zip(row["sub_questions"], row["gold_doc_ids"], strict=False):
-        text = docs[name]["text"]
-        asked = set(terms(hop["question"]))
+    for hop, text, asked in zip(hops, best, wanted, strict=False):
         lines = [text[span.start : span.end] for span in sentences(text)]
         quote = max(lines, key=lambda line: (said(hop["answer"], line), len(asked & set(terms(line)))))
         needs = tuple((int(n), answers[int(n) - 1]) for n in re.findall(r"#(\d)", hop["question"]))
@@ -130,6 +138,7 @@ async def main_async(arguments: argparse.Namespace) -> None:
     docs = {doc["id"]: doc for doc in map(json.loads, (arguments.folder / "docs.jsonl").read_text().splitlines())}
     rows = [json.loads(line) for line in (arguments.folder / "questions.jsonl").read_text().splitlines()]
     rows = [row for row in rows if len(row["gold_doc_ids"]) > 1][:: arguments.every]
+    rows = [row for row in rows if arguments.only in ("", row["source"])]
     library = qa_library(arguments.folder, arguments.work)
     roles = tuple(role for role in RESEARCH_ROLES if not (arguments.rules and role is ModelRole.PLANNER))
     settings = load_settings(
@@ -169,6 +178,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--only", default="", help="hotpot or musique")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--rules", action="store_true")
     parser.add_argument("--tell", action="store_true", help="name the questions whose gold passages are not all cited")
