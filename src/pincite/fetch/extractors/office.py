@@ -4,6 +4,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,11 +15,23 @@ from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
 from pincite.fetch.extractors.html import links_of
+from pincite.fetch.extractors.tables import names_columns
 from pincite.runtime.installing import install_extra
 
-VERSION = "2"
-_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
-"""Word's own styles that mammoth's map leaves out."""
+VERSION = "3"
+_DEEPEST_STYLE = 5
+_STYLES = "\n".join(
+    (
+        "p[style-name='Title'] => h1:fresh",
+        "p[style-name='Subtitle'] => h2:fresh",
+        *(
+            f"p[style-name='List {name} {depth}'] => {'ul|ol > li > ' * (depth - 1)}{tag} > li:fresh"
+            for name, tag in (("Bullet", "ul"), ("Number", "ol"))
+            for depth in range(2, _DEEPEST_STYLE + 1)
+        ),
+    )
+)
+"""Word's own styles that mammoth's map leaves out: titles, and lists in lists by the name of their style."""
 MAX_ROWS = 100_000
 _ROWS_IN_BLOCK = 200
 _TITLE_CHARS = 120
@@ -45,7 +58,14 @@ def read_docx(body: bytes, url: str) -> Document:
     if not converted.value.strip():
         raise EmptyContent("the DOCX file has no text", reason="empty_page")
     found = BlockWalk(url).run(parse(converted.value).root)
-    return _document("docx", list(blocks_of(found)), url)
+    return _document("docx", [_with_header(block) for block in blocks_of(found)], url)
+
+
+def _with_header(block: Block) -> Block:
+    """The block; a table that marks no header has its first row as one where that names the columns."""
+    if block.kind is not BlockKind.TABLE or block.has_header or not names_columns(block.rows):
+        return block
+    return replace(block, has_header=True, header_rows=1)
 
 
 def read_xlsx(body: bytes, url: str) -> Document:

@@ -9,6 +9,7 @@ from statistics import median
 
 from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.pdf_lines import Line, Piece
+from pincite.fetch.extractors.tables import names_columns
 
 HEADING_CHARS = 120
 _HEADING_SIZE = 1.15
@@ -19,7 +20,6 @@ _BULLET_ALONE = re.compile(r"(?:[•‣◦▪●–—·*-]|\(?\w{1,3}[.)])\Z")
 _NUMBERED = re.compile(r"^\s*(\d{1,3})[.)]\s+(?=\S)")
 _LEADERS = re.compile(r"^(.*?\w.*?)(?:\s?[.·…]){4,}\s*(\d{1,4}|[ivxlc]{1,7})\Z", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
-_NUMBER = re.compile(r"[^\w]*\d[\d.,\s]*[^\w]*\Z")
 _SHORT = 0.75
 _FULL_SHARE = 0.8
 _PARAGRAPH_GAP = 1.5
@@ -313,10 +313,4 @@ def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> tuple
 
 def _has_header(lines: Sequence[Line], cells: Sequence[tuple[str, ...]]) -> bool:
     """Whether the first row names the columns: it alone is bold, or it has words where the others have numbers."""
-    if lines[0].bold and not all(line.bold for line in lines[1:]):
-        return True
-    for head, *column in zip(*cells, strict=True):
-        numbers = sum(bool(_NUMBER.match(cell)) for cell in column)
-        if head and not any(char.isdigit() for char in head) and 2 * numbers > len(column):
-            return True
-    return False
+    return (lines[0].bold and not all(line.bold for line in lines[1:])) or names_columns(cells)

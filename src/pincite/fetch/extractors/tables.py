@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lxml.html import HtmlElement
@@ -17,6 +17,7 @@ _HTML_MAX_COLSPAN, _HTML_MAX_ROWSPAN = 1_000, 65_534
 """Source: WHATWG HTML §4.9.11, colspan and rowspan are clamped to these."""
 _BLOCKY = "h1 h2 h3 h4 h5 h6 table article section form".split()
 _MAX_CELL_WORDS = 400
+_NUMBER = re.compile(r"[^\w]*\d[\d.,\s]*[^\w]*\Z")
 _DIGITS = re.compile(r"\d{1,9}")
 
 
@@ -162,6 +163,18 @@ def _renumbered(spans: list[CellSpan], shown: list[int]) -> tuple[CellSpan, ...]
         if span.row in places and (height > 1 or span.columns > 1):
             found.append(replace(span, row=places[span.row], rows=height))
     return tuple(found)
+
+
+def names_columns(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has words above numbers: in a table that marks no header it names the columns."""
+    if len(rows) < 2:
+        return False
+    for head, *column in zip(*rows, strict=False):
+        numbers = sum(bool(_NUMBER.match(cell)) for cell in column)
+        named = any(char.isalpha() for char in head) and not any(char.isdigit() for char in head)
+        if named and 2 * numbers > len(column):
+            return True
+    return False
 
 
 def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:

@@ -112,6 +112,25 @@ def test_docx_keeps_structure_and_drops_hidden_runs() -> None:
     ]
 
 
+def test_docx_keeps_lists_in_lists_and_the_header_of_a_table() -> None:
+    docx = pytest.importorskip("docx")
+    file, out = docx.Document(), io.BytesIO()
+    for text, style in (("one", "List Bullet"), ("one a", "List Bullet 2"), ("one a i", "List Bullet 3")):
+        file.add_paragraph(text, style=style)
+    file.add_paragraph("two", style="List Bullet")
+    for rows in ((("Mode", "Locks"), ("share", "12"), ("row", "7")), (("share", "12"), ("row", "7"))):
+        table = file.add_table(len(rows), 2)
+        for number, row in enumerate(rows):
+            for column, text in enumerate(row):
+                table.cell(number, column).text = text
+    file.save(out)
+    document = extract(out.getvalue(), "https://files.example/a.docx", None)
+    items = [(block.level, block.text) for block in document.blocks if block.kind is BlockKind.LIST_ITEM]
+    assert items == [(0, "one"), (1, "one a"), (2, "one a i"), (0, "two")]
+    tables = [block for block in document.blocks if block.kind is BlockKind.TABLE]
+    assert [(block.has_header, block.header_rows) for block in tables] == [(True, 1), (False, 0)]
+
+
 def a_docx() -> bytes:
     docx = pytest.importorskip("docx")
     file, out = docx.Document(), io.BytesIO()
