@@ -22,7 +22,9 @@ _HEADING = re.compile(
 )
 _ANY_HEADING = re.compile(r"^\s*#{1,6}\s+\S|^\s*\*\*[^*\n]{2,80}\*\*:?\s*$")
 _NOTE = re.compile(r"^\s{0,3}\[\^?(?P<key>[\w.-]{1,40})\]:\s*(?P<rest>.*)$")
-_BRACKET = re.compile(r"^\s*(?:[-*+]\s+)?(?:\[\^?(?P<key>\d{1,4})\]|【(?P<lens>\d{1,4})】)\.?:?\s+(?P<rest>\S.*)$")
+_BRACKET = re.compile(
+    r"^\s*(?:[-*+]\s+)?(?:\[\^?(?P<key>\d{1,4})\](?:\(citation:\d{1,4}\))?|【(?P<lens>\d{1,4})】)\.?:?\s+(?P<rest>\S.*)$"
+)
 _LINKED = re.compile(r"^\s*(?:[-*+]\s+)?\[(?P<key>\d{1,4})\]\((?P<rest>https?://[^)\s]+\)?.*)$")
 _NUMBERED = re.compile(r"^\s*(?:[-*+]\s+)?(?P<key>\d{1,4})[.)]\s+(?P<rest>\S.*)$")
 _SPELLED = re.compile(

@@ -29,7 +29,7 @@ Pincite: research you can check. Every sentence leads to its passage.
 """
 GROUPS: dict[str, tuple[str, ...]] = {
     "Start here": ("demo", "ui", "setup", "doctor"),
-    "Ask": ("research", "batch", "search", "fetch", "index"),
+    "Ask": ("research", "batch", "search", "fetch", "summarize", "index"),
     "Check": ("check", "audit", "recheck", "bundle", "eval", "models"),
     "Serve": ("serve", "mcp", "worker", "keys"),
     "Keep": ("runs", "cache", "scope", "log", "completion"),
@@ -111,6 +111,7 @@ app.command("setup")(setup.setup)
 app.command("research")(research.research)
 app.command("search")(web.search)
 app.command("fetch")(web.fetch)
+app.command("summarize")(web.summarize)
 app.command("index")(stored.index)
 app.command("check")(check.check)
 app.command("bundle")(check.bundle)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pincite.archive import RunView
     from pincite.domain.events import Json
     from pincite.domain.records import CallRecord, RunRecord
+    from pincite.surfaces.parts import Part
 
 app = typer.Typer(
     help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None
@@ -29,6 +30,16 @@ class EventVocabulary(StrEnum):
 
     OWN = "own"
     SPEC = "spec"
+
+
+class ShownPart(StrEnum):
+    """What of a report is shown by itself."""
+
+    CLAIMS = "claims"
+    SOURCES = "sources"
+    FINDINGS = "findings"
+    CITATIONS = "citations"
+    ANSWER = "answer"
 
 
 _RETRIED_MAX = 10_000
@@ -71,12 +82,18 @@ def show(
     event_names: Annotated[
         EventVocabulary, typer.Option(help="With --json: `spec` gives events the names tool_call, fetch_result, ...")
     ] = EventVocabulary.OWN,
+    part: Annotated[
+        ShownPart | None, typer.Option(help="This of its report, as JSON: `answer` is that for its output schema.")
+    ] = None,
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Print what a run planned, searched, read, claimed and spent."""
     if trace:
         _show_trace(run_id, home, as_json=as_json)
+        return
+    if part is not None:
+        _show_part(run_id, part, home, as_json=as_json)
         return
 
     async def job() -> "RunView":
@@ -97,6 +114,19 @@ def show(
     from pincite.surfaces.cli.run_view import render_run
 
     print_text(render_run(view))
+
+
+def _show_part(run_id: str, part: ShownPart, home: Path | None, *, as_json: bool) -> None:
+    async def job() -> "dict[str, Json]":
+        from pincite.engine import Engine
+        from pincite.surfaces.parts import part_json
+
+        async with Engine.from_settings(home=home) as engine:
+            if part is ShownPart.ANSWER:
+                return await engine.answer(run_id)
+            return part_json(await engine.report(run_id), cast("Part", part.value))
+
+    print_json(run_async(job, as_json=as_json))
 
 
 def _show_trace(run_id: str, home: Path | None, *, as_json: bool) -> None:
@@ -230,12 +260,16 @@ def export(
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File; its suffix gives the format.")] = None,
     evidence: Evidence = "passages",
+    marks: Annotated[
+        Literal["plain", "linked"], typer.Option(help="Marks of Markdown: [n], or [n](citation:n) (linked).")
+    ] = "plain",
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
     """Write a run's report in another format; `--evidence` is about wacz."""
 
     async def job() -> bytes:
+        from pincite.domain.markdown import restyle
         from pincite.engine import Engine
 
         wanted = format_ or (format_of(output) if output else "md")
@@ -244,7 +278,8 @@ def export(
         async with Engine.from_settings(home=home) as engine:
             if wanted == BUNDLE:
                 return await engine.bundle(run_id, vetted(evidence))
-            return await engine.export(await engine.report(run_id), wanted)
+            made = await engine.export(await engine.report(run_id), wanted)
+            return restyle(made.decode(), "[n](citation:n)").encode() if (wanted, marks) == ("md", "linked") else made
 
     data = run_async(job, as_json=as_json)
     if output is None:

@@ -15,6 +15,7 @@ from pincite.surfaces.cli.run import note, print_json, print_text, printable, ru
 if TYPE_CHECKING:
     from pincite.domain.page import FetchResult
     from pincite.domain.search import SearchResponse
+    from pincite.research.summary import Summarised
 
 
 @options.asking(SearchRequest)
@@ -159,3 +160,35 @@ def _header(result: "FetchResult") -> str:
         ("markdown by", _written_by(result)),
     ]
     return "---\n" + "".join(f"{name}: {' '.join(value.split())}\n" for name, value in lines if value) + "---\n"
+
+
+def summarize(
+    target: Annotated[str, typer.Argument(help="A page's URL, or a finished run: its id, or `last`.")],
+    sentences: Annotated[int, typer.Option(min=1, max=20, help="Sentences at most.")] = 8,
+    llm: options.Llm = None,
+    judge: options.Judge = None,
+    source: options.Source = None,
+    resolve: options.Resolve = None,
+    allow_network: options.AllowNetwork = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Print the main points of a page or a run, each with its passage."""
+
+    async def job() -> "Summarised":
+        from pincite.engine import Engine
+
+        overrides = {"source": options.joined(source), "llm": llm, "judge": judge, "home": home}
+        network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
+        async with Engine.from_settings(**overrides, **network) as engine:
+            return await engine.summarize(target, sentences=sentences)
+
+    found = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.surfaces.parts import summary_json
+
+        print_json(summary_json(found))
+        return
+    print_text(f"{found.title}\n")
+    for one in found.sentences:
+        print_text(f"- {one.text}\n  {one.url}")

@@ -13,15 +13,17 @@ from pydantic import Field
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, RunCancelled, leaves
 from pincite.domain.events import Event, EventNames, EventType, RunStatus, event_name
+from pincite.domain.markdown import restyle
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.domain.requests import PlanPart, ResearchRequest
 from pincite.engine import Engine
-from pincite.exports.codec import event_json, report_json
+from pincite.exports.codec import event_json
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
 from pincite.surfaces.http.service import Scope, Service, account_of, filing_of, owner_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
+from pincite.surfaces.parts import part_json
 from pincite.surfaces.requests import body_of, request_of
 
 
@@ -188,8 +190,12 @@ async def report(
     scope: Scope,
     format: str = "json",  # noqa: A002  # the name everybody expects
     evidence: Literal["full", "passages"] = "passages",
+    marks: Literal["plain", "linked"] = "plain",
 ) -> Response:
-    """The report in any format of docs/exports.md; `evidence` says what a bundle (wacz) carries of the pages."""
+    """The report in any format of docs/exports.md.
+
+    `evidence` says what a bundle (wacz) carries of the pages; `marks` are `[n]`, or `[n](citation:n)` (linked).
+    """
     engine = await service_of(request).engine(scope)
     if format not in FORMATS:
         raise InvalidInput(f"there is no format {format!r}", hint=f"Known: {', '.join(FORMATS)}.")
@@ -197,6 +203,8 @@ async def report(
         data = await engine.bundle(run_id, evidence)
     else:
         data = await engine.export(await engine.report(run_id), format)
+    if format == "md" and marks == "linked":
+        data = restyle(data.decode(), "[n](citation:n)").encode()
     headers = {
         "Content-Disposition": f'attachment; filename="{run_id}.{format}"',
         "Content-Security-Policy": "sandbox",
@@ -209,29 +217,28 @@ async def report(
 async def claims(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """The claims with verdicts and quotes."""
     engine = await service_of(request).engine(scope)
-    return {"claims": report_json(await engine.report(run_id))["claims"]}
+    return part_json(await engine.report(run_id), "claims")
 
 
 @router.get("/{run_id}/sources", response_model=None, responses=shaped(shapes.Sources))
 async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """The references and what was found but not read."""
     engine = await service_of(request).engine(scope)
-    found = report_json(await engine.report(run_id))
-    return {"references": found["references"], "leads": found["leads"]}
+    return part_json(await engine.report(run_id), "sources")
 
 
 @router.get("/{run_id}/findings", response_model=None, responses=shaped(shapes.Findings))
 async def findings(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Each statement once, with the sources that support it."""
     engine = await service_of(request).engine(scope)
-    return {"findings": to_json((await engine.report(run_id)).findings(), outside=True)}
+    return part_json(await engine.report(run_id), "findings")
 
 
 @router.get("/{run_id}/citations", response_model=None, responses=shaped(shapes.Citations))
 async def citations(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
     """Each source that is cited, in the one shape of all doors: `url`, `title`, `publishedAt`, `accessedAt`, ..."""
     engine = await service_of(request).engine(scope)
-    return {"citations": [one.as_dict(camel_case=True) for one in (await engine.report(run_id)).citations()]}
+    return part_json(await engine.report(run_id), "citations")
 
 
 @router.get("/{run_id}/answer", response_model=None, responses=shaped(shapes.Answer))

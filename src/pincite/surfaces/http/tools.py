@@ -17,6 +17,7 @@ from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson
 from pincite.surfaces.http.service import Scope, account_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped
+from pincite.surfaces.parts import summary_json
 from pincite.surfaces.requests import body_of, request_of
 from pincite.wiring import check_stored_report
 
@@ -79,6 +80,20 @@ async def audit(body: AuditBody, request: Request, scope: Scope) -> Response:
     report = body.report if isinstance(body.report, str) else json.dumps(body.report)
     found = await engine.audit(report, sources=body.sources, spending=(await account_of(request, engine)).budget)
     return PlainJson(as_json(found))
+
+
+class SummaryBody(Strict):
+    """What is to be summarised."""
+
+    target: str = Field(min_length=1, max_length=8192, description="A page's URL, or a finished run's id.")
+    sentences: int = Field(8, ge=1, le=20, description="Sentences at most.")
+
+
+@router.post("/summarize", tags=["tools"], response_model=None, responses=shaped(shapes.Summary))
+async def summarize(body: SummaryBody, request: Request, scope: Scope) -> Response:
+    """The main points of a page or of a finished run, each with the passages that state it."""
+    engine = await service_of(request).engine(scope)
+    return PlainJson(summary_json(await engine.summarize(body.target, sentences=body.sentences)))
 
 
 @router.post("/check", tags=["tools"], response_model=None, responses=shaped(shapes.CheckResult))

@@ -39,6 +39,7 @@ from pincite.surfaces.mcp.results import (
     told,
     told_as_error_when_failed,
 )
+from pincite.surfaces.parts import summary_json
 from pincite.surfaces.progress import STAGES
 from pincite.surfaces.requests import tool_arguments
 from pincite.surfaces.runs import RunManager, open_manager
@@ -186,12 +187,12 @@ def _add_checking_tools(server: MCPServer[ToolContext]) -> None:
     async def summarize(
         target: Annotated[str, Field(min_length=1, max_length=8192, description="A page's URL, or a run's id.")],
         context: Context,
-        sentences: Annotated[int, Field(ge=1, le=40, description="Sentences at most.")] = 8,
+        sentences: Annotated[int, Field(ge=1, le=20, description="Sentences at most.")] = 8,
     ) -> Annotated[CallToolResult, Summary]:
         """The main points of a page or of a finished run, each with the passages that state it."""
         with _entered(context) as tools:
             engine = await tools.engine(context)
-            return compact(results.summary_of(await engine.summarize(target, sentences=sentences)))
+            return compact(Summary(**summary_json(await engine.summarize(target, sentences=sentences))))
 
     @server.tool(title="Audit a report", annotations=READS_WEB)
     async def audit_report(
