@@ -274,5 +274,7 @@ def _item(number: int, line: str) -> Item:
         asked = read_row(ResearchRequest, {**found, "question": str(found["question"]).strip()})
         asked.constraints()
     except InvalidInput as error:
-        raise InvalidInput(f"line {number}: {error.message}", reason="batch_line", hint=error.hint) from error
+        raise InvalidInput(
+            f"line {number}: {error.message}", reason="batch_line", hint=error.hint.replace("Known: ", "Known: id, ", 1)
+        ) from error
     return Item(key, asked)

@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from pincite.domain.errors import PinciteError
 from pincite.engine import Engine
 from pincite.surfaces.accounts import Account
+from pincite.surfaces.http.gate import replayed
 from pincite.surfaces.http.responses import answer
 from pincite.surfaces.http.service import Service, account_of, owner_of, secret_of, service_of
 
@@ -49,7 +50,7 @@ class Cancellable:
             if key is not None and len(self._running) < _RUNNING_MAX:
                 self._running[key] = scope
             try:
-                await handle(request.scope, _again(body, request.receive), sent.send)
+                await handle(request.scope, replayed(body, request.receive), sent.send)
             finally:
                 if key is not None and self._running.get(key) is scope:
                     del self._running[key]
@@ -106,20 +107,6 @@ def _with_session(send: Send) -> Send:
         await send(message)
 
     return named
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """The body, which was read here, and then whatever else comes."""
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
 
 
 PATHS = {"/mcp": "default", "/mcp/chatgpt": "chatgpt"}

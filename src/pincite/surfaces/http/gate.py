@@ -71,7 +71,7 @@ class Gate:
             await answer(request, refusal, status)(scope, receive, named)
             return
         with called_by(Caller("http", name, _session_of(request))):
-            await self._app(scope, _replayed(body, receive), named)
+            await self._app(scope, replayed(body, receive), named)
 
     async def _body(self, request: Request, receive: Receive) -> bytes:
         declared = request.headers.get("content-length", "0")
@@ -119,8 +119,8 @@ def _too_large() -> TooLarge:
     return TooLarge(f"a body of more than {MAX_BODY_BYTES} bytes", hint="Send less at a time.")
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body once, then whatever else comes: that the caller has gone."""
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """The body, which was read before, and then whatever else comes: that the caller has gone."""
     given = False
 
     async def again() -> Message:
