@@ -343,11 +343,10 @@ def show(tally: Tally) -> None:
     print(f"pages read: median {statistics.median(tally.pages)}")
 
 
-def settings_of(library: Path, work: Path, profile: str) -> tuple[Settings, Limits]:
+def settings_of(library: Path, work: Path, profile: str, embeddings: str = "none") -> tuple[Settings, Limits]:
     """The settings of a run over one library, and its limits."""
-    settings = load_settings(
-        {"home": work / "home", "source": (f"local:{library}",), "profile": profile}, environ={}, files=()
-    )
+    given = {"home": work / "home", "source": (f"local:{library}",), "profile": profile, "embeddings": embeddings}
+    settings = load_settings(given, environ={}, files=())
     return settings, Limits(
         budget=Budget(searches=settings.max_searches, pages=settings.max_pages, rounds=settings.max_rounds),
         results_per_query=settings.results_per_query,
@@ -386,7 +385,7 @@ async def main() -> None:
         library = library_of(args.sites, args.config, args.work)
     else:
         library = args.library
-    settings, limits = settings_of(library, args.work, args.profile)
+    settings, limits = settings_of(library, args.work, args.profile, args.embeddings or "none")
     async with open_parts(settings) as parts:
         report = await parts.index(library)
         print(f"library: {report.pages} pages, {report.added} read anew in {report.seconds:.0f} s", file=sys.stderr)

@@ -11,8 +11,9 @@ from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
-from pincite.ranking.terms import is_identifier
+from pincite.ranking.terms import index_terms, is_identifier
 from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, stands_alone, with_direct
+from pincite.research.extractive.parts import sides_of
 from pincite.research.extractive.versions import version_labels
 from pincite.text.instructions import is_flagged
 from pincite.urls import registrable_domain
@@ -75,12 +76,7 @@ class ExtractiveAnalyst:
         """The passages to print, most likely first, each adding something to those before it."""
         labels = version_labels(progress.pages)  # near-copies say nothing new, unless they are another version
         pages = [page for page in progress.pages if page.duplicate_of is None or page.url in labels]
-        ranking = self._ranker.rank(
-            part.text,
-            [Source(page.url, page.document) for page in pages],
-            queries=[query.text for query in part.queries],
-            survey=progress.plan.survey,
-        )
+        ranking = self._ranking(part, pages, progress)
         likelihood = part_likelihood(ranking)
         missing = _missing(part.text, pages)
         found = _Found(ranking, likelihood, missing, ())
@@ -98,6 +94,21 @@ class ExtractiveAnalyst:
             per_page[best.source.url] += 1
             chosen.append(best)
         return replace(found, chosen=tuple(chosen))
+
+    def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> Ranking:
+        """The passages for the part; of a thing that another part speaks of, those that answer that one as well."""
+        sources = [Source(page.url, page.document) for page in pages]
+        whole = _speaking_of(part, progress.plan.sub_questions)
+        own, *others = [
+            self._ranker.rank(
+                asked.text,
+                sources,
+                queries=[query.text for query in asked.queries],
+                survey=progress.plan.survey,
+            )
+            for asked in (part, *([whole] if whole else []))
+        ]
+        return _both(own, *others) if others else own
 
     def _crowded(self, best: RankedPassage, chosen: Sequence[RankedPassage], left: Sequence[RankedPassage]) -> bool:
         """Whether one publisher would have more than its share while others have something to say."""
@@ -131,6 +142,24 @@ class ExtractiveAnalyst:
             return tuple(made.values())
         direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
         return with_direct(tuple(made.values()), direct)
+
+
+def _speaking_of(part: SubQuestion, parts: Sequence[SubQuestion]) -> SubQuestion | None:
+    """The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is."""
+    return next((other for other in parts if part.text in sides_of(other.text)), None)
+
+
+def _both(own: Ranking, whole: Ranking) -> Ranking:
+    """The passages about a side that answer the whole question too: each as likely as the less likely of the two."""
+    about = {(passage.source.url, passage.draft.start): passage for passage in own.passages}
+    names = set(own.terms)
+    found = []
+    for passage in whole.passages:
+        side = about.get((passage.source.url, passage.draft.start))
+        if side is not None and names.intersection(index_terms(f"{passage.context} {passage.text}")):
+            found.append(replace(passage, likelihood=min(side.likelihood, passage.likelihood)))
+    ordered = sorted(found, key=lambda passage: -passage.likelihood)
+    return replace(whole, passages=tuple(ordered), terms=own.terms)
 
 
 def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:

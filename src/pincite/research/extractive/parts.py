@@ -115,7 +115,7 @@ def _pair(text: str) -> tuple[str, ...]:
     """The whole question and the things it compares or speaks of together."""
     sides = sides_of(text)
     if sides:
-        return (*sides, text)
+        return (text, *sides)
     match = _BOTH.search(text)
     if match and all(len(match.group(side).split()) <= _SIDE_WORDS for side in "ab"):
         return (text, match.group("a").strip(" ,"), match.group("b").strip(" ,?"))

@@ -100,3 +100,23 @@ async def test_what_is_not_here_is_no_answer(bench: Any, question: str) -> None:
     report = await bench(PAGES).service().run(Task(question))
     assert report.status is ReportStatus.INSUFFICIENT_EVIDENCE
     assert not report.summary.sentences
+
+
+COMPARED = {
+    "https://finch.test/data": (
+        "# Data of Finch\n\n## Lists and rows\n\nA list can be changed after it was made, whereas a row is fixed; that "
+        "is their main difference.\n\n## Rows\n\nA row is a fixed run of values, and differs from a list in that it "
+        "can be hashed."
+    ),
+    "https://finch.test/planner": (
+        "# Planner\n\n## A list of statistics\n\nThe planner keeps a list. The list is a list of the most common "
+        "values, and this list has 100 entries by default."
+    ),
+}
+
+
+async def test_the_sides_of_a_comparison_bring_only_what_answers_the_comparison(bench: Any) -> None:
+    report = await bench(COMPARED).service().run(Task("What is the difference between a list and a row in Finch?"))
+    shown = " ".join(sentence.text for sentence in report.sentences())
+    assert "whereas a row is fixed" in shown
+    assert "most common values" not in shown

@@ -48,7 +48,7 @@ def test_a_second_question_that_names_nothing_is_about_what_the_first_names() ->
 )
 def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> None:
     assert sides_of(question) == sides
-    assert split_question(question) == (*sides, question)
+    assert split_question(question) == (question, *sides)
 
 
 async def queries_of(question: str) -> dict[str, list[str]]:
@@ -61,7 +61,7 @@ async def test_a_side_is_searched_where_the_other_is_spoken_of() -> None:
     planned = await queries_of(question)
     assert planned["A list"] == planned["A tuple"] == [question]
     planned = await queries_of("Compare the vacuum daemon of Storkbase with the sweeper of Finchmail")
-    first, second, _ = planned.values()
+    _, first, second = planned.values()
     assert first[:2] == [
         "Compare the vacuum daemon of Storkbase with the sweeper of Finchmail",
         "the vacuum daemon of Storkbase",
