@@ -11,6 +11,7 @@ from pincite.domain.search import Constraints, Query
 from pincite.research.extractive.parts import item_of, sides_of, split_question
 from pincite.research.extractive.variants import variants
 from pincite.research.state import open_sub_questions, query_key
+from pincite.text.abbreviations import other_form, spelt_out
 from pincite.text.tokens import is_stop, words
 
 WORDS_ONLY: Final = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
@@ -81,11 +82,13 @@ class ExtractivePlanner:
         return replace(part, queries=tuple({query_key(query): query for query in queries}.values()))
 
     def _again(self, task: Task, progress: Progress) -> Plan:
-        """What is open asked once more, in its bare words or in those that the verifier asks for."""
+        """What is open asked once more: in bare words, with short forms as pages spell them out, in the verifier's."""
         asked, missing = set(progress.asked), open_sub_questions(progress)
+        forms = spelt_out(page.document.text for page in progress.pages) if missing else {}
         parts = []
         for part in progress.plan.sub_questions:
             texts = [_bare(part.text), _bare(item_of(part.text))] if part.text in missing else []
+            texts += [_bare(other_form(part.text, forms))] if part.text in missing else []
             fresh = [
                 Query(text, self._results_per_query, task.constraints, include_answer=False) for text in texts if text
             ]

@@ -1,0 +1,55 @@
+"""Short forms spelt out by pages themselves, and questions asked in the other form."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pincite.domain.plan import Gap, Progress, ReadPage, Task
+from pincite.research.extractive.planner import ExtractivePlanner
+from pincite.testing.small_web import document_of
+from pincite.text.abbreviations import other_form, spelt_out
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("The server uses Write-Ahead Logging (WAL) for safety.", {"WAL": "Write-Ahead Logging"}),
+        ("By multiversion concurrency control (MVCC) none waits.", {"MVCC": "multiversion concurrency control"}),
+        ("It is called the Generalized Search Tree (GiST).", {"GiST": "Generalized Search Tree"}),
+        ("Several domain name servers (DNSs) answer.", {"DNS": "domain name servers"}),
+        ("The manual (See below) explains this.", {}),
+        ("This was the case in Berlin (BBC).", {}),
+        ("an option (WAL) of the server", {}),
+    ],
+)  # fmt: skip
+def test_a_form_needs_its_letters_in_order_from_the_start_of_a_word(text: str, forms: dict[str, str]) -> None:
+    assert spelt_out([text]) == forms
+
+
+def test_the_other_form_of_a_text_is_its_own_words_with_one_form_changed() -> None:
+    forms = {"WAL": "Write-Ahead Logging", "IT": "information technology"}
+    assert other_form("How large is the WAL by default?", forms) == "How large is the Write-Ahead Logging by default?"
+    assert other_form("What is write-ahead logging for?", forms) == "What is WAL for?"
+    assert other_form("How large is it, and what is a WALL?", forms) == ""
+
+
+async def test_what_is_open_is_asked_in_the_form_that_a_page_spells_out(read_page: Any) -> None:
+    planner, task = ExtractivePlanner(), Task("How large is the WAL by default?")
+    plan = await planner.plan(task, Progress(1))
+    page = read_page("# Reliability\n\nThe server uses Write-Ahead Logging (WAL) for safety.")
+    part = plan.sub_questions[0]
+    again = Progress(2, plan=plan, pages=(page,), gaps=(Gap(part.text, "not found"),))
+    texts = [query.text for query in (await planner.plan(task, again)).sub_questions[0].queries]
+    assert "large Write-Ahead Logging default" in texts or "large Write Ahead Logging default" in texts
+    assert len(texts) == len(set(texts))
+    closed = replace(again, gaps=())
+    assert (await planner.plan(task, closed)).sub_questions[0].queries == ()
+
+
+@pytest.fixture
+def read_page() -> Any:
+    def make(text: str) -> ReadPage:
+        return ReadPage("https://db.test/wal.html", None, document_of(text))  # type: ignore[arg-type]  # not looked at
+
+    return make
