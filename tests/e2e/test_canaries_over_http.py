@@ -29,12 +29,12 @@ import json, os, sys
 import anyio, httpx2
 from fastapi import FastAPI
 from pincite.domain.errors import Internal, InvalidInput, StorageUnavailable
-from pincite.surfaces.http import problems
+from pincite.surfaces.http import responses
 from pincite.surfaces.mcp.results import _words
 
 everything = " ".join(os.environ[name] for name in sorted(os.environ) if "canary" in os.environ[name])
 app = FastAPI()
-problems.install(app)
+responses.install(app)
 
 async def fail():
     raise StorageUnavailable(f"an error that repeats {everything}", hint=everything, context={"param": everything})

@@ -17,7 +17,7 @@ ERRORS = [
     (("research", "x", "--since", "2026-02-01", "--until", "2026-01-01"), 2, "INVALID_INPUT"),
     (("research", "x", "--url", "file:///etc/passwd"), 2, "INVALID_URL"),
     (("research", "x", "--url", "http://127.0.0.1/"), 3, "BLOCKED_ADDRESS"),
-    (("research", "x", "--profile", "huge"), 2, "INVALID_SETTING"),
+    (("research", "x", "--profile", "huge"), 2, "INVALID_INPUT"),
     (("search", "", "--source", f"local:{EXAMPLES}"), 2, "INVALID_TOPIC"),
     (("search", "x", "--source", "altavista"), 2, "INVALID_INPUT"),
     (("search", "x", "--source", "bing"), 2, "INVALID_SETTING"),

@@ -195,7 +195,8 @@ def _rewrite_prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedCla
         scores = index.scores(terms(found.proposed.text))
         order = sorted(range(len(scores)), key=lambda at, s=scores: (-s[at], at))[:_NEAREST]  # type: ignore[misc]
         near = {name for at, name in enumerate(offered) if at in order and scores[at] > 0}
-        names = [name for name, claim in offered.items() if claim in found.items or name in near]
+        named = [name for name, claim in offered.items() if claim in found.items]
+        names = [*named, *(name for name in offered if name in near and name not in named)]
         wanted |= {name: offered[name] for name in names}
         said = found.proposed
         place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""

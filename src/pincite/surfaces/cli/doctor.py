@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import anyio
 import typer
 
 from pincite.domain.errors import PinciteError, Timeout
@@ -53,6 +52,8 @@ async def try_all(settings: "Settings", *, searches: bool = True) -> list[Tried]
 
     Errors: those of `resolve_sources`.
     """
+    import anyio
+
     from pincite.wiring.models import wants_models
     from pincite.wiring.sources import resolve_sources
 
@@ -71,6 +72,8 @@ async def try_all(settings: "Settings", *, searches: bool = True) -> list[Tried]
 
 async def tried(name: str, call: Call) -> Tried:
     """How a call went, within bounds of time."""
+    import anyio
+
     started = time.monotonic()
     try:
         with anyio.fail_after(PATIENCE_S):
