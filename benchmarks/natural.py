@@ -7,7 +7,7 @@ Takes natural questions (`site`, `facts` with a `quote` and what says the same i
 `facts` with `answer_patterns` and their page). A fact counts as printed when half of the four-word runs of its quote,
 or of a sentence that says the same, stand in the report's sentences; one with patterns when a sentence cited to its
 page has one. "First" counts the first 120 words. Each table column is a group of sites: those that the weights were
-fitted on (`--fitted`) and the others. `--remove-gold` asks each answerable question again
+fitted on (`--fitted`, `scripts/fit_ranking.py`) and the others. `--remove-gold` asks each answerable question again
 without the pages that state it; `--more` names a file of questions, one a line, that the library has no answer to.
 Run `pincite index` on the library below `--work` first (PINCITE_HOME=DIR/home), or heads have no vectors.
 """

@@ -1,26 +1,38 @@
-"""How likely the pages answer a part of a question at all, from what the best passages look like beside the rest."""
+"""How likely the pages answer a part of a question at all, from what the best passages look like."""
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
-from pincite.ranking.ranker import Ranking, logit, weights
+from pincite.ranking.ranker import Features, Ranking, logit, weights
 
 _LOOKED_AT: Final = 10
+PART_FEATURES: Final = ("top", "sentence", "strength", "known")
 
 
 def part_features(ranking: Ranking) -> dict[str, float]:
-    """What the likelihood is made of: the best passage, how far it stands out, how near and how covered it is."""
-    best = ranking.passages[:_LOOKED_AT]
+    """As `evidence`, of a ranking."""
+    passages = ranking.passages
+    best = passages[0].likelihood if passages else 0.0
+    return evidence(best, [passage.features for passage in passages], ranking.known)
+
+
+def evidence(likelihood: float, features: Sequence[Features], known: float) -> dict[str, float]:
+    """What it is made of: the likelihood of the best passage, the nearest sentence and the words matched of the best.
+
+    Args:
+        likelihood: of the best passage.
+        features: of the passages, best first.
+        known: the share of the question's words, by weight, that stand on any passage.
+    """
+    best = features[:_LOOKED_AT]
     if not best:
-        return dict.fromkeys(("top", "margin", "similarity", "sentence", "coverage", "known"), 0.0)
-    values = [math.log(max(p.likelihood, 1e-6) / max(1 - p.likelihood, 1e-6)) for p in best]
+        return dict.fromkeys(PART_FEATURES, 0.0)
     return {
-        "top": values[0],
-        "margin": values[0] - sum(values) / len(values),
-        "similarity": max(p.features.similarity for p in best),
-        "sentence": max(p.features.best_sentence for p in best),
-        "coverage": max(p.features.coverage for p in best),
-        "known": ranking.known,
+        "top": math.log(max(likelihood, 1e-6) / max(1 - likelihood, 1e-6)),
+        "sentence": max(passage.best_sentence for passage in best),
+        "strength": max(passage.strength for passage in best),
+        "known": known,
     }
 
 

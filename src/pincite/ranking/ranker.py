@@ -1,7 +1,7 @@
 """Passages of documents in the order in which they answer a question, each with a likelihood that it does.
 
-Three orders are fused by rank: words (BM25), the nearness in meaning of question and passage in its context, and that
-of question and best sentence. The weights were fitted on public questions (docs/research.md) and are kept in
+A logistic model weighs words (BM25), the nearness in meaning of question and passage in its context, and that of
+question and best sentence. `scripts/fit_ranking.py` fitted it on public questions (docs/research.md) and wrote
 `weights.json`. Without an embedder words alone decide, and `Ranking.words_only` says so.
 """
 
@@ -18,7 +18,7 @@ from pincite.domain.page import Document
 from pincite.ports import Embedder
 from pincite.ranking.passages import Draft, context_text, passage_text, passages_of
 from pincite.ranking.terms import index_terms, query_terms
-from pincite.ranking.words import Rarity, bm25, coverage, weighted_terms
+from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
 
@@ -33,10 +33,10 @@ _UNSEEN: Final = 100
 """Passages that were not read, none of which has a word of the question: a few pages don't say which words are rare."""
 _FULL_WORDS: Final = 80
 """From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are."""
+_WINDOW_WORDS: Final = 180
+"""MiniLM reads 256 word pieces, about 1.4 to a word of English."""
 NEAR_WEIGHT: Final = 1.25
 """Of meaning beside words before sentences are read; anything from 1 to 2 does as well (docs/research.md)."""
-RANK_CONSTANT: Final = 10
-"""Source: Cormack, Clarke and Büttcher 2009 use 60 for lists of hundreds; 10 tells the first few apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the likelihood of one passage is made of, each 0-1: the names in `weights.json`."""
+    """What the likelihood of one passage is made of, each 0-1: the names in `weights.json`.
 
-    words: float = 0.0
+    `score` is BM25 beside that of the best passage, `strength` beside the highest that any passage could have.
+    """
+
     score: float = 0.0
-    passage: float = 0.0
-    sentence: float = 0.0
     similarity: float = 0.0
     best_sentence: float = 0.0
     coverage: float = 0.0
+    strength: float = 0.0
     length: float = 0.0
 
 
@@ -136,14 +137,15 @@ class PassageRanker:
         asked = sum(map(rarity.weight, terms)) or 1.0
         present = {term for terms_, _ in found for term in terms if term in terms_}
         known = sum(map(rarity.weight, present)) / asked
-        scores = _fused([bm25(wording, found, rarity) for wording in wordings])
+        by_wording = [bm25(wording, found, rarity) for wording in wordings]
+        scores = _fused(by_wording)
         order = sorted(range(len(passages)), key=lambda index: -scores[index])
         best = [index for index in order if scores[index] > 0][:READ]
         first = [
             Features(
-                words=place(order.index(index)) if scores[index] > 0 else 0.0,
                 score=scores[index] / scores[order[0]],
                 coverage=coverage(terms, found[index][0], rarity),
+                strength=by_wording[0][index] / (asked * (K1 + 1)),
                 length=min(len(passages[index].text.split()) / _FULL_WORDS, 1.0),
             )
             for index in best
@@ -161,22 +163,18 @@ class PassageRanker:
                 for passage, features in zip(best, first, strict=True)
             ]
             return sorted(weighed, key=lambda passage: -passage.likelihood)
-        wanted, *vectors = self._embedder.embed([question, *map(embedded_text, best)])
+        wanted, *vectors = self._embedder.embed([_in_window(question), *map(embedded_text, best)])
         near = [dot(wanted, vector) for vector in vectors]
-        ranks = places(near)
         fused = sorted(range(len(best)), key=lambda i: -(first[i].score + NEAR_WEIGHT * near[i]))
         closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
         told = {
             index: max((value for _, value in spans), default=0.0) for index, spans in zip(fused, closer, strict=False)
         }
-        sentence_ranks = dict(zip(told, places(list(told.values())), strict=True))
         ranked = []
         for index, passage in enumerate(best):
             features = replace(
                 first[index],
-                passage=place(ranks[index]),
                 similarity=max(near[index], 0.0),
-                sentence=place(sentence_ranks[index]) if index in told else 0.0,
                 best_sentence=max(told.get(index, 0.0), 0.0),
             )
             spans = closer[fused.index(index)] if index in told else ()
@@ -208,6 +206,12 @@ class PassageRanker:
         return [tuple((span, dot(wanted, next(vectors))) for span in own) for own in spans]
 
 
+def _in_window(question: str) -> str:
+    """The question; each word once when it is longer than an embedder reads: what is said again asks nothing new."""
+    asked = question.split()
+    return question if len(asked) <= _WINDOW_WORDS else " ".join(dict.fromkeys(asked))
+
+
 def sentences_of(passage: RankedPassage) -> tuple[Span, ...]:
     """The sentences of a passage that have two words at least, as offsets into the document."""
     start = passage.draft.start
@@ -224,20 +228,6 @@ def embedded_text(passage: RankedPassage) -> str:
 def dot(one: Sequence[float], other: Sequence[float]) -> float:
     """The inner product: of two vectors of length 1 their cosine."""
     return math.fsum(a * b for a, b in zip(one, other, strict=True))
-
-
-def place(rank: int) -> float:
-    """What a place counts: 1 for the first (rank 0), less and less below."""
-    return RANK_CONSTANT / (RANK_CONSTANT + rank)
-
-
-def places(values: Sequence[float]) -> list[int]:
-    """The rank of each value, 0 for the highest."""
-    order = sorted(range(len(values)), key=lambda index: -values[index])
-    ranks = [0] * len(values)
-    for rank, index in enumerate(order):
-        ranks[index] = rank
-    return ranks
 
 
 def likelihood(features: Features, model: str) -> float:

@@ -23,12 +23,13 @@ OF_SEVERAL_PARTS: Final = 3
 NEAREST: Final = 2
 """Excerpts of a question with one part, of each of several, and of a part that these sources don't answer."""
 _CANDIDATES: Final = 14
-_PER_PAGE: Final = 3
+_PER_PAGE: Final = 4
 _MOST_WORDS: Final = 480
 _SAID_ALREADY: Final = 0.5
 """Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen."""
-_WEAK: Final = 0.18
-"""A passage this much less likely than the best one is left out: fewer excerpts rather than weak ones."""
+_WEAK: Final = 0.06
+"""A passage this much less likely than the best one is left out. Likelihoods fall steeply (the weights of the fit are
+about 4): with 0.18 instead, one fact in twelve was lost (docs/research.md)."""
 _DIRECT: Final = 3
 _MORE_PAGES: Final = 2
 _DISTINCT_CHARS: Final = 40
@@ -64,7 +65,8 @@ class ExtractiveAnalyst:
     def _analyse(self, part: SubQuestion, progress: Progress) -> Analysis:
         queries = tuple(query.text for query in part.queries) or progress.asked
         if not progress.pages:
-            return Analysis(gaps=(Gap(part.text, "no page could be read", queries),))
+            why = "no page found could be read" if progress.leads else "no page was found"
+            return Analysis(gaps=(Gap(part.text, why, queries),))
         alone = len(progress.plan.sub_questions) == 1
         found = self._found(part, progress, EXCERPTS if alone else OF_SEVERAL_PARTS)
         claims = self._claims(found, part, progress)
@@ -176,7 +178,7 @@ def _openers(
 ) -> list[tuple[float, str]]:
     """The units that could open an answer, with how near they are to the question."""
     return [
-        (near * passage.likelihood, claim.claim_id)
+        (near, claim.claim_id)
         for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True)
         if stands_alone(page.document, unit) and not is_flagged(claim.text)
     ]

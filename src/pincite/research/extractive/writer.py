@@ -99,9 +99,8 @@ def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -
 
 
 def _not_printed(items: Sequence[VerifiedClaim], printed: set[tuple[str, int]]) -> list[VerifiedClaim]:
-    """The claims whose passages no part before has printed; the best excerpt when nothing would be left."""
+    """The claims whose passages no part before has printed; none where its excerpts stand above already."""
     fresh = [item for item in items if not item.claim.group or _place(item) not in printed]
-    fresh = fresh or [item for item in items if item.claim.group == items[0].claim.group]
     printed.update(map(_place, items))
     return fresh
 
