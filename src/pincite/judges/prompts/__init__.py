@@ -5,7 +5,7 @@ from importlib import resources
 from typing import Final
 
 NAME: Final = "judge_statements"
-VERSION: Final = "3"
+VERSION: Final = "4"
 
 
 @cache
