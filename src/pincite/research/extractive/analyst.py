@@ -1,5 +1,6 @@
 """Part of a question and pages to excerpts: ranks passages, keeps the best that add something, says what is missing."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ _WEAK: Final = 0.06
 about 4): with 0.18 instead, one fact in twelve was lost (docs/research.md)."""
 _DIRECT: Final = 3
 _MORE_PAGES: Final = 2
+_CODE_NAME: Final = re.compile(r"[A-Za-z]\w*(?:(?:\.|::|_)[A-Za-z]\w*)+|(?<![\w-])--[a-z][\w-]+")
+"""A dotted or underscored name or a long option, without what it is called with."""
 _DISTINCT_CHARS: Final = 40
 """Shorter texts stand on many pages by chance ("The default is 10.") and corroborate nothing."""
 
@@ -99,7 +102,7 @@ class ExtractiveAnalyst:
 
     def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> Ranking:
         """The passages for the part; of a thing that another part speaks of, those that answer that one as well."""
-        sources = [Source(page.url, page.document) for page in pages]
+        sources = [Source(page.url, page.document) for page in _about(part.text, pages)]
         whole = _speaking_of(part, progress.plan.sub_questions)
         own, *others = [
             self._ranker.rank(
@@ -197,8 +200,22 @@ def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:
     """The names of code in a part (`wal_level`, `--all`, `DataFrame`) that no page read has."""
     named = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
     exact = dict.fromkeys(word for word in named if word.startswith("--") or _is_name(word))
-    texts = [f"{page.url}\n{page.document.title}\n{page.document.text}".lower() for page in pages] if exact else []
+    texts = [_text_of(page) for page in pages] if exact else []
     return tuple(word for word in exact if not any(word.lower() in page for page in texts))
+
+
+def _about(text: str, pages: Sequence[ReadPage]) -> Sequence[ReadPage]:
+    """The pages that have a name of code that the part names (`time.sleep`): others speak of another thing.
+
+    All of them where it names none, or none has it.
+    """
+    named = [name.lower() for name in _CODE_NAME.findall(text)]
+    about = [page for page in pages if any(name in _text_of(page) for name in named)] if named else []
+    return about or pages
+
+
+def _text_of(page: ReadPage) -> str:
+    return f"{page.url}\n{page.document.title}\n{page.document.text}".lower()
 
 
 def _is_name(word: str) -> bool:
