@@ -21,6 +21,7 @@ from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
+from pincite.text.wordpiece import expected_passages
 
 READ: Final = 50
 """So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md)."""
@@ -29,8 +30,8 @@ SENTENCES_OF: Final = 16
 _SENTENCE_CHARS: Final = 300
 _SENTENCES_PER_PASSAGE: Final = 12
 _MOST_QUERIES: Final = 6
-_UNSEEN: Final = 100
-"""Passages that were not read, none of which has a word of the question: a few pages don't say which words are rare."""
+_BACKGROUND: Final = 100
+"""Passages of English in general that stand behind those known, words as frequent as they are there."""
 _FULL_WORDS: Final = 80
 """From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are."""
 _WINDOW_WORDS: Final = 180
@@ -133,7 +134,7 @@ class PassageRanker:
         found = [_terms_of(passage) for passage in passages]
         terms = query_terms(question)
         wordings = [terms, *map(query_terms, dict.fromkeys(queries))][: _MOST_QUERIES + 1]
-        rarity = _rarity(wordings, [terms_ for terms_, _ in found], survey)
+        rarity = _rarity((question, *queries), wordings, [terms_ for terms_, _ in found], survey)
         asked = sum(map(rarity.weight, terms)) or 1.0
         present = {term for terms_, _ in found for term in terms if term in terms_}
         known = sum(map(rarity.weight, present)) / asked
@@ -264,12 +265,26 @@ def _fused(by_query: Sequence[Sequence[float]]) -> list[float]:
     return [score + max(other[index] for other in others) for index, score in enumerate(own)]
 
 
-def _rarity(wordings: Sequence[Sequence[str]], found: Sequence[Mapping[str, float]], survey: Survey | None) -> Rarity:
-    """Rarity in the library, for words it was asked about; else among the passages read."""
-    terms = {term for wording in wordings for term in wording}
-    here = {term: sum(term in passage for passage in found) for term in terms}
+def _rarity(
+    texts: Sequence[str], wordings: Sequence[Sequence[str]], found: Sequence[Mapping[str, float]], survey: Survey | None
+) -> Rarity:
+    """Rarity in the library, for words it was asked about, else among the passages read; with some English behind it.
+
+    Few passages say little of how rare a word is: beside six pages about bridges "many" is no rarer than a name.
+    """
+    expected = {
+        term: expected_passages(word, _BACKGROUND)
+        for text in texts
+        for word in words(text)
+        for term in index_terms(word)
+    }
+    here = {term: sum(term in passage for passage in found) for wording in wordings for term in wording}
     if survey is None or not survey.passages:
-        return Rarity(len(found) + _UNSEEN, here)
-    scale = survey.passages / max(len(found), 1)
-    known = {term: count for word, count in survey.frequencies for term in index_terms(word)}
-    return Rarity(survey.passages, {term: known.get(term, round(count * scale)) for term, count in here.items()})
+        passages, counts = len(found), here
+    else:
+        scale = survey.passages / max(len(found), 1)
+        known = {term: count for word, count in survey.frequencies for term in index_terms(word)}
+        passages = survey.passages
+        counts = {term: known.get(term, round(count * scale)) for term, count in here.items()}
+    total = {term: round(count + expected.get(term, 0.0)) for term, count in counts.items()}
+    return Rarity(passages + _BACKGROUND, total)

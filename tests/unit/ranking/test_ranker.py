@@ -98,3 +98,15 @@ def test_a_file_of_vectors_that_is_damaged_costs_nothing_but_time(tmp_path: Path
     assert file.vectors([vector_key("owl")]) == {}
     file.keep({vector_key("owl"): [1.0, 0.0]})
     assert PassageRanker(KeptVectors(WordEmbedder(), file)).rank("What do owls eat?", SOURCES).passages
+
+
+def test_beside_a_few_passages_a_common_word_is_no_rarer_than_a_name() -> None:
+    towns = ("Ostrow", "Zator", "Mielec")
+    pages = [
+        Source(f"https://{town}.test/", document_of(f"# {town}\n\nThe bridge of {town} carries three railway tracks."))
+        for town in towns
+    ]
+    ranking = PassageRanker().rank("How many tracks has the bridge of Zator?", pages)
+    assert ranking.passages[0].source.url == "https://Zator.test/"
+    assert ranking.rarity.weight("mani") < ranking.rarity.weight("zator")
+    assert is_here(ranking)

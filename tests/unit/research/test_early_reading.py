@@ -14,7 +14,7 @@ from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.state import Limits
 from pincite.testing.small_web import SmallWeb
 
-QUESTION = "How long is the time to wait on a lock before checking for a deadlock?"
+QUESTION = "How long does the database wait on a lock before it checks for a deadlock?"
 
 
 class SlowEngine(SmallWeb):

@@ -17,7 +17,7 @@ from pincite.domain.search import LeftOut, Query, SearchResponse
 from pincite.research.service import vet_question
 from pincite.research.state import Limits
 
-QUESTION = "How long is the time to wait on a lock before checking for a deadlock?"
+QUESTION = "How long does the database wait on a lock before it checks for a deadlock?"
 
 
 async def test_a_run_answers_with_cited_sentences(bench: Any) -> None:
