@@ -100,7 +100,7 @@ def squeezed(text: str) -> str:
 
 def baseline_ranks(library: LocalLibrary, asked: list[Asked]) -> list[list[str]]:
     """Whole-page BM25 as in the mini web: porter stems, title weight 4, any word."""
-    with sqlite3.connect(library.index_file) as index, sqlite3.connect(":memory:") as memory:
+    with closing(sqlite3.connect(library.index_file)) as index, closing(sqlite3.connect(":memory:")) as memory:
         memory.execute("CREATE VIRTUAL TABLE t USING fts5(url UNINDEXED, title, body, tokenize='porter unicode61')")
         rows = index.execute(
             "SELECT url, p.title, group_concat(s.body, ' ') FROM pages p JOIN passages s USING (page_id) GROUP BY url"

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -111,6 +111,5 @@ def test_two_processes_open_a_new_home_at_once(tmp_path: Any) -> None:
     new = str(tmp_path / "new home")
     both = [subprocess.Popen([sys.executable, "-c", code, new], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [process.communicate(timeout=200)[0] for process in both] == ["0\n"] * 3
-    with sqlite3.connect(f"{new}/pincite.sqlite") as raw:
+    with closing(sqlite3.connect(f"{new}/pincite.sqlite")) as raw, raw:
         assert raw.execute("SELECT version FROM schema_versions").fetchall() == [(number,) for number, _, _ in known()]
-    raw.close()

@@ -1,6 +1,7 @@
 """A canary in every key setting is found in no log, event, table, report, bundle, error or metric."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
@@ -58,9 +59,8 @@ def test_no_secret_is_found_anywhere(tmp_path: Path) -> None:
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"report.html", "r.wacz", "pincite.sqlite", "export.jsonl"} <= {path.name for path in files}
     assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []
-    with sqlite3.connect(tmp_path / "home" / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "home" / "pincite.sqlite")) as raw, raw:
         assert CANARY not in "\n".join(raw.iterdump())
-    raw.close()
 
 
 TYPED = (

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -201,9 +202,8 @@ def test_a_server_lets_no_secret_out(tmp_path: Path, repeating: Repeating) -> No
     assert sum(status >= 400 for status in statuses) >= 6, f"there were problem documents: {statuses}"
     files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []
-    with sqlite3.connect(tmp_path / "home" / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "home" / "pincite.sqlite")) as raw, raw:
         assert CANARY not in "\n".join(raw.iterdump())
-    raw.close()
 
 
 def ask_everything(caller: Caller, repeating: Repeating) -> list[int]:

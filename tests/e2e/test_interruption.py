@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_ctrl_c_while_it_starts(tmp_path: Path, module: str) -> None:
 def pages_indexed(home: Path) -> int:
     """How many pages are in the index of the home so far."""
     for index in (home / "libraries").glob("*.sqlite"):
-        with sqlite3.connect(f"file:{index}?mode=ro", uri=True) as reader:
+        with closing(sqlite3.connect(f"file:{index}?mode=ro", uri=True)) as reader, reader:
             try:
                 return int(reader.execute("SELECT count(*) FROM pages").fetchone()[0])
             except sqlite3.OperationalError:  # it is just being made

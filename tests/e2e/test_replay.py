@@ -1,16 +1,15 @@
 """A run is made again from its record alone; the record does not depend on hash seeds or the order of completion."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tests.e2e.commands import EXAMPLES, QUESTION, Pincite, command, with_library
 
 
 def keys(home: Path) -> set[tuple[str, str, str]]:
-    with sqlite3.connect(home / "pincite.sqlite") as database:
-        rows = set(database.execute("SELECT kind, call_key, request FROM calls"))
-    database.close()
-    return rows
+    with closing(sqlite3.connect(home / "pincite.sqlite")) as database:
+        return set(database.execute("SELECT kind, call_key, request FROM calls"))
 
 
 def test_the_keys_of_the_calls_do_not_drift_with_the_hash_seed(demo_home: Path, tmp_path: Path) -> None:
@@ -31,12 +30,13 @@ def test_a_run_is_replayed_from_its_record(demo: Pincite) -> None:
 def test_a_run_whose_record_lacks_a_call_is_not_made_up(demo_home: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    with sqlite3.connect(demo_home / "pincite.sqlite") as source, sqlite3.connect(home / "pincite.sqlite") as copy:
+    with (
+        closing(sqlite3.connect(demo_home / "pincite.sqlite")) as source,
+        closing(sqlite3.connect(home / "pincite.sqlite")) as copy,
+    ):
         source.backup(copy)
         copy.execute("DELETE FROM calls WHERE rowid = (SELECT min(rowid) FROM calls WHERE kind = 'search')")
         copy.commit()
-    source.close()
-    copy.close()
     ended = command(home, home)("runs", "replay", "last", "--json")
     assert ended.code == 2
     assert ended.json["error"]["reason"] == "replay_miss"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def test_a_run_that_went_on_elsewhere(tmp_path: Path, site: _SlowSite, status: s
         cwd=tmp_path,
     )
     assert site.asked.wait(60)
-    with sqlite3.connect(tmp_path / "pincite.sqlite", timeout=20) as database:  # as another worker leaves it
+    # As another worker leaves it.
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite", timeout=20)) as database, database:
         (run_id,) = database.execute("SELECT run_id FROM runs").fetchone()
         database.execute("UPDATE runs SET epoch = epoch + 1, worker = 'another', status = ?", (status,))
     site.may_answer.set()

@@ -8,6 +8,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ async def researched(settings: Settings, url: str, told: list[Any] | None = None
 
 
 def stored_bytes(home: Path) -> bytes:
-    with sqlite3.connect(home / "pincite.sqlite") as database:
+    with closing(sqlite3.connect(home / "pincite.sqlite")) as database, database:
         rows = database.execute("SELECT encoding, content FROM blobs").fetchall()
     return b"\n".join(zlib.decompress(content) if encoding == "zlib" else content for encoding, content in rows)
 

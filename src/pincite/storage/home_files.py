@@ -104,9 +104,9 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         )
         try:
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        except sqlite3.OperationalError:
+        except sqlite3.Error as error:
             connection.close()
-            if "immutable" in options:
+            if "immutable" in options or not isinstance(error, sqlite3.OperationalError):
                 raise
         else:
             return connection

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -360,7 +361,6 @@ def test_the_index_holds_no_page_of_a_removed_library(folder: Path, open_library
     folder.mkdir()
     report = library.refresh()
     assert (report.pages, report.passages, report.removed) == (0, 0, 3)
-    with sqlite3.connect(library.index_file) as connection:
+    with closing(sqlite3.connect(library.index_file)) as connection, connection:
         connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')")
         assert connection.execute("SELECT count(*) FROM words").fetchone()[0] == 0
-    connection.close()

@@ -1,5 +1,6 @@
 import sqlite3
 import sys
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -56,9 +57,8 @@ async def test_a_damaged_row_is_a_miss(tmp_path: Path, clock: FrozenClock) -> No
     cache = await open_cache(tmp_path / "c.sqlite", "alice", clock)
     for n, change in enumerate(("value = x'00'", "stale_until = 'soon'", "validators = '{'")):
         await cache.put("page", str(n), entry(clock, b"good"))
-        with sqlite3.connect(tmp_path / "c.sqlite") as raw:
+        with closing(sqlite3.connect(tmp_path / "c.sqlite")) as raw, raw:
             raw.execute(f"UPDATE entries SET {change} WHERE key = ?", (str(n),))
-        raw.close()
         assert await cache.get("page", str(n)) is None
         assert (await cache.counts()).entries == 0
     await cache.close()

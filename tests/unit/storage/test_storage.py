@@ -2,6 +2,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -158,7 +159,7 @@ async def test_a_body_is_stored_once_and_packed(alice: ScopedStorage, clock: Fro
         await alice.snapshots.put(capture(clock, body, f"https://{n}.example/"))
     random = bytes(zlib.compress(bytes(range(256)) * 3)) * 40
     await alice.snapshots.put(capture(clock, random))
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         sizes = raw.execute("SELECT size_bytes, stored_bytes FROM blobs ORDER BY size_bytes DESC").fetchall()
     raw.close()
     assert len(sizes) == 2
@@ -179,7 +180,7 @@ async def test_deleting_a_run_removes_what_only_it_used(
     assert await alice.snapshots.get(shared.snapshot_id) == shared
     await alice.runs.delete("run_2")
     assert await alice.snapshots.get(shared.snapshot_id) is None
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         tables = [name for name in metadata.tables if name != "schema_versions"]
         left = {name: raw.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -211,7 +212,7 @@ async def test_a_tampered_body_is_never_given_out_as_evidence(
 ) -> None:
     snapshot = capture(clock)
     await researched(alice, clock, "run_1", snapshot)
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         raw.execute("UPDATE blobs SET content = ?, encoding = 'raw'", (b"<p>The turbines</p>",))
     raw.close()
     with pytest.raises(StorageUnavailable) as caught:
@@ -226,7 +227,7 @@ async def test_a_tampered_body_is_never_given_out_as_evidence(
 async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path, clock: FrozenClock) -> None:
     async with open_storage(tmp_path, clock):
         pass
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         raw.execute("INSERT INTO schema_versions VALUES ('public', 9000, 'later', '2030')")
     raw.close()
     with pytest.raises(SchemaMismatch) as caught:
@@ -245,7 +246,7 @@ async def test_an_interrupted_migration_leaves_the_old_schema(
         async with open_storage(tmp_path, clock):
             pass
     monkeypatch.setattr(migrations, "known", lambda: good)
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         assert raw.execute("SELECT name FROM sqlite_master").fetchall() == []
     raw.close()
     async with open_storage(tmp_path, clock) as storage:
@@ -255,7 +256,7 @@ async def test_an_interrupted_migration_leaves_the_old_schema(
 def before_alembic(home: Path, versions: int) -> None:
     """A home as a release from before Alembic left it."""
     home.mkdir(exist_ok=True)
-    with sqlite3.connect(home / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(home / "pincite.sqlite")) as raw, raw:
         for number, name, script in migrations.known()[:versions]:
             for statement in migrations.statements(script, "sqlite"):
                 raw.execute(statement)
@@ -273,7 +274,7 @@ async def test_alembic_takes_over_what_older_releases_made(tmp_path: Path, clock
     before_alembic(tmp_path, versions)
     async with open_storage(tmp_path, clock) as storage:
         assert [run.run_id for run in await storage.scope("alice").runs.list()] == ["run_old"]
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         found = raw.execute("SELECT version FROM schema_versions ORDER BY version").fetchall()
         assert found == [(number,) for number, _, _ in migrations.known()]
         newest = f"{migrations.newest():04d}"
@@ -323,7 +324,7 @@ async def test_a_full_disk_is_a_typed_error_and_nothing_is_lost(
         with database._writer.connect() as connection:
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-    with sqlite3.connect(tmp_path / "pincite.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         used = raw.execute("PRAGMA page_count").fetchone()[0]
     raw.close()
     limit(used + 2)
@@ -339,7 +340,7 @@ async def test_a_database_that_another_process_holds_is_locked(tmp_path: Path, c
     from pincite.storage.database import open_database
 
     database = await open_database(tmp_path / "p.sqlite", clock, busy_timeout_s=0.05)
-    with sqlite3.connect(tmp_path / "p.sqlite", isolation_level=None) as raw:
+    with closing(sqlite3.connect(tmp_path / "p.sqlite", isolation_level=None)) as raw, raw:
         raw.execute("BEGIN IMMEDIATE")
         with pytest.raises(Locked) as caught:
             await database.write("alice", lambda tx: tx.now_s())

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ async def test_deleting_a_user_leaves_nothing_of_them_and_all_of_the_others(alic
     assert {row["table"] for row in await exported(bob)} >= {"runs", "reports", "blobs"}
     if alice.database_url is None:
         for name in ("pincite.sqlite", "cache.sqlite", "log.sqlite"):
-            with sqlite3.connect(alice.home / name) as raw:
+            with closing(sqlite3.connect(alice.home / name)) as raw, raw:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             raw.close()
             assert alice.scope.encode() not in (alice.home / name).read_bytes().replace(bob.scope.encode(), b"")
