@@ -69,7 +69,7 @@ def fitted(features: Any, labels: Any) -> tuple[float, Any]:
         p = 1 / (1 + np.exp(-z @ beta))
         step = np.linalg.solve((z * (p * (1 - p))[:, None]).T @ z + penalty, z.T @ (y - p) - penalty @ beta)
         beta += step
-        if abs(step).max() < 1e-8:
+        if np.max(np.abs(step)) < 1e-8:
             break
     found = beta[1:] / spread
     return float(beta[0] - found @ mean), found
