@@ -40,6 +40,7 @@ from pincite.domain.evidence import RecordedJudgement
 from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind
 from pincite.domain.page import Document
 from pincite.domain.report import (
+    DERIVED,
     SCHEMA_VERSION,
     Coverage,
     Reference,
@@ -327,7 +328,11 @@ class _Check:
             yield failed("report", error.message)
             return
         yield from label_problems(report, [item.quote for _, item in self._evidence()])
-        for path in unknown_members(to_json(report, outside=True), dict(raw)):
+        for name, (_, made) in DERIVED.items():
+            if name in raw and raw[name] != to_json(made(report), outside=True):
+                yield failed(name, "does not follow from the question and the claims")
+        known = {name: value for name, value in raw.items() if name not in DERIVED}
+        for path in unknown_members(to_json(report, outside=True), known):
             yield unchecked(path, "is a member that this version does not know")
         if report.markdown == "" and not isinstance(raw.get("markdown"), str):
             yield failed("markdown", "is missing")

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
 from pincite.domain.given import member, names
-from pincite.domain.ids import document_id
+from pincite.domain.ids import document_id, sha256_hex
 
 BLOCK_SEPARATOR = "\n\n"
 _WINDOW_CHARS = 160
@@ -383,7 +383,10 @@ def _above(document: Document, offset: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A token-bounded slice `[start, end)` of a document; `tokens` is an estimate, `section` the headings above."""
+    """A token-bounded slice `[start, end)` of a document.
+
+    `tokens` is an estimate, `section` the headings above.
+    """
 
     document_id: str
     index: int
@@ -392,6 +395,11 @@ class Chunk:
     text: str
     tokens: int
     section: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of `text`: two chunks are the same text when theirs are."""
+        return sha256_hex(self.text.encode("utf-8", "surrogatepass"))
 
 
 class Render(StrEnum):

@@ -5,11 +5,12 @@ breaks a rule can't be built: no orphan sentence, no dangling `[n]`, no unsource
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any, Final
 
 from pincite.domain.citation import Citation, cut_on_word, normalize_citation
 from pincite.domain.errors import Internal, NotFound
@@ -278,6 +279,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimCitation:
+    """The pages that support a claim, by their addresses, as the report cites them."""
+
+    claim_id: str
+    urls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A finished answer. Building one that breaks invariant 2 raises `Internal`.
 
@@ -345,6 +354,23 @@ class Report:
             for r in self.references
         )
 
+    def claim_citations(self) -> tuple[ClaimCitation, ...]:
+        """The addresses behind each claim, in the order of the claims."""
+        urls = {reference.n: reference.url for reference in self.references}
+        return tuple(
+            ClaimCitation(
+                claim.id,
+                tuple(
+                    dict.fromkeys(
+                        urls[e.reference_n]
+                        for e in claim.evidence
+                        if e.reference_n in urls and e.relation is not Relation.CONTRADICTS
+                    )
+                ),
+            )
+            for claim in self.claims
+        )
+
     def findings(self) -> tuple[Finding, ...]:
         """Every claim once, with its citations (at least one each)."""
         entries = {reference.n: reference for reference in self.references}
@@ -358,6 +384,13 @@ class Report:
             if citations:
                 found.append(Finding(claim.text, tuple(dict.fromkeys(citations))))
         return tuple(found)
+
+
+DERIVED: Final[Mapping[str, tuple[Any, Callable[[Report], object]]]] = {
+    "topic": (str, lambda report: report.question),
+    "citations": (tuple[ClaimCitation, ...], Report.claim_citations),
+}
+"""Members of the JSON that repeat others under names that programs look for: their type, and what makes them."""
 
 
 def stated(sentence: Sentence) -> str:

@@ -81,7 +81,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One hit. `rank` starts at 1; `score` is the provider's own and not comparable between providers."""
+    """One hit. `rank` starts at 1; `score` is the provider's own and not comparable between providers.
+
+    `relevance` is: the share of the question's subject words that title, snippet and address hold, 0 to 1. `quality` is
+    what the operator's `domain_quality` says of the domain, None where it says nothing.
+    """
 
     title: str
     url: str
@@ -90,6 +94,8 @@ class SearchResult:
     rank: int
     score: float | None = None
     published_at: datetime | None = None
+    relevance: float | None = None
+    quality: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal, InvalidInput, ParseError, PinciteError, SchemaMismatch
 from pincite.domain.events import Event, Json
 from pincite.domain.page import FetchResult
-from pincite.domain.report import SCHEMA_VERSION, Report
+from pincite.domain.report import DERIVED, SCHEMA_VERSION, Report
 from pincite.domain.search import SearchResponse
 
 REPORT_MEMBERS = (
-    *("schema_version", "run_id", "report_id", "version", "question", "title", "created_at", "profile", "mode"),
-    *("status", "constraints", "outline", "summary", "sections", "claims", "references", "conflicts", "gaps", "leads"),
-    *("rejected_claims", "parts", "judgements", "coverage", "notes", "written_by", "metrics", "markdown"),
+    *("schema_version", "run_id", "report_id", "version", "question", "topic", "title", "created_at", "profile"),
+    *("mode", "status", "constraints", "outline", "summary", "sections", "claims", "citations", "references"),
+    *("conflicts", "gaps", "leads", "rejected_claims", "parts", "judgements", "coverage", "notes", "written_by"),
+    *("metrics", "markdown"),
 )
 """The order in which a person wants to read them."""
 
@@ -29,7 +30,11 @@ STORED_ONLY = frozenset({"snapshot", "document"})
 
 def report_json(report: Report) -> dict[str, Json]:
     """The report as plain JSON in the published shape."""
-    return {name: to_json(getattr(report, name), outside=True) for name in REPORT_MEMBERS}
+
+    def value(name: str) -> object:
+        return DERIVED[name][1](report) if name in DERIVED else getattr(report, name)
+
+    return {name: to_json(value(name), outside=True) for name in REPORT_MEMBERS}
 
 
 def search_json(response: SearchResponse) -> dict[str, Json]:

@@ -20,7 +20,7 @@ from typing import Any
 from pincite.domain.errors import NotFound, leaves
 from pincite.domain.events import Event, Json
 from pincite.domain.page import FetchResult
-from pincite.domain.report import SCHEMA_VERSION, Report
+from pincite.domain.report import DERIVED, SCHEMA_VERSION, Report
 from pincite.domain.search import SearchResponse
 from pincite.exports.codec import REPORT_MEMBERS, STORED_ONLY
 
@@ -107,8 +107,11 @@ def _object(kind: type, definitions: dict[str, Json], members: tuple[str, ...] =
         "title": kind.__name__,
         "description": _first_line(kind),
         "type": "object",
-        "properties": {name: _schema(hints[name], definitions) for name in wanted},
-        "required": list(wanted),
+        "properties": {
+            name: _schema(hints[name] if name in hints else DERIVED[name][0], definitions) for name in wanted
+        },
+        # Reports of the same schema version were written before a derived member was.
+        "required": [name for name in wanted if name not in DERIVED],
     }
 
 

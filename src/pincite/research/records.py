@@ -39,6 +39,8 @@ def results_record(response: SearchResponse) -> Json:
             "rank": result.rank,
             "score": result.score,
             "published_at": None if result.published_at is None else result.published_at.isoformat(),
+            "relevance": result.relevance,
+            "quality": result.quality,
         }
         for result in response.results
     ]
@@ -75,16 +77,22 @@ def _is_left_out(entry: Json) -> bool:
 def _result(entry: Json) -> SearchResult:
     if not isinstance(entry, dict):
         raise SchemaMismatch("a recorded search result is not an object")
-    score, rank, published = entry.get("score"), entry.get("rank"), entry.get("published_at")
+    rank, published = entry.get("rank"), entry.get("published_at")
     return SearchResult(
         title=str(entry.get("title") or ""),
         url=str(entry["url"]),
         snippet=str(entry.get("snippet") or ""),
         provider=str(entry.get("provider") or ""),
         rank=rank if isinstance(rank, int) else 1,
-        score=float(score) if isinstance(score, int | float) else None,
+        score=_number(entry.get("score")),
         published_at=datetime.fromisoformat(published) if isinstance(published, str) else None,
+        relevance=_number(entry.get("relevance")),
+        quality=_number(entry.get("quality")),
     )
+
+
+def _number(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def from_cache(state: str) -> bool | None:

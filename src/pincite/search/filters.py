@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -27,13 +27,14 @@ class QualityRules:
     """What an operator wants to see: domains never shown, and how much a hit must say.
 
     `min_coverage` is the share of the query's subject words that title, snippet and URL together must hold, as long
-    as another hit holds more.
+    as another hit holds more. `domain_quality` is the operator's word on domains: told with each hit, it ranks nothing.
     """
 
     deny_domains: tuple[str, ...] = ()
     min_snippet_chars: int = MIN_SNIPPET_CHARS
     min_coverage: float = LOW_COVERAGE
     keep_undated: bool = True
+    domain_quality: Mapping[str, float] = field(default_factory=dict)
 
 
 def apply_filters(
@@ -191,8 +192,10 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stem(name) for name in names))
 
 
-def cap_and_rank(query: Query, results: Sequence[SearchResult], dropped: Counter[str]) -> tuple[SearchResult, ...]:
-    """At most `per_domain_cap` of each registrable domain, preferred domains first, cut to size and numbered."""
+def cap_and_rank(
+    query: Query, results: Sequence[SearchResult], rules: QualityRules, dropped: Counter[str]
+) -> tuple[SearchResult, ...]:
+    """At most `per_domain_cap` of each registrable domain, preferred domains first, cut to size, numbered and rated."""
     constraints = query.constraints
     ordered = list(results)
     if constraints.prefer_domains:
@@ -206,4 +209,13 @@ def cap_and_rank(query: Query, results: Sequence[SearchResult], dropped: Counter
             dropped["domain_cap"] += 1
         else:
             kept.append(hit)
-    return tuple(replace(hit, rank=i) for i, hit in enumerate(kept[: query.max_results], start=1))
+    wanted = subject_terms(query.text)
+    return tuple(
+        replace(
+            hit,
+            rank=rank,
+            relevance=round(coverage(wanted, hit), 3),
+            quality=rules.domain_quality.get(registrable_domain(hit.url)),
+        )
+        for rank, hit in enumerate(kept[: query.max_results], start=1)
+    )

@@ -125,7 +125,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
     # A local library ranks whole passages; its short snippets say less than it knows.
     known = all(result.provider == "local" for result in ranked)
     relevant = tuple(ranked) if known else _relevant(made, ranked, quality, dropped)
-    results = cap_and_rank(query, relevant, dropped)
+    results = cap_and_rank(query, relevant, quality, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
     notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)
     info = SearchInfo(

@@ -282,7 +282,11 @@ def search_options(settings: Settings, names: tuple[str, ...]) -> "SearchOptions
         hedge_after_s=settings.search_hedge_after_s,
         pace_usd_per_month=settings.search_pace_usd_per_month,
         near_duplicates=settings.search_near_duplicates,
-        quality=QualityRules(deny_domains=settings.search_deny_domains, keep_undated=settings.keep_undated),
+        quality=QualityRules(
+            deny_domains=settings.search_deny_domains,
+            keep_undated=settings.keep_undated,
+            domain_quality=settings.domain_quality,
+        ),
         gate=GateRules(min_confidence=settings.search_gate_confidence),
         terms=search_contracts(settings),
         mask=mask_of(settings),

@@ -302,3 +302,14 @@ def test_an_excerpt_that_was_cut_is_on_its_page() -> None:
     assert markdown_only == []
     raw = put(("references", 0, "excerpt"), "It takes 65 MB of memory and runs every…")
     assert "references[0].excerpt" in whats(check_report(raw, SAMPLE))
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("topic", "Another question?"), ("citations", []), ("citations", [{"claim_id": "clm_1", "urls": ["https://b/"]}])],
+)
+def test_members_that_repeat_others_must_say_the_same(member: str, value: Any) -> None:
+    result = check_report({**RAW, member: value}, SAMPLE)
+    assert [(p.kind, p.where) for p in result.problems] == [(ProblemKind.FAILED, member)]
+    older = {name: value for name, value in RAW.items() if name != member}  # as written before there was one
+    assert check_report(older, SAMPLE).status is CheckStatus.PASSED

@@ -44,6 +44,15 @@ def test_reports_follow_their_schema() -> None:
     check.validate(sent(report_json(sample_report().report)))
     check.validate(sent(report_json(empty_report())))
     wrong = sent(report_json(sample_report().report))
+    assert wrong["topic"] == wrong["question"]
+    addresses = {reference["n"]: reference["url"] for reference in wrong["references"]}
+    for claim, cited in zip(wrong["claims"], wrong["citations"], strict=True):
+        supporting = [e for e in claim["evidence"] if e["relation"] != "contradicts"]
+        assert cited == {
+            "claim_id": claim["id"],
+            "urls": list(dict.fromkeys(addresses[e["reference_n"]] for e in supporting)),
+        }
+        assert cited["urls"]
     wrong["claims"][0]["verdict"] = "true"
     with pytest.raises(ValidationError):
         check.validate(wrong)

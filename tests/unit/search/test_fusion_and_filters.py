@@ -13,6 +13,7 @@ from pincite.domain.errors import (
     PinciteError,
 )
 from pincite.domain.search import Constraints, Query, SearchResponse, SearchResult
+from pincite.search.filters import QualityRules
 
 
 async def test_named_sources_are_fused_and_agreement_counts() -> None:
@@ -110,6 +111,20 @@ async def test_filters_are_applied_again_here() -> None:
         response.info.dropped == {"date": 2, "domain_not_included": 2, "duplicate": 1}
         or response.info.dropped["date"] >= 1
     )
+
+
+async def test_every_result_says_how_much_of_the_question_it_holds_and_what_the_operator_thinks_of_its_domain() -> None:
+    class Two(Scripted):
+        async def search(self, query: Query) -> SearchResponse:
+            hits = (
+                SearchResult("The connection pool", "https://www.a.example/1", "It recycles what is idle.", "exa", 1),
+                SearchResult("A connection", "https://b.example/2", "What a client opens once.", "exa", 2),
+            )
+            return SearchResponse(query.text, hits)
+
+    rules = QualityRules(domain_quality={"a.example": 0.9})
+    response = await service(Two("exa"), quality=rules).search(Query("connection pool"))
+    assert [(hit.relevance, hit.quality) for hit in response.results] == [(1.0, 0.9), (0.5, None)]
 
 
 async def test_preferred_domains_come_first() -> None:

@@ -1,5 +1,6 @@
 """Chunks cover the document, keep exact offsets, stay in their bounds."""
 
+import hashlib
 from itertools import pairwise
 
 import pytest
@@ -37,6 +38,8 @@ def test_short_document_is_one_chunk() -> None:
     whole = document(Block(BlockKind.HEADING, "Rows", level=1), paragraph(3))
     (chunk,) = chunks(whole)
     assert (chunk.start, chunk.end, chunk.section) == (0, len(whole.text), ("Rows",))
+    assert chunk.tokens == token_estimate(whole.text)
+    assert chunk.sha256 == hashlib.sha256(whole.text.encode()).hexdigest()
 
 
 def test_sizes_and_overlaps_are_in_bounds() -> None:

@@ -38,6 +38,8 @@ class Hit(BaseModel):
     snippet: str
     published_at: str | None = None
     score: float | None = Field(None, description="The engine's own; not comparable between engines.")
+    relevance: float | None = Field(None, description="Share of the question's words that the result holds, 0 to 1.")
+    quality: float | None = Field(None, description="What the operator's `domain_quality` says of the domain.")
     provider: str = ""
 
 
@@ -196,6 +198,8 @@ def hits_of(found: SearchResponse) -> Hits:
             snippet=result.snippet,
             published_at=None if result.published_at is None else short_utc_text(result.published_at),
             score=result.score,
+            relevance=result.relevance,
+            quality=result.quality,
             provider=result.provider,
         )
         for result in found.results
