@@ -39,6 +39,15 @@ class _Read:
     def contained(self, other: "_Read") -> float:
         return len(self.words & other.words) / (min(len(self.words), len(other.words)) or 1)
 
+    def worded_like(self, other: "_Read") -> bool:
+        """Whether the words beside the figures are the same, near enough for other figures to exclude each other."""
+        return self.shared(other) >= _SAME_WORDS and self.contained(other) >= _CONTAINED_WORDS
+
+
+def worded_alike(one: VerifiedClaim, other: VerifiedClaim) -> bool:
+    """Whether two claims say the same but for their figures: others of their kind tell of different things."""
+    return _read(one).worded_like(_read(other))
+
 
 def conflicts_between(checked: Sequence[VerifiedClaim], pages: Mapping[str, ReadPage]) -> list[Conflict]:
     """The conflicts between claims that passed, those of one sub-question only, at most six."""
@@ -82,7 +91,7 @@ def _belongs(one: _Read, group: Sequence[_Read], versions: Versions) -> bool:
     first = group[0]
     if one.item.claim.sub_question != first.item.claim.sub_question:
         return False
-    if one.shared(first) < _SAME_WORDS or one.contained(first) < _CONTAINED_WORDS:
+    if not one.worded_like(first):
         return False
     if any(versions.siblings(a, b) for other in group for a in one.urls for b in other.urls):
         return False

@@ -1,4 +1,4 @@
-"""Statements that exclude each other: other figures for the same thing by code, everything else by a model."""
+"""Statements that exclude each other: other figures in the same words by code, everything else by a model."""
 
 import itertools
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Conflict, ConflictSide, Progress
 from pincite.ports import ModelCalls
+from pincite.research.extractive.conflicts import worded_alike
 from pincite.research.model.evidence import EvidenceBank
 from pincite.research.model.fallback import Replacements
 from pincite.research.model.outputs import Pairs
@@ -46,7 +47,7 @@ class ConflictFinder:
         found = {
             frozenset((one.claim.claim_id, other.claim.claim_id)): (one, other)
             for one, other in pairs[:_COMPARED]
-            if self._other_figure(one, other) and self._other_figure(other, one)
+            if worded_alike(one, other) and self._other_figure(one, other) and self._other_figure(other, one)
         }
         ids = frozenset(item.claim.claim_id for item in printable)
         if pairs and ids != self._compared:

@@ -353,3 +353,22 @@ async def test_conflicts_name_offered_claims_of_different_pages(ask: Ask, small:
     sides = {side.statement for conflict in report.conflicts for side in conflict.sides}
     assert any("Peter Lund" in side for side in sides)
     assert any("Anna Holm" in side for side in sides)
+
+
+@pytest.mark.parametrize(
+    ("other", "excluded"),
+    [
+        ("The lamp of the Varden lighthouse turns once in 15 seconds at night.", True),
+        ("The keeper of the Varden lighthouse climbs all its stairs in 90 seconds.", False),
+    ],
+)
+async def test_other_figures_exclude_each_other_only_for_the_same_thing(
+    ask: Ask, small: Small, other: str, *, excluded: bool
+) -> None:
+    small.pages["https://lamp.test/"] = "# Lamp\n\nThe lamp of the Varden lighthouse turns once in 12 seconds at night."
+    small.pages["https://other.test/"] = f"# Other\n\n{other}"
+    report = await ask(FaithfulModel(), question="How many seconds at the Varden lighthouse?")
+    assert {other, "The lamp of the Varden lighthouse turns once in 12 seconds at night."} <= {
+        claim.text for claim in report.claims
+    }
+    assert bool(report.conflicts) is excluded
