@@ -7,9 +7,9 @@
 research questions whose facts have `answer_patterns`), words, the share of its sentences by proof, statements told
 twice, tokens and seconds, and the sum over all. `sheet` sets a report beside another text about the same question
 (a report.json or any text) in an order that the seed decides, with the four grades of RACE: comprehensiveness,
-insight, instruction following, readability. What would tell ours apart (how it was proven, its run) is left out on
-both sides where we wrote it; the key says which is which and is not for the reader. The same seed and names give the
-same order, so that two people can grade one sheet.
+insight, instruction following, readability. What would tell ours apart (how it was proven, its run, how references and
+signs are written) is left out on both sides; the key says which is which and is not for the reader. The same seed and
+names give the same order, so that two people can grade one sheet.
 """
 
 import argparse
@@ -34,6 +34,7 @@ from pincite.text.tokens import terms
 SAME_WORDS = 0.8
 """Content words that two sentences share of all that they have, from which on a reader takes them for one. Near-copies
 of pages have the same limit; a figure that differs keeps two sentences apart whatever else they share."""
+_ESCAPED = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 GRADES = (
     ("Comprehensiveness", "covers what the question needs: breadth and depth, nothing important missing"),
     ("Insight", "compares, explains, weighs; says what follows, with its conditions"),
@@ -145,10 +146,17 @@ def body_of(data: str) -> tuple[str, str]:
     except InvalidInput:
         if data.lstrip().startswith("{"):
             raise
-        return data.strip(), ""
+        return _bare(data), ""
     text = render_markdown(replace(report, markdown="", leads=()))
     kept = [part for part in text.split("\n\n") if not part.startswith((f"{BALANCE_WORD}:", f"{SUPPORT_WORD}:"))]
-    return "\n\n".join(kept).strip(), report.question
+    return _bare("\n\n".join(kept)), report.question
+
+
+def _bare(markdown: str) -> str:
+    """The text without what only tells who wrote it: escapes, and of each reference all but number and title."""
+    body, heading, references = _ESCAPED.sub("", markdown).strip().partition("\n## References\n")
+    titles = [line for line in references.split("\n") if re.match(r"\[\d+\] ", line)]
+    return "\n".join([body, heading.strip("\n"), "", *titles]) if titles else body + heading + references
 
 
 def sheet_of(ours: str, other: str, names: tuple[str, str], seed: int) -> tuple[str, dict[str, Any]]:

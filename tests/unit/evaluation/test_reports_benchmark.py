@@ -67,6 +67,20 @@ def test_another_figure_is_another_statement(bench: ModuleType) -> None:
     assert bench.repeated([one, same, other]) == [(same, one)]
 
 
+def test_references_and_signs_look_alike_on_both_sides(bench: ModuleType, tmp_path: Path) -> None:
+    other = tmp_path / "other.md"
+    other.write_text(
+        "It is `a_b`. [1]\n\n## References\n\n[1] The tower\nhttps://tower.test/\n\n[2] Paint\nhttps://b.test/\n"
+    )
+    ours, _ = bench.body_of(dump_report(laid_out_report()).decode())
+    theirs, _ = bench.body_of(other.read_text())
+    assert theirs == "It is `a_b`. [1]\n\n## References\n\n[1] The tower\n[2] Paint"
+    assert "accessed" not in ours
+    assert "http" not in ours.partition("## References")[2]
+    assert re.search(r"(?m)^\[1\] ", ours)
+    assert "\\_" not in bench.body_of("\\_\\_main\\_\\_ is\nimported")[0]
+
+
 def test_the_sheet_is_blind_and_the_seed_decides_the_order(bench: ModuleType, tmp_path: Path) -> None:
     ours, other = tmp_path / "ours.json", tmp_path / "other.md"
     ours.write_bytes(dump_report(laid_out_report()))

@@ -16,7 +16,7 @@ from pincite.text.tokens import words
 
 MAX_SECTIONS: Final = 8
 CLAIMS_PER_SECTION: Final = 16
-ANSWER_CLAIMS: Final = 4
+ANSWER_CLAIMS: Final = 6
 _DEFAULT: Final = "What the sources say"
 _FORMS: Final = {
     "list": BlockForm.LIST,
@@ -27,12 +27,16 @@ _FORMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part to write: the claims by their offered ids. The direct answer has no heading."""
+    """A part to write: the claims by their offered ids. The direct answer has no heading.
+
+    `elsewhere` are those of its claims that other sections tell: it draws them together.
+    """
 
     heading: str
     claims: tuple[str, ...]
     form: BlockForm = BlockForm.PARAGRAPH
     purpose: str = ""
+    elsewhere: frozenset[str] = frozenset()
 
 
 def outlined(
@@ -45,6 +49,7 @@ def outlined(
     """The direct answer, then the sections; `early` are claims that have their place already.
 
     An outline that names none of the offered ids is none: each part of the question gets a section with all its claims.
+    One section may be made of claims that others tell: it draws them together. A second one would repeat.
     """
     known = " ".join([task.question, *(item.claim.text for item in offered.values())])
     answer = _fresh(outline.answer, offered, set())[:ANSWER_CLAIMS] or list(offered)[:1]
@@ -53,11 +58,17 @@ def outlined(
     nothing = not _fresh([*outline.answer, *(c for s in outline.sections for c in s.claims)], offered, set())
     sections: list[Part] = []
     for section in outline.sections[:MAX_SECTIONS]:
-        names = _fresh(section.claims, offered, told)[:CLAIMS_PER_SECTION]
+        names = _fresh(section.claims, offered, told)
+        elsewhere: frozenset[str] = frozenset()
+        wanted = _fresh(section.claims, offered, set(early))
+        if len(wanted) > max(2 * len(names), 1) and not any(part.elsewhere for part in sections):
+            names, elsewhere = wanted, frozenset(wanted) & told
+        names = names[:CLAIMS_PER_SECTION]
         told.update(names)
         if names:
             form = _FORMS.get(section.form, BlockForm.PARAGRAPH)
-            sections.append(Part(_heading(section.heading, known), tuple(names), form, plain_line(section.purpose)))
+            purpose = plain_line(section.purpose)
+            sections.append(Part(_heading(section.heading, known), tuple(names), form, purpose, elsewhere))
     told.update(answer)
     for part in progress.plan.sub_questions:
         sections += _forgotten(part, offered, told, whole=nothing)

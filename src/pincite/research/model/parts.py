@@ -23,7 +23,7 @@ from pincite.research.model.wording import plain_line
 from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
 
-ANSWER_SENTENCES: Final = 3
+ANSWER_SENTENCES: Final = 4
 MENDED_AT_MOST: Final = 2
 _QUOTE_CHARS: Final = 500
 _NEAREST: Final = 2
@@ -31,7 +31,7 @@ _NEAREST: Final = 2
 _IN_OWN_WORDS: Final = "its statements stand in their own words instead"
 _TOO_MUCH: Final = "more than a part of a report may hold"
 _FORMS: Final = {
-    BlockForm.PARAGRAPH: "paragraphs, with a list or table where that serves",
+    BlockForm.PARAGRAPH: "short paragraphs, with a list or table where that serves",
     BlockForm.LIST: "a list",
     BlockForm.STEPS: "steps in order",
     BlockForm.TABLE: "a table, and a sentence before it",
@@ -96,12 +96,14 @@ class PartWriter:
         """The part with all that holds; its claims in their own words where the model can't write it."""
         mine = {name: offered[name] for name in part.claims}
         prompt = _part_prompt(task, part, mine, sight)
+        # What others tell stands there already: it needs no place in its own words here.
+        own = {name: item for name, item in mine.items() if name not in part.elsewhere}
         try:
             written, author = await self._calls.ask_named(
                 ModelRole.WRITER, prompt, Written, deadline_s=progress.seconds_left
             )
         except PASSING as error:
-            return _unwritten(mine, error)
+            return _unwritten(own, error)
         self.authors[author] = None
         blocks, over = planned(written, heading=part.heading)
         proposed = [said for block in blocks for item in block.items for said in item]
@@ -110,7 +112,7 @@ class PartWriter:
         checked = dict(zip(map(id, proposed), found, strict=True))
         rejected = [item.rejected(_IN_OWN_WORDS if item.items else "") for item in found if item.why]
         rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
-        return PartText(laid_out(blocks, checked, tuple(mine.values())), tuple(rejected))
+        return PartText(laid_out(blocks, checked, tuple(own.values())), tuple(rejected))
 
     async def proven(
         self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim], progress: Progress
@@ -173,6 +175,8 @@ def _part_prompt(task: Task, part: Part, mine: Mapping[str, VerifiedClaim], sigh
         if part.heading
         else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences. It tells {', '.join(mine)}."
     )
+    if told := [name for name in mine if name in part.elsewhere]:
+        wanted += f" Other sections tell {', '.join(told)} in full: say here what follows from them."
     return Prompt(
         "writer",
         VERSIONS["writer"],

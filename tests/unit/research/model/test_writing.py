@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from tests.unit.research.model.small_run import Small
 from tests.unit.research.model.test_proving import claims, same
 
@@ -278,3 +279,34 @@ async def test_wishes_shape_the_prompt_and_never_the_truth() -> None:
     assert "never about what is true" in prompt
     assert "99" not in " ".join(sentence.text for sentence in report.sentences())
     assert all(sentence.references for sentence in report.sentences())
+
+
+TOGETHER: Any = {
+    "answer": ["c1"],
+    "sections": [
+        {"heading": "The tower", "claims": ["c2", "c3", "c4"]},
+        {"heading": "What to look for", "claims": ["c2", "c4"], "purpose": "by day and by night"},
+        {"heading": "Once more", "claims": ["c3", "c4"]},
+    ],
+}
+FOLLOWS = "Look for red and white by day, and for the lamp by night."
+
+
+@pytest.mark.parametrize(("label", "printed"), [(S, [FOLLOWS]), (JudgementLabel.ABSENT, [])])
+async def test_one_section_draws_together_what_others_tell_or_is_not_there(
+    label: JudgementLabel, printed: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def writer(seen: Seen) -> Any:
+        asked.append(seen.ours)
+        if "“What to look for”" not in seen.ours:
+            return same(seen)
+        return {"sentences": [{"text": FOLLOWS, "claims": ["c2", "c4"], "derived": True}]}
+
+    report, _ = await run({"outline": TOGETHER, "writer": writer, "rewrite": {"repairs": []}}, {FOLLOWS: label})
+    told = [sentence.text for section in report.sections for sentence in section.sentences]
+    assert told == [LAMP, OWNER, PAINT, *printed], "nothing is told twice in its own words"
+    assert "Once more" not in report.markdown, "a second section of that kind would repeat"
+    [wanted] = [text for text in asked if "“What to look for”" in text]
+    assert "Other sections tell c2, c4 in full" in wanted
