@@ -7,6 +7,9 @@ STAMP := .venv/.installed
 Q ?= What is the default isolation level in PostgreSQL, and what can a query see in it?
 LIBRARY ?= examples/postgresql-python-docs.warc.gz
 
+# Where caches of compiled modules are switched off, every process that a test starts would compile them all again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo research install check test test-long test-realmodel figures clean
 
 demo: $(STAMP)
@@ -18,19 +21,21 @@ research: $(STAMP)
 
 install: $(STAMP)
 
+# uv compiles nothing. Loaded once here, these are not compiled again by each command where Python may not write it down.
+LOADED := pincite.engine, pincite.surfaces.cli.app, pincite.surfaces.cli.web, pincite.storage.service, \
+	pincite.fetch.service, pincite.fetch.worker_process, pincite.fetch.extractors.html, trafilatura, aiohttp
+
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pincite needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "The venv module is missing: install python3-venv (Debian, Ubuntu: apt install python3-venv)"; exit 2; }
 	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(BIN)/python -m ensurepip > /dev/null
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --editable . --group dev
+	@$(BIN)/python -c 'import $(LOADED)'
 	@touch $@
 
 check: $(STAMP)
 	scripts/check
-
-# Where caches of compiled modules are switched off, every process that a test starts would compile them all again.
-unexport PYTHONDONTWRITEBYTECODE
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m "not long"

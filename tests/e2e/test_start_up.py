@@ -6,7 +6,10 @@ A second of CPU does less while other programs share the core, so each measureme
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,46 @@ def test_a_cached_search_takes_at_most_a_second(tmp_path: Path) -> None:
         cpu_s(tmp_path, *arguments, extra=keys)
         vet_cpu(1.0, tmp_path, *arguments, extra=keys)
     assert len(engines.calls) == 1
+
+
+class _Site(SimpleHTTPRequestHandler):
+    """Pages that may be cached for an hour."""
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def page_url(tmp_path: Path) -> Iterator[str]:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "rows.html").write_text("<title>Rows</title><h1>Rows</h1><p>Each row names the table and the process.</p>")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Site, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/rows.html"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("asked", "limit_s"), [("--force-refresh", 1.3), ("--links", 0.95)], ids=["fresh", "cached"])
+def test_fetching_a_page_takes_about_a_second(tmp_path: Path, page_url: str, asked: str, limit_s: float) -> None:
+    opened = {"PINCITE_ALLOW_NETWORKS": "127.0.0.0/8", "PINCITE_ALLOW_PORTS": page_url.split(":")[2].split("/")[0]}
+    arguments = ("-m", "pincite", "fetch", page_url)
+    cpu_s(tmp_path, *arguments, extra=opened)
+    vet_cpu(limit_s, tmp_path, *arguments, asked, extra=opened)
+
+
+def test_a_command_loads_its_own_module_alone(tmp_path: Path) -> None:
+    code = "import sys; from pincite.surfaces.cli.app import run; run(['log', '--help']); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=clean_environment(tmp_path)
+    )
+    loaded = {name for name in done.stdout.split() if name.startswith("pincite.surfaces.cli.")}
+    assert "pincite.surfaces.cli.stored" in loaded
+    assert loaded.isdisjoint(
+        {f"pincite.surfaces.cli.{name}" for name in ("web", "research", "check", "serve", "doctor")}
+    )

@@ -2,8 +2,10 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import cache
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -14,8 +16,6 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.call_context import Caller, called_by
-from pincite.surfaces.cli import check, doctor, research, runs, serve, setup, stored, web
-from pincite.surfaces.cli import eval as evaluating
 from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_text
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
@@ -34,6 +34,34 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Serve": ("serve", "mcp", "worker", "keys"),
     "Keep": ("runs", "cache", "scope", "log", "completion"),
 }
+COMMANDS: dict[str, str] = {
+    "demo": "research:demo",
+    "ui": "serve:ui",
+    "setup": "setup:setup",
+    "research": "research:research",
+    "search": "web:search",
+    "fetch": "web:fetch",
+    "summarize": "web:summarize",
+    "index": "stored:index",
+    "check": "check:check",
+    "bundle": "check:bundle",
+    "audit": "check:audit",
+    "recheck": "check:recheck",
+    "serve": "serve:serve",
+    "worker": "serve:worker",
+    "batch": "research:batch",
+    "mcp": "serve:mcp",
+    "log": "stored:log",
+    "eval": "eval:evaluate",
+    "doctor": "doctor:doctor",
+    "completion": "app:completion",
+    "runs": "runs:app",
+    "keys": "serve:keys_app",
+    "cache": "stored:cache_app",
+    "scope": "stored:scope_app",
+    "models": "eval:models_app",
+}
+"""Where each command is, as module and name."""
 EXAMPLES = (
     'pincite research "How do I ...?" --source local:docs/ -o report.html',
     'pincite research "..." --llm openai:gpt-5-mini',
@@ -93,52 +121,12 @@ def prepare() -> None:
         scripts.completion_init()  # type: ignore[attr-defined]  # as above
 
 
-app = typer.Typer(
-    name="pincite",
-    help="Deep web research you can check: every sentence is pinned to a passage of an archived page.",
-    cls=Overview,
-    invoke_without_command=True,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
-
-app.command("demo")(research.demo)
-app.command("ui")(serve.ui)
-app.command("setup")(setup.setup)
-app.command("research")(research.research)
-app.command("search")(web.search)
-app.command("fetch")(web.fetch)
-app.command("summarize")(web.summarize)
-app.command("index")(stored.index)
-app.command("check")(check.check)
-app.command("bundle")(check.bundle)
-app.command("audit")(check.audit)
-app.command("recheck")(check.recheck)
-app.add_typer(runs.app, name="runs")
-app.command("serve")(serve.serve)
-app.command("worker")(serve.worker)
-app.command("batch")(research.batch)
-app.command("mcp")(serve.mcp)
-app.add_typer(serve.keys_app, name="keys")
-app.add_typer(stored.cache_app, name="cache")
-app.add_typer(stored.scope_app, name="scope")
-app.add_typer(evaluating.models_app, name="models")
-app.command("log")(stored.log)
-app.command("eval")(evaluating.evaluate)
-app.command("doctor")(doctor.doctor)
-app.command("completion")(completion)
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         sys.stdout.write(f"pincite {VERSION}\n")
         raise typer.Exit(EXIT_OK)
 
 
-@app.callback()
 def _root(
     ctx: typer.Context,
     version: Annotated[
@@ -150,6 +138,41 @@ def _root(
         sys.stdout.write(GREETING)
 
 
+def _made(names: Iterable[str]) -> typer.Typer:
+    """The command line with these commands. The module of a command is loaded here and no earlier."""
+    made = typer.Typer(
+        name="pincite",
+        help="Deep web research you can check: every sentence is pinned to a passage of an archived page.",
+        cls=Overview,
+        invoke_without_command=True,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(_root)
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"pincite.surfaces.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command(name)(command)
+    return made
+
+
+@cache
+def _whole() -> typer.Typer:
+    return _made(COMMANDS)
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """`app`: the command line with all its commands."""
+    if name == "app":
+        return _whole()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def run(arguments: Sequence[str]) -> int:
     """The exit code after running the command line `arguments` (architecture §6 lists the codes)."""
     for stream in (sys.stdout, sys.stderr):
@@ -158,6 +181,9 @@ def run(arguments: Sequence[str]) -> int:
     prepare()
     try:
         with INTERRUPTS.installed(), called_by(Caller("cli")):
+            named = arguments[0] if arguments else ""
+            asks = COMPLETE not in os.environ and named in COMMANDS
+            app = _made((named,)) if asks else _whole()
             outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
     except TyperException as error:
         return _usage_error(error, as_json="--json" in arguments)
