@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from pincite.wiring import Outlook as Outlook
     from pincite.wiring import Shared as Shared
 
+# Names by the module they come from.
 _NAMES: dict[str, str] = {
     "pincite.archive": "RunView",
     "pincite.audit.findings": "Audit",
@@ -160,7 +161,6 @@ _NAMES: dict[str, str] = {
     "pincite.verification.claims": "check_claim",
     "pincite.wiring": "CacheCleared CacheStats FrontDesk Outlook Shared",
 }
-"""Names by the module they come from."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"errors": "pincite.domain.errors", "sync": "pincite.sync"}
 

@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from pincite.search.intent import RetrievalContext
     from pincite.search.spending import Spending
 
+# States of the cache in which somebody outside was asked.
 ASKED = frozenset({"off", "miss", "revalidated"})
-"""States of the cache in which somebody outside was asked."""
 
+# Events a slow reader of `research_events` may lag behind before the run waits for it.
 EVENT_BUFFER = 256
-"""Events a slow reader of `research_events` may lag behind before the run waits for it."""
 
 
 @dataclass(frozen=True, slots=True)

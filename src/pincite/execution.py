@@ -33,16 +33,16 @@ from pincite.wiring import Parts, thawed_settings
 
 OnEvent = Callable[[Event], None]
 Tell = Callable[[Event], Awaitable[None]]
+# Asked when a run is broken off here: whether workers shall go on with it, so that it has not ended.
 HandsOn = Callable[[], bool]
-"""Asked when a run is broken off here: whether workers shall go on with it, so that it has not ended."""
 T = TypeVar("T")
 
+# A run over which more owners than this died in a row is given up: it may be what kills them.
 MAX_DEATHS: Final = 3
-"""A run over which more owners than this died in a row is given up: it may be what kills them."""
 KILLS_WORKERS: Final = "kills_workers"
 DEFECT: Final = "defect"
+# What a run under a worker outlives: the database may come back. It counts as a death of its owner.
 _PASSING: Final = ("STORAGE_UNAVAILABLE", "LOCKED")
-"""What a run under a worker outlives: the database may come back. It counts as a death of its owner."""
 
 _STORE_FAILED: Final = (*_PASSING, "STORAGE_FULL")
 _GOES_ON: Final = "What was paid for is on record. When the database answers and has room: pincite runs resume {run_id}"

@@ -58,8 +58,8 @@ from pincite.urls.masking import mask_url
 
 T = TypeVar("T")
 
+# The schema version from which on a report says how each sentence was proven.
 PROOFS_SINCE = 2
-"""The schema version from which on a report says how each sentence was proven."""
 
 
 class CheckStatus(StrEnum):

@@ -26,6 +26,7 @@ class AuditVerdict(StrEnum):
     NOT_A_CLAIM = "not_a_claim"
 
 
+# Verdicts that say something is wrong with the report.
 WRONG = frozenset(
     {
         AuditVerdict.WRONG_SOURCE,
@@ -37,7 +38,6 @@ WRONG = frozenset(
         AuditVerdict.UNCITED,
     }
 )
-"""Verdicts that say something is wrong with the report."""
 
 _NONE_READ = (
     "the page that its one claim needs could not be read",
@@ -45,8 +45,8 @@ _NONE_READ = (
 )
 
 
+# Verdicts that leave a sentence open.
 OPEN = frozenset({AuditVerdict.COULD_NOT_CHECK, AuditVerdict.UNCHECKED})
-"""Verdicts that leave a sentence open."""
 _NO_JUDGE = "are not in their sources' words and nobody judged them (--judge names who may)"
 _NOT_SURE = "the judge left open"
 

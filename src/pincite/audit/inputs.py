@@ -16,8 +16,8 @@ _LARGEST_BYTES = 50_000_000
 _DOCX_PART_BYTES = 20_000_000
 _HTML = re.compile(r"^\s*(?:<!doctype html|<html|<head|<body|<article|<div|<h1|<p[ >])", re.IGNORECASE)
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+# Kinds of notes in a DOCX, with what tells their numbers apart.
 _NOTES = {"footnote": "", "endnote": "e"}
-"""Kinds of notes in a DOCX, with what tells their numbers apart."""
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 

@@ -116,12 +116,12 @@ def _title(text: str) -> bool:
 # One rule for every sentence (docs/audit.md). Nobody is accused by words alone: what neither code nor a judge decides
 # is `unchecked`.
 
+# Other pages that are asked for a sentence that its own page does not carry: the likeliest by their words.
 _OTHER_PAGES = 3
-"""Other pages that are asked for a sentence that its own page does not carry: the likeliest by their words."""
 _MOST_PASSAGES = 12
+# How much further is looked before a judge's "not there" accuses: on labelled reports the first five passages of a page
+# missed 5 of 69 true sentences, the next ten found 3 of these (docs/audit.md).
 _WIDER = 3
-"""How much further is looked before a judge's "not there" accuses: on labelled reports the first five passages of a
-page missed 5 of 69 true sentences, the next ten found 3 of these (docs/audit.md)."""
 _NO_PAGE = frozenset({ReferenceState.INVENTED, ReferenceState.NEVER_SEEN})
 _CARRIED = (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
 _OUTCOMES = {

@@ -35,11 +35,11 @@ _MONTHS = frozenset(
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _UNITS = re.compile(r"(?:\b(?:k|c|m|d|µ|n)?m|\bft|\bin|\byd|\bmi|\bs|\b10)$")
 _RANGE_LIMIT = 50
+# What stands between two sources in the same brackets: separators and the title of the second.
 _BETWEEN = re.compile(r">?[\s,;&|]*(?:[^()\[\]\n.!?]{0,160}[,:–—-]\s+)?<?")
-"""What stands between two sources in the same brackets: separators and the title of the second."""
 _CLOSING = re.compile(r">?\s*\)")
+# What names a source in brackets: two words at most, or a title: a capital first, and no second sentence.
 _TITLE = re.compile(r"\s*(?:(?:[^\s\d()]+\s+){0,2}|[\"'“‘„«*_]*[A-ZÀ-Þ\d](?:[^()\n.!?]|[.!?](?!\s+\S{3,}\s+\S))*)")
-"""What names a source in brackets: two words at most, or a title: a capital first, and no second sentence."""
 _LONGEST_TITLE = 200  # as long as the titles that audits read out of reference lists
 
 

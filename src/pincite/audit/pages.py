@@ -39,8 +39,8 @@ _TITLE_ENDS = re.compile(r"\s+[|·–—-]\s+")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _LEAST_TITLE_WORDS = 2
 _LEAST_TITLE_CHARS = 10
+# Of several pages that fit, so many are named.
 _NAMED = 3
-"""Of several pages that fit, so many are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,12 @@ def _by_title(reference: ListedReference, pages: Sequence[ListedPage]) -> list[L
 
 
 _Rule = Callable[[ListedReference, Sequence[ListedPage]], list[ListedPage]]
+# The surest first.
 _RULES: tuple[tuple[_Rule, str], ...] = (
     (_by_address, "address"),
     (_by_file_name, "file name"),
     (_by_title, "title"),
 )
-"""The surest first."""
 
 
 def _telling(title: str) -> bool:
@@ -173,11 +173,11 @@ def _key(url: str) -> str:
 MAX_PAGES = 300
 _AT_ONCE = 6
 _ASKED_ABOUT = frozenset({ReferenceState.DEAD, ReferenceState.INVENTED})
+# Dead addresses that an archive is asked about: at its pace (one in 5 s) about as long as an audit may take more.
 _MOST_ASKED_ABOUT = 12
-"""Dead addresses that an archive is asked about: at its pace (one in 5 s) about as long as an audit may take more."""
 _ARCHIVE_S = 75.0
+# The reason of a dead link where no site is asked and the given pages do not have the address.
 _UNKNOWN = "unknown_page"
-"""The reason of a dead link where no site is asked and the given pages do not have the address."""
 _NO_MATCH = Match(None, "")
 _LONGEST_TITLE = 200
 _DEADLINE_S = DEADLINES_S["audit_page"]

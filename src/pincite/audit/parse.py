@@ -18,8 +18,8 @@ _FENCE = re.compile(
     r"^[ \t]{0,3}(?:>[ \t]?)?(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}(?:>[ \t]?)?\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+# What a report of ours says of itself: how its sentences were proven.
 _BALANCE = re.compile(rf"^{BALANCE_WORD}: \d+ (?:sentence|paraphrase|derived)[^\n]*$", re.MULTILINE)
-"""What a report of ours says of itself: how its sentences were proven."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|(?<!!)\[\]\((?!https?:)[^)\n]*\)")
@@ -30,11 +30,11 @@ _RULE = re.compile(
 )
 _ROW = re.compile(r"^\s*\|.*\|\s*$|^[^|\n]+\|[^|\n]+\|[^\n]*$")
 _PREFIX = re.compile(r"^(?:\s*+>)++\s?|^\s*+(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+# A block quotation under the title of its page: "> **Title** [1]", as this program's own reports print excerpts.
 _TITLED_QUOTE = re.compile(
     r"^[ ]{0,3}>[ ]?(?:\*\*|__)[^\n]{1,600}?(?:\*\*|__)[^\w\n]{0,3}\[[^\n]{1,200}\n(?:[ ]{0,3}>[^\n]*(?:\n|\Z))*+",
     re.MULTILINE,
 )
-"""A block quotation under the title of its page: "> **Title** [1]", as this program's own reports print excerpts."""
 _GAP_CHARS = 8
 _LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")

@@ -89,8 +89,8 @@ def _shown(one: str, other: str) -> str:
 
 Page = Document | Excerpts
 
+# The most for the label of a version: "Version 14".
 _LABEL_CHARS = 60
-"""The most for the label of a version: "Version 14"."""
 
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")

@@ -32,8 +32,8 @@ from pincite.verification.facts import check_facts
 from pincite.verification.quoted import is_quoted
 from pincite.verification.verdicts import VERDICTS, Said, facts_of
 
+# What is stored of the page that an item of evidence was cut from.
 Stored = Callable[[ReportEvidence], "Document | Excerpts | None"]
-"""What is stored of the page that an item of evidence was cut from."""
 
 NOT_ON_RECORD = "is in other words than its passages, and no judgement is on record"
 _LEADS = frozenset({ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})

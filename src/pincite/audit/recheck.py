@@ -37,12 +37,12 @@ from pincite.verification.quotes import locate_folded, locate_near
 
 # What stands around a quote on its page, then and now.
 
+# How many blocks before and after a quote may change what it means: a note under it, a line that introduces it.
 _NEAR_BLOCKS = 2
-"""How many blocks before and after a quote may change what it means: a note under it, a line that introduces it."""
+# So many blocks at the top of a page may speak of all of it: "RETRACTED", "This page is a hoax".
 _FIRST_BLOCKS = 3
-"""So many blocks at the top of a page may speak of all of it: "RETRACTED", "This page is a hoax"."""
+# New passages that a judge is shown beside the quote.
 _MOST_NEW = 6
-"""New passages that a judge is shown beside the quote."""
 
 
 def changes(evidence: ReportEvidence, old: Document | None, page: Document, start: int, end: int) -> str:
@@ -124,8 +124,8 @@ _AT_ONCE = 6
 _DEADLINE_S = DEADLINES_S["audit_page"]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _CARRIED = (VerdictStatus.SUPPORTED, VerdictStatus.PARTIAL)
+# The stored document of an item of evidence, where it is at hand whole.
 Stored = Callable[[ReportEvidence], Awaitable[Document | None]]
-"""The stored document of an item of evidence, where it is at hand whole."""
 
 
 class PageState(StrEnum):

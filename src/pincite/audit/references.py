@@ -46,10 +46,10 @@ _SURNAME = re.compile(r"^\W*(?P<name>[A-ZÀ-Þ][\w'’-]+), [A-ZÀ-Þ]")
 _FEW_CHARS = 24  # "Available from:", "(accessed 2026-11-13)"
 _LONGEST_CAPTION = 40
 _NO_CAPTION = re.compile(r"[.!?)\]]\s*$|^\s*(?:[-*+•|]|\d+[.)])")
+# A link that begins its line, or an address that ends it, with hardly a word behind.
 _ONLY_LINK = re.compile(
     rf"^\s*[-*+•]\s+(?:\[[^\]\n]*\]\([^)\s]+\)|(?:[^()\n]{{0,160}}[,:.–—-]\s+)?<?https?://\S+).{{0,{_FEW_CHARS}}}$"
 )
-"""A link that begins its line, or an address that ends it, with hardly a word behind."""
 _AUTHOR = re.compile(r"^\W*(?P<name>[^\W\d_][\w'’-]+)[^()\n]{0,160}?\(?(?P<year>(?:1[89]|20)\d\d[a-z]?)\)?")
 
 

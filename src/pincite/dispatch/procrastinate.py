@@ -20,19 +20,19 @@ from pincite.runtime.postgresql import options_beside
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"
 _POOL: Final = 4
+# What a burst of offers opened is closed after so long: one connection stays beside the one that listens.
 _IDLE_S: Final = 5.0
-"""What a burst of offers opened is closed after so long: one connection stays beside the one that listens."""
 _POLL_S: Final = 1.0
 _HEARTBEAT_S: Final = 10.0
 _SILENT_S: Final = 30.0
 _CLEAR_EVERY_S: Final = 60.0
 _LEFT_OVER_S: Final = 120.0
 _AGAIN_AFTER_S: Final = 1.0
+# How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs.
 _STOP_AT_MOST_S: Final = 30.0
-"""How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs."""
 _LOCK_WAIT_S: Final = 20.0
+# Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever).
 _SCHEMA_LOCK: Final = 7_046_252
-"""Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever)."""
 
 log = logging.getLogger(__name__)
 

@@ -81,6 +81,9 @@ class Budget:
 
 # How long each tool may take in all, retries, switches and pauses included. A TIMEOUT names the stage by `reason`.
 
+# By tool; of those for searches and scrapers these are the defaults of the settings of that name.
+#
+# The stages of fetching a page are in `fetch.limits`, the deadline of a run is a setting.
 DEADLINES_S: Final[Mapping[str, float]] = {
     "search": 60.0,  # search_total: every engine, retry and pause of one query
     "search_call": 10.0,  # search_call, search_connect, search_answer: one call to one engine
@@ -89,7 +92,3 @@ DEADLINES_S: Final[Mapping[str, float]] = {
     "audit_page": 30.0,  # one cited page of an audit or a recheck
     "judge": 10.0,  # judge: one question to a judge's endpoint
 }
-"""By tool; of those for searches and scrapers these are the defaults of the settings of that name.
-
-The stages of fetching a page are in `fetch.limits`, the deadline of a run is a setting.
-"""

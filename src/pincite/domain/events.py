@@ -75,6 +75,7 @@ class Event:
 
 EventNames = Literal["own", "spec"]
 
+# Types that the other vocabulary has no word for keep their own name.
 SPEC_NAMES: Final[dict[EventType, str]] = {
     EventType.SEARCH_STARTED: "tool_call",
     EventType.PAGE_REQUESTED: "tool_call",
@@ -87,7 +88,6 @@ SPEC_NAMES: Final[dict[EventType, str]] = {
     EventType.CLAIM_REJECTED: "verify_result",
     EventType.REPORT_COMPLETED: "writer_finalized",
 }
-"""Types that the other vocabulary has no word for keep their own name."""
 
 
 def event_name(type_: EventType, names: EventNames = "own") -> str:

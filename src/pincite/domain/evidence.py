@@ -7,8 +7,8 @@ from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+# Length of a quote's prefix and suffix (W3C TextQuoteSelector) in characters.
 CONTEXT_CHARS = 48
-"""Length of a quote's prefix and suffix (W3C TextQuoteSelector) in characters."""
 
 _SEAL = object()
 
@@ -107,8 +107,8 @@ class ContextRole(StrEnum):
     UNSURE = "unsure"  # inside the passage: a formula on one line, or digits of two elements without a space between
 
 
+# What these name stands in the passage itself.
 INSIDE = frozenset({ContextRole.STRUCK, ContextRole.UNSURE})
-"""What these name stands in the passage itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +363,8 @@ class Claim:
     direct: bool = False
 
 
+# Name of the check that a claim carries none of whose pages could be confirmed before writing.
 UNRESOLVED = "unresolved"
-"""Name of the check that a claim carries none of whose pages could be confirmed before writing."""
 
 
 @dataclass(frozen=True, slots=True)

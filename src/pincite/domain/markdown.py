@@ -39,8 +39,8 @@ SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
 QUESTION_CHARS = 600
+# Queries of a gap that are printed; the JSON has all.
 QUERIES_SHOWN = 4
-"""Queries of a gap that are printed; the JSON has all."""
 SUPPORT_WORD = "Support"
 BALANCE_WORD = "Proof"
 PART_WORDS = {

@@ -26,8 +26,8 @@ class ModelRole(StrEnum):
     READER = "reader"
 
 
+# The roles of a run that have an extractive twin.
 RESEARCH_ROLES = (ModelRole.PLANNER, ModelRole.ANALYST, ModelRole.VERIFIER, ModelRole.WRITER)
-"""The roles of a run that have an extractive twin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Material:
     lines: tuple[tuple[str, str], ...] = field(repr=False)
 
 
+# How long a model that thinks shall think; each provider's own knob is set from it.
 Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
-"""How long a model that thinks shall think; each provider's own knob is set from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from pincite.domain.given import member, names
 from pincite.domain.ids import document_id, sha256_hex
 
 BLOCK_SEPARATOR = "\n\n"
+# Characters kept on either side of a quote when a page is kept in excerpts.
 _WINDOW_CHARS = 160
-"""Characters kept on either side of a quote when a page is kept in excerpts."""
 
 
 class Kept(StrEnum):
@@ -102,8 +102,8 @@ class MarkKind(StrEnum):
     JOINED = "joined"  # digits of two elements without a space between them: they may be two numbers
 
 
+# Marks of words and numbers that no statement may rest on without a closer look.
 UNSURE = frozenset({MarkKind.STRUCK, MarkKind.FORMULA, MarkKind.JOINED})
-"""Marks of words and numbers that no statement may rest on without a closer look."""
 
 
 @dataclass(frozen=True, slots=True)

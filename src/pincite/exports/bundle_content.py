@@ -36,15 +36,15 @@ from pincite.exports.wacz import (
 )
 from pincite.ports import EvidenceSource
 
+# (which file, what is wrong with it).
 Found = Iterator[tuple[str, str]]
-"""(which file, what is wrong with it)."""
 
 _FILES = frozenset({ARCHIVE, INDEX, PAGES, REPORT, MARKDOWN, EVENTS, CAPTURES, DOCUMENTS, PACKAGE, PACKAGE_DIGEST})
 _PACKAGE_MEMBERS = frozenset({"profile", "wacz_version", "software", "title", "created", "resources"})
 _RESOURCE_MEMBERS = frozenset({"name", "path", "hash", "bytes"})
 _SOFTWARE = b"software: "
+# Above any page that is fetched or read: what unpacks to more is no record of ours.
 _MAX_RECORD_BYTES = 256_000_000
-"""Above any page that is fetched or read: what unpacks to more is no record of ours."""
 _PIECE_BYTES = 65_536
 
 

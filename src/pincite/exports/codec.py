@@ -16,16 +16,16 @@ from pincite.domain.page import FetchResult
 from pincite.domain.report import DERIVED, SCHEMA_VERSION, Report
 from pincite.domain.search import SearchResponse
 
+# The order in which a person wants to read them.
 REPORT_MEMBERS = (
     *("schema_version", "run_id", "report_id", "version", "question", "topic", "title", "created_at", "profile"),
     *("mode", "status", "constraints", "outline", "summary", "sections", "claims", "citations", "references"),
     *("conflicts", "gaps", "leads", "rejected_claims", "parts", "judgements", "coverage", "notes", "written_by"),
     *("metrics", "markdown"),
 )
-"""The order in which a person wants to read them."""
 
+# Members of a FetchResult that are evidence to be stored, too big to be sent along.
 STORED_ONLY = frozenset({"snapshot", "document"})
-"""Members of a FetchResult that are evidence to be stored, too big to be sent along."""
 
 
 def report_json(report: Report) -> dict[str, Json]:

@@ -278,8 +278,8 @@ _SEPARATORS = (
     '<w:endnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:endnote>'
     '<w:endnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:endnote>'
 )
+# Ids of bookmarks at claims start above those at references.
 _CLAIMS = 1_000_000
-"""Ids of bookmarks at claims start above those at references."""
 _STYLE = '<w:rPr><w:rStyle w:val="endnotereference"/></w:rPr>'
 
 

@@ -74,8 +74,8 @@ class HtmlExporter:
         return "\n".join(_Page(report, documents).lines()).encode()
 
 
+# What an evidence panel is about: the claims of a sentence and how it was proven.
 _Shown = tuple[tuple[str, ...], Proof | None, str]
-"""What an evidence panel is about: the claims of a sentence and how it was proven."""
 
 
 class _Page:

@@ -10,8 +10,8 @@ from pincite.ports import EvidenceSource
 
 # The stored text around a quote, cut to what a reader wants to see, with the quote marked.
 
+# How much is shown before and after a quote: about three lines each.
 CONTEXT_CHARS = 240
-"""How much is shown before and after a quote: about three lines each."""
 
 CUT = "…"
 

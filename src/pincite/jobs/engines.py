@@ -14,8 +14,8 @@ from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.settings import Settings, load_settings
 from pincite.wiring import Shared
 
+# Engines open at a time; those in use are never closed.
 MAX_OPEN: Final = 32
-"""Engines open at a time; those in use are never closed."""
 
 
 @dataclass(slots=True)

@@ -20,18 +20,18 @@ from pincite.settings import Settings
 from pincite.wiring import Shared, open_shared
 from pincite.wiring.scopes import expire_every_scope
 
+# How often a worker looks for runs that wait: with the lease, a dead worker's run is taken over within 30 s.
 SWEEP_S: Final = 3.0
-"""How often a worker looks for runs that wait: with the lease, a dead worker's run is taken over within 30 s."""
+# The same on SQLite, where nothing else tells of a new run.
 LOCAL_SWEEP_S: Final = 0.5
-"""The same on SQLite, where nothing else tells of a new run."""
 
 LET_GO_EVERY_S: Final = 3600.0
 _LOOK_S: Final = 0.5
 
 log = logging.getLogger(__name__)
 
+# Told the id of a run that ended here and how; None for one that was handed on.
 OnRun = Callable[[str, RunStatus | None], None]
-"""Told the id of a run that ended here and how; None for one that was handed on."""
 
 
 @dataclass(frozen=True, slots=True)

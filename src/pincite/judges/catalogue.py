@@ -78,6 +78,7 @@ KNOWN: Final[Mapping[str, KnownJudge]] = MappingProxyType(
     }
 )
 
+# Models people know, and why they can't be added.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "hhem-2.1-open": "vectara/hallucination_evaluation_model runs code of its own, which is never loaded",
@@ -91,7 +92,6 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "whether a passage states something",
     }
 )
-"""Models people know, and why they can't be added."""
 
 
 # What is noted beside a fetched model: where it is from, the hash of each file, the languages it judges.
@@ -100,8 +100,8 @@ LOCK: Final = "judge.json"
 _ENGLISH: Final = "en"
 _SENTENCE_WORDS: Final = 6
 _LATIN: Final = 0.7
+# English grammar words that are words of German, French or Spanish, too.
 _AMBIGUOUS: Final = frozenset("a an am at die do has her him in me no not on or over so was will".split())
-"""English grammar words that are words of German, French or Spanish, too."""
 
 
 def languages_of(folder: Path) -> tuple[str, ...]:

@@ -37,8 +37,8 @@ CALL_S: Final = 10.0
 _MAX_ANSWER_BYTES: Final = 256 * 1024
 _MAX_PREMISE_CHARS: Final = 26_000
 _MAX_STATEMENT_CHARS: Final = 2_000
+# Failures without any answer after which the rest of a batch is not asked about.
 _PATIENCE: Final = 3
-"""Failures without any answer after which the rest of a batch is not asked about."""
 _ENTAILS: Final = frozenset({"entailment", "entails", "supported", "support", "yes", "true", "label_entailment"})
 _NAMES: Final = ("probability", "entailment", "score", "supported")
 _DEEPEST: Final = 4

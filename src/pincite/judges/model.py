@@ -15,11 +15,11 @@ from pincite.runtime.recovery import first_failure
 from pincite.text.instructions import is_flagged
 
 CASES_PER_CALL: Final = 12
+# About 6,000 tokens of lines in a call: more statements wait for the next one.
 CALL_CHARS: Final = 24_000
-"""About 6,000 tokens of lines in a call: more statements wait for the next one."""
 _TOKENS_BESIDE: Final = 100
+# A row of the answer: id, label, five line ids, and `beyond` of half a sentence.
 _TOKENS_PER_CASE: Final = 80
-"""A row of the answer: id, label, five line ids, and `beyond` of half a sentence."""
 _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 _LEFT_OUT: Final = "Your last answer left out statements, or gave them no known label. Answer for each id below."
 _LineKey = tuple[str, int | None, int | None, str | None, str]

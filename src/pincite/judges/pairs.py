@@ -5,13 +5,13 @@ from typing import Final
 
 from pincite.domain.evidence import INSIDE, ContextRole, JudgeCase, Judgement, JudgementLabel, Thresholds
 
+# About 350 tokens: with the statement it fits the 512 of cross-encoders. Longer evidence is judged in pieces.
 PREMISE_CHARS: Final = 1_400
-"""About 350 tokens: with the statement it fits the 512 of cross-encoders. Longer evidence is judged in pieces."""
 HEADER_CHARS: Final = 400
 MOST_PREMISES: Final = 12
 _NAMING: Final = frozenset(set(ContextRole) - INSIDE - {ContextRole.AROUND, ContextRole.PREMISE})
+# Where a judge without measured thresholds leans from refusing to stating.
 _EVEN: Final = 0.5
-"""Where a judge without measured thresholds leans from refusing to stating."""
 
 
 def premises_of(case: JudgeCase, *, chars: int = PREMISE_CHARS) -> tuple[str, ...]:

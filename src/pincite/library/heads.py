@@ -14,10 +14,10 @@ from typing import Any
 from pincite.ranking.passages import passage_text
 from pincite.ranking.vectors import KnownVectors
 
+# Called with the number of vectors made so far and of those to make.
 VectorProgress = Callable[[int, int], None]
-"""Called with the number of vectors made so far and of those to make."""
+# Heads whose vectors are held: 460 MB. A larger library is found by words, and by meaning among those.
 _MOST = 300_000
-"""Heads whose vectors are held: 460 MB. A larger library is found by words, and by meaning among those."""
 _AT_A_TIME = 64
 _HEADS = (
     "SELECT min(passage_id), vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1"

@@ -28,12 +28,12 @@ from pincite.ports import Extractor
 from pincite.urls.keys import url_key
 
 _BATCH_PAGES = 100
+# What is written is committed at least so often: nobody loses more when the process is stopped.
 _BATCH_S = 1.0
-"""What is written is committed at least so often: nobody loses more when the process is stopped."""
 _HASH_CHUNK = 1 << 20
 
+# Called with the number of pages read so far and the place of the last one; what it raises ends the update.
 Progress = Callable[[int, str], None]
-"""Called with the number of pages read so far and the place of the last one; what it raises ends the update."""
 
 
 @dataclass(frozen=True, slots=True)

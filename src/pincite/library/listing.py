@@ -10,8 +10,8 @@ from pincite.library.records import is_archive
 
 _HEAD_BYTES = 65_536
 _HEAD_LINES = 8
+# Of so many files the head is read; those beyond are known by name and title alone.
 _MOST_READ = 2_000
-"""Of so many files the head is read; those beyond are known by name and title alone."""
 _TAG = re.compile(r"<(?:link|meta)\b[^<>]{0,2000}>", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:rel=[\"']?canonical\b|property=[\"']?og:url\b)", re.IGNORECASE)
 _VALUE = re.compile(r"\b(?:href|content)=[\"']?(https?://[^\s\"'<>]+)", re.IGNORECASE)

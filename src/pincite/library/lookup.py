@@ -22,13 +22,13 @@ from pincite.ranking.words import Rarity
 from pincite.urls.parse import host_matches
 
 BY_WORDS = 200
+# Candidates from each side (docs/library.md).
 BY_MEANING = 100
-"""Candidates from each side (docs/library.md)."""
 _MAX_TERMS = 40
 _SURE_TERMS = 4
 _LEAST_TERMS = 2
+# SQLite ranks every passage that has one of the words: in a large library the common ones must be left out.
 _PASSAGES_RANKED = 10_000
-"""SQLite ranks every passage that has one of the words: in a large library the common ones must be left out."""
 _COMMON = 0.05
 _ANYWHERE = Constraints()
 _PAGES_KEPT = 20_000

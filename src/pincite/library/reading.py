@@ -26,8 +26,8 @@ from pincite.ranking.terms import index_terms
 if TYPE_CHECKING:  # every reader process would pay for it
     from pincite.ports import Extractor
 
+# Starting a reader costs about what reading fifty pages does: for so many pages one reader is as quick as two.
 _ALONE_PAGES = 100
-"""Starting a reader costs about what reading fifty pages does: for so many pages one reader is as quick as two."""
 K = TypeVar("K")
 
 

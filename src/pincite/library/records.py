@@ -30,6 +30,7 @@ class RawPage:
     length: int = 0
 
 
+# File names that hold text; files without a suffix do when their first bytes are text, all others are ignored.
 READABLE_SUFFIXES = {
     ".htm": "text/html",
     ".html": "text/html",
@@ -52,7 +53,6 @@ READABLE_SUFFIXES = {
     ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-"""File names that hold text; files without a suffix do when their first bytes are text, all others are ignored."""
 
 ARCHIVE_SUFFIXES = (".warc", ".warc.gz", ".wacz")
 

@@ -18,8 +18,8 @@ from pincite.text.wordpiece import is_common_word
 MIN_LENGTH = 4
 _SHORT_LENGTH = 4
 MAX_WORD = 40
+# Words of a question that are looked at.
 _MAX_WORDS = 60
-"""Words of a question that are looked at."""
 _PART = re.compile(r"[^_]+")
 
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+# Least share of a source's words that its page has. Measured on the packaged documentation of Git, Python, Debian
+# Policy and Requests: 772 of 774 pairs are above it, with a median of .96 to .99.
 SAME_WORDS = 0.6
-"""Least share of a source's words that its page has. Measured on the packaged documentation of Git, Python, Debian
-Policy and Requests: 772 of 774 pairs are above it, with a median of .96 to .99."""
 
 _TEXT_SUFFIXES = {".txt", ".text", ".rst", ".md", ".markdown"}
 _PAGE_SUFFIXES = (".html", ".htm", ".xhtml")

@@ -48,16 +48,16 @@ from pincite.text.tokens import token_estimate
 T = TypeVar("T")
 MARGIN: Final = 1.15
 SCHEMA_TOKENS: Final = 400
+# A provider that asks for more patience than this is passed over for the next model.
 LONGEST_WAIT_S: Final = 20.0
-"""A provider that asks for more patience than this is passed over for the next model."""
 _SHORTEST_SECRET: Final = 6
 _MASK: Final = "[secret]"
 _LONGEST_ANSWER_TOKENS: Final = 16_000
 _NO_CAPS: Final = Budget()
+# Thoughts of this share of the answer's room are what left too little of it, not the answer.
 _THOUGHTS_CUT: Final = 0.5
-"""Thoughts of this share of the answer's room are what left too little of it, not the answer."""
+# What a server with a short context says to a cap that does not fit: asked once more without room for thinking.
 _TOO_MUCH_ASKED: Final = ("model_context_too_long", "model_rejected")
-"""What a server with a short context says to a cap that does not fit: asked once more without room for thinking."""
 _TOLD: Final = ("model", "tokens_in", "tokens_out", "cached_in", "thinking", "cost_usd")
 _FAILURES: Final = (ModelUnavailable, ModelBadOutput, ProviderAuth, ProviderQuota, RateLimited, RemoteError)
 _NOTES: Final[Mapping[str, str]] = {

@@ -20,8 +20,8 @@ from pincite.domain.model import ModelInfo, ModelUsage
 # variables of the environment that they read.
 
 OPENAI, RESPONSES, ANTHROPIC, GOOGLE, COMPATIBLE = "openai", "responses", "anthropic", "google", "compatible"
+# Built by pydantic-ai from the provider's name.
 FOREIGN = "pydantic-ai"
-"""Built by pydantic-ai from the provider's name."""
 _OPENAI_URL: Final = "https://api.openai.com/v1"
 
 
@@ -51,8 +51,8 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
     "llamacpp": Provider(COMPATIBLE, "http://127.0.0.1:8080/v1"),
     "lmstudio": Provider(COMPATIBLE, "http://127.0.0.1:1234/v1"),
 }
+# The extra that a protocol needs besides `llm`.
 PACKAGES: Final[Mapping[str, str]] = {ANTHROPIC: "anthropic", GOOGLE: "google"}
-"""The extra that a protocol needs besides `llm`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +182,7 @@ def _parse_price(name: str, text: str) -> Price:
 
 # What calls cost: the user's table first, then the list of genai-prices. Offline; an unknown price stays unknown.
 
+# Providers that the list has under another name than pydantic-ai.
 _LISTED_AS: Final = {
     "openai-chat": "openai",
     "openai-responses": "openai",
@@ -190,10 +191,9 @@ _LISTED_AS: Final = {
     "google-cloud": "google",
     "xai": "x-ai",
 }
-"""Providers that the list has under another name than pydantic-ai."""
 MILLION: Final = Decimal(1_000_000)
+# Tokens at which a list price is read off: some models cost more from a length that no prompt of ours reaches.
 _SAMPLE: Final = 1_000
-"""Tokens at which a list price is read off: some models cost more from a length that no prompt of ours reaches."""
 
 
 def info_of(spec: ModelSpec) -> ModelInfo:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 Mode = Literal["native", "tool", "prompted"]
 OUTPUT_NAME: Final = "answer"
+# What providers call the part of the tokens written that nobody sees.
 _THOUGHTS: Final = ("reasoning_tokens", "thinking_tokens", "thoughts_tokens")
-"""What providers call the part of the tokens written that nobody sees."""
 _MARKING: Final = ("bedrock", "openrouter")
 _KEY_NAMES: Final = ("api_key", "token")
 _URL_NAMES: Final = ("base_url", "azure_endpoint", "api_host", "api_base")

@@ -10,17 +10,17 @@ from typing import Final
 from pincite.domain.model import Effort, ModelUsage
 from pincite.text.tokens import token_estimate
 
+# Before anything is known of a model. Frontier models at low effort were seen to think 500 to 6,000 tokens a call.
 FIRST: Final = 8_000
-"""Before anything is known of a model. Frontier models at low effort were seen to think 500 to 6,000 tokens a call."""
 MOST: Final = 32_000
+# For a model that was never seen to think: it may count its tokens a little differently from us.
 LEAST: Final = 256
-"""For a model that was never seen to think: it may count its tokens a little differently from us."""
+# Answers after which what was seen counts for more than the first guess.
 _KNOWN_AFTER: Final = 3
-"""Answers after which what was seen counts for more than the first guess."""
+# Times the most thoughts seen: the length of thoughts varies more than that of answers.
 _SPARE: Final = 1.5
-"""Times the most thoughts seen: the length of thoughts varies more than that of answers."""
+# Tokens written beyond this times our own estimate of the answer are thoughts, where the provider does not say.
 _ESTIMATE_ERROR: Final = 1.3
-"""Tokens written beyond this times our own estimate of the answer are thoughts, where the provider does not say."""
 
 
 class ThinkingRoom:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # The HTTP client under the providers' SDKs: no redirects, no proxies of the environment, a cap on what comes back.
 
+# An answer of 400,000 characters, escaped, and the rest of the protocol around it.
 MAX_BODY_BYTES: Final = 4_000_000
-"""An answer of 400,000 characters, escaped, and the rest of the protocol around it."""
 CONNECT_S: Final = 10.0
 
 
@@ -89,8 +89,8 @@ TABLE: Final[dict[str, tuple[type[PinciteError], str, bool, bool]]] = {
 }
 
 _NOT_CONNECTED: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"})
+# Names of the HTTP client's errors; the first of either kind, from the outside in, says how far the call came.
 _CONNECTED: Final = frozenset({"ReadError", "ReadTimeout", "WriteError", "WriteTimeout", "RemoteProtocolError"})
-"""Names of the HTTP client's errors; the first of either kind, from the outside in, says how far the call came."""
 
 
 def translated(error: Exception, label: str) -> PinciteError:

@@ -15,13 +15,13 @@ from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.text.sentences import sentences
 
+# An entry with fewer words is taken together with the next one: alone it has too little to be found by.
 LEAST_WORDS: Final = 40
-"""An entry with fewer words is taken together with the next one: alone it has too little to be found by."""
 TARGET_WORDS: Final = 120
+# What the embedding model reads at most, and what a person takes in at a glance.
 MAX_WORDS: Final = 220
-"""What the embedding model reads at most, and what a person takes in at a glance."""
+# What is embedded of a passage with what stands above it: 64 word pieces, about what the model tells apart best.
 EMBEDDED_CHARS: Final = 400
-"""What is embedded of a passage with what stands above it: 64 word pieces, about what the model tells apart best."""
 KEY_BYTES: Final = 16
 _LONGEST_BLOCK: Final = 200_000
 _TERM_CHARS: Final = 120

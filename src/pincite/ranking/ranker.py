@@ -23,21 +23,21 @@ from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
 from pincite.text.wordpiece import expected_passages
 
+# So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md).
 READ: Final = 50
-"""So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md)."""
+# Of so many of the best passages the sentences are read one by one.
 SENTENCES_OF: Final = 16
-"""Of so many of the best passages the sentences are read one by one."""
 _SENTENCE_CHARS: Final = 300
 _SENTENCES_PER_PASSAGE: Final = 12
 _MOST_QUERIES: Final = 6
+# Passages of English in general that stand behind those known, words as frequent as they are there.
 _BACKGROUND: Final = 100
-"""Passages of English in general that stand behind those known, words as frequent as they are there."""
+# From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are.
 _FULL_WORDS: Final = 80
-"""From so many words on a passage counts as a whole one; shorter ones look nearer to a question than they are."""
+# MiniLM reads 256 word pieces, about 1.4 to a word of English.
 _WINDOW_WORDS: Final = 180
-"""MiniLM reads 256 word pieces, about 1.4 to a word of English."""
+# Of meaning beside words before sentences are read; anything from 1 to 2 does as well (docs/research.md).
 NEAR_WEIGHT: Final = 1.25
-"""Of meaning beside words before sentences are read; anything from 1 to 2 does as well (docs/research.md)."""
 
 
 @dataclass(frozen=True, slots=True)

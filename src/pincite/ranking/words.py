@@ -11,8 +11,8 @@ from pincite.ranking.terms import index_terms
 
 K1: Final = 1.2
 B: Final = 0.7
+# How much one occurrence in title, headings, term and text counts; the order of columns is that of the index.
 COLUMNS: Final = (2.0, 1.6, 1.6, 1.0)
-"""How much one occurrence in title, headings, term and text counts; the order of columns is that of the index."""
 _PASSAGES_KEPT: Final = 8_192
 
 

@@ -54,8 +54,8 @@ CLOSING_HEADINGS = {
     SectionKind.RISKS: "Risks and limits",
     SectionKind.UNCERTAIN: "What is uncertain",
 }
+# Independent sources from which on a claim counts as covered by several.
 WANTED_SOURCES = 2
-"""Independent sources from which on a claim counts as covered by several."""
 
 
 @dataclass(frozen=True, slots=True)

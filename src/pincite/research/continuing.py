@@ -20,8 +20,8 @@ from pincite.research.state import page_key
 from pincite.text.tokens import terms
 
 MAX_CLAIMS: Final = 40
+# Share of a part's words that an earlier claim must have to be told again.
 _SHARED: Final = 0.34
-"""Share of a part's words that an earlier claim must have to be told again."""
 
 
 class Earlier:

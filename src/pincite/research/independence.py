@@ -10,8 +10,8 @@ from pincite.text.tokens import words
 from pincite.urls.keys import url_key
 from pincite.urls.parse import registrable_domain
 
+# A passage of at least so many words that two pages share word for word was written once.
 COPIED_WORDS = 12
-"""A passage of at least so many words that two pages share word for word was written once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ from pincite.text.chunks import chunks
 from pincite.text.similarity import cluster
 from pincite.urls import mask_url, registrable_domain
 
+# A page that allows less to be quoted (`nosnippet`, `max-snippet`) can't carry a claim; it stays a lead.
 _QUOTE_CHARS = 60
-"""A page that allows less to be quoted (`nosnippet`, `max-snippet`) can't carry a claim; it stays a lead."""
+# The first of a site: its robots.txt, the page, and one redirect or retry.
 _REQUESTS_OF_A_PAGE = 3
-"""The first of a site: its robots.txt, the page, and one redirect or retry."""
 _LEAD_SNIPPET_CHARS = 300
 
 
@@ -279,8 +279,8 @@ class PageReader:
                 )
 
 
+# How one page of a cluster of near-copies is chosen; printed in the trace and in docs/research.md.
 REPRESENTATIVE_RULE = "domain quality, then earliest published, then longest text, then canonical URL, then first met"
-"""How one page of a cluster of near-copies is chosen; printed in the trace and in docs/research.md."""
 
 
 def mark_duplicates(pages: Sequence[ReadPage], domain_quality: Mapping[str, float]) -> tuple[ReadPage, ...]:

@@ -39,11 +39,11 @@ from pincite.urls import registrable_domain
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate_folded
 
+# Pauses before a page whose site failed in passing is asked for again: twice, then it stays unresolved.
 WAITS_S: Final = (0.5, 1.0)
-"""Pauses before a page whose site failed in passing is asked for again: twice, then it stays unresolved."""
+# Captures that a plain request can confirm; libraries don't age, and what only a paid scraper can read is not bought
+# twice for one report.
 _OWN_VIA: Final = ("direct", "chromium")
-"""Captures that a plain request can confirm; libraries don't age, and what only a paid scraper can read is not bought
-twice for one report."""
 
 
 class Revalidator(Protocol):

@@ -15,13 +15,13 @@ from pincite.research.model.wording import plain_line
 MAX_FIELDS: Final = 60
 MAX_ROWS: Final = 20
 _MAX_DEPTH: Final = 8
+# Places of a schema that are looked at: references that name one another can make millions.
 _MAX_PLACES: Final = 1000
-"""Places of a schema that are looked at: references that name one another can make millions."""
 _SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
+# What says nothing about which values are right.
 _NOTES: Final = frozenset(
     "title description default examples $schema $id $comment $defs definitions deprecated readOnly writeOnly".split()
 )
-"""What says nothing about which values are right."""
 _BOUNDS: Final = frozenset("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split())
 _LENGTHS: Final = frozenset("minLength maxLength pattern".split())
 _KNOWN: Final[Mapping[str, frozenset[str]]] = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pincite.domain.events import Json
 from pincite.research.schema_fields import MAX_ROWS, Field
 
+# What tells the rows of the lists apart in which a value is, the outermost first.
 Rows = tuple[int, ...]
-"""What tells the rows of the lists apart in which a value is, the outermost first."""
 
 
 @dataclass(slots=True)

@@ -27,11 +27,11 @@ from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 
 _UNCAPPED = frozenset({GIVEN, "local"})
+# Pages of the first answer that are read while other queries wait: the best one is read in any case, and with two the
+# first part of a question would be read before the others had their turn.
 _READ_FIRST = 1
-"""Pages of the first answer that are read while other queries wait: the best one is read in any case, and with two the
-first part of a question would be read before the others had their turn."""
+# Source: Cormack, Clarke and Büttcher 2009, reciprocal rank fusion.
 _RANK_CONSTANT = 60
-"""Source: Cormack, Clarke and Büttcher 2009, reciprocal rank fusion."""
 
 
 @dataclass(frozen=True, slots=True)

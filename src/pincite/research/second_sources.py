@@ -41,14 +41,14 @@ from pincite.urls import registrable_domain
 from pincite.verification.proof import Proven, Statement, prove
 
 WANTED: Final = 2
+# So many claims are searched for at a time: after each turn those that a page of another claim settled are done.
 QUERIES_A_TURN: Final = 8
-"""So many claims are searched for at a time: after each turn those that a page of another claim settled are done."""
 TURNS: Final = 6
 RESULTS: Final = 8
+# Passages put before the judge for a claim in a turn: with twenty claims sixty cases, what a judge does in a batch.
 CANDIDATES: Final = 3
-"""Passages put before the judge for a claim in a turn: with twenty claims sixty cases, what a judge does in a batch."""
+# Shorter texts ("The default is 10.") are said of many things: no judge can tell without what they are about.
 LEAST_CHARS: Final = 40
-"""Shorter texts ("The default is 10.") are said of many things: no judge can tell without what they are about."""
 _QUERY_CHARS: Final = 400
 _QUERY_WORDS: Final = 14
 _LEAST_QUERY_WORDS: Final = 6

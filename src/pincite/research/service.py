@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from pincite.research.revalidation import Revalidator
 
 MAX_QUESTION_CHARS = 20_000
+# Codes of leads whose page came and did not count: too short, another language, outside the period, ...
 _DISCARDED = frozenset({"", "EMPTY_CONTENT"})
-"""Codes of leads whose page came and did not count: too short, another language, outside the period, ..."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,13 +52,13 @@ class Limits:
         return max(self.budget.rounds or 1, 1) + (self.require_coverage is not None)
 
 
+# How long a search of a run without a deadline waits for its turn: nobody sits in front of it.
 PATIENCE_S = 600.0
-"""How long a search of a run without a deadline waits for its turn: nobody sits in front of it."""
+# Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md).
 LOW_CONFIDENCE = 0.5
-"""Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md)."""
 _FOLDED = 0.5
+# Provider name of results that are URLs of the user.
 GIVEN = "given"
-"""Provider name of results that are URLs of the user."""
 
 
 def page_key(url: str) -> str:

@@ -12,8 +12,8 @@ from pincite.runtime.telemetry.meter import FALLBACKS, METER
 
 T = TypeVar("T")
 
+# While it is gone, the shared one is tried this often.
 AGAIN_AFTER_S: Final = 15.0
-"""While it is gone, the shared one is tried this often."""
 
 log = logging.getLogger(__name__)
 

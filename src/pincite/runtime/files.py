@@ -46,10 +46,10 @@ except ImportError:  # Windows has no such limit
     resource = None
 
 _ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE})
+# Causes of causes that are looked at: more than any library chains.
 _LINKS: Final = 20
-"""Causes of causes that are looked at: more than any library chains."""
+# What opening one thing takes at most: SQLite a database with its log, its index and a folder; a pipe has two ends.
 _NEEDED: Final = 6
-"""What opening one thing takes at most: SQLite a database with its log, its index and a folder; a pipe has two ends."""
 
 
 def too_many_open_files(error: BaseException, *, silent: bool = False) -> TooManyOpenFiles | None:

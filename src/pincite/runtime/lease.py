@@ -18,8 +18,8 @@ from pincite.ports import Clock, RunStore
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_SPACE = Path("/proc/self/ns/pid")
+# Source: proc(5), /proc/[pid]/stat: the time the process started after boot, in clock ticks.
 _START_FIELD = 22
-"""Source: proc(5), /proc/[pid]/stat: the time the process started after boot, in clock ticks."""
 
 
 def this_worker() -> str:
@@ -62,12 +62,12 @@ def _started(pid: int) -> str:
 
 T = TypeVar("T")
 
+# A dead worker's run is free after this; with the reconciler's turn it is taken over within 30 s.
 LEASE_S: Final = 20.0
-"""A dead worker's run is free after this; with the reconciler's turn it is taken over within 30 s."""
 # Two renewals may fail before the lease is lost.
 _LOOKS_PER_LEASE: Final = 3
+# Cancelling stops a run within 2 s, so its owner looks at least this often.
 _LOOK_AT_MOST_S: Final = 1.0
-"""Cancelling stops a run within 2 s, so its owner looks at least this often."""
 
 
 class Lease:

@@ -92,11 +92,11 @@ class PassingLedger:
 # is the logical request alone (kind and arguments), and everything that must not change it stays outside.
 
 KEY_VERSION: Final = 1
+# On record for a call that was cancelled or broke: nobody knows what came of it.
 UNKNOWN_OUTCOME: Final = '{"error":null}'
-"""On record for a call that was cancelled or broke: nobody knows what came of it."""
 _SNAPSHOT_ID: Final = re.compile(r"snap_[0-9a-f]{32}")
+# Errors raised before anything was sent: nothing is charged for them.
 _FREE: Final = (InputError, PolicyRefusal, BudgetExhausted)
-"""Errors raised before anything was sent: nothing is charged for them."""
 
 
 class RunLedger:

@@ -23,8 +23,8 @@ from pincite.runtime.telemetry.meter import LIMIT_SECONDS, METER
 # one that came later. A cancelled waiter has taken nothing.
 
 CRITICAL, INTERACTIVE, BATCH = 0, 1, 2
+# Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back.
 LANES = {"critical": CRITICAL, "interactive": INTERACTIVE, "batch": BATCH}
-"""Priorities: a critical call may use all of the burst, a batch call none of the part that is kept back."""
 
 # Keys are hosts and accounts: a run meets hundreds, and memory must not grow with what pages link to.
 _MAX_KEYS = 20_000

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+# Options of a connection. One that the URL names counts instead.
+#
+# Source: PostgreSQL, "Parameter Key Words" of libpq; psycopg 3, `Connection.connect`.
 CONNECTION: Final[Mapping[str, int | None]] = MappingProxyType(
     {
         "prepare_threshold": None,  # no server-side prepared statements: they break behind a transaction pooler
@@ -15,10 +18,6 @@ CONNECTION: Final[Mapping[str, int | None]] = MappingProxyType(
         "tcp_user_timeout": 60_000,
     }
 )
-"""Options of a connection. One that the URL names counts instead.
-
-Source: PostgreSQL, "Parameter Key Words" of libpq; psycopg 3, `Connection.connect`.
-"""
 
 
 def options_beside(url: str) -> dict[str, Any]:  # for `psycopg.connect`, whose arguments are of many types

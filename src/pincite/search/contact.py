@@ -11,8 +11,8 @@ from pincite.ports import Clock
 from pincite.runtime.recovery import first_failure
 
 T = TypeVar("T")
+# How long nobody tries again: longer than a wave of queries takes to be refused, shorter than a person waits.
 _KNOWN_S: Final = 5.0
-"""How long nobody tries again: longer than a wave of queries takes to be refused, shorter than a person waits."""
 
 
 def is_offline(error: PinciteError | None) -> bool:

@@ -84,8 +84,8 @@ def _mixed(rank_score: float, local: float, hit: SearchResult, now: datetime | N
 
 # From the engines' answers to the one response: filters, fusion, relevance, caps, and the account of how it came.
 
+# An answer none of whose hits holds this share of the query's subject words is a miss: one more engine is asked.
 MISS_COVERAGE = 0.34
-"""An answer none of whose hits holds this share of the query's subject words is a miss: one more engine is asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from pincite.runtime.limiter import Buckets
 
 # What is left of an account's quota, as far as its engine says: rate headers with a window of hours or more.
 
+# A window shorter than this is a rate, which the limiter keeps, and no quota.
 _SHORTEST_S = 3_600.0
-"""A window shorter than this is a rate, which the limiter keeps, and no quota."""
 _PREFIXES = ("x-ratelimit-", "ratelimit-")
 
 
@@ -63,8 +63,8 @@ def _numbers(text: str) -> list[float]:
 NAMESPACE: Final = "search/state"
 _KEEP: Final = timedelta(days=31)
 _RECALL_EVERY_S: Final = 1.0
+# How long another process takes a refusal on trust: a key may be mended and an account topped up meanwhile.
 _RETOLD_REST: Final = timedelta(minutes=10)
-"""How long another process takes a refusal on trust: a key may be mended and an account topped up meanwhile."""
 _REFUSALS: Final = {kind.code: kind for kind in (ProviderQuota, ProviderAuth)}
 _NO_VALIDATORS: Final[dict[str, str]] = {}
 

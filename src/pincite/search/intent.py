@@ -70,13 +70,13 @@ _TECHNICAL = re.compile(
 )
 _BY_TOPIC = {Topic.NEWS: Intent.CURRENT_EVENT, Topic.RESEARCH: Intent.RESEARCH, Topic.CODE: Intent.CODE}
 
+# Words that name the kind of page and not its subject; a near-duplicate may differ in them.
 KIND_WORDS = frozenset(
     "documentation docs doc manual reference tutorial guide example examples howto article page pages website site "
     "info information paper papers survey research study practice practices best way ways method error errors "
     "exception exceptions raise raises raised throw throws fail fails failed failing issue problem fix solve "
     "solution".split()
 )
-"""Words that name the kind of page and not its subject; a near-duplicate may differ in them."""
 
 
 def intent_of(query: Query) -> Intent:
@@ -114,13 +114,13 @@ def _any(patterns: tuple[re.Pattern[str], ...], text: str) -> bool:
 # "now" set a window that engines are asked for; words with other meanings as well ("current", a year) only bring
 # newer pages forward, so that "current working directory" still finds an old and good manual page.
 
+# What engines are asked for where dates reorder the answer: they list established pages, which are old, first.
 LEAST_RESULTS: Final = 10
-"""What engines are asked for where dates reorder the answer: they list established pages, which are old, first."""
+# Weight of the date beside rank and words: above what ranks within one answer differ by (0.11 over ten places).
 RECENCY_SHARE: Final = 0.3
-"""Weight of the date beside rank and words: above what ranks within one answer differ by (0.11 over ten places)."""
 _OLDEST_DAYS: Final = 3_650.0
+# Pages without a date are mostly manuals and home pages: kept up to date, but not news.
 _UNDATED_DAYS: Final = 365.0
-"""Pages without a date are mostly manuals and home pages: kept up to date, but not news."""
 
 
 def _any_word(*words: str) -> re.Pattern[str]:

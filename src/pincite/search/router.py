@@ -13,17 +13,17 @@ from pincite.search.health import Account, ProviderHealth, ProviderHealthBook, Q
 from pincite.search.intent import Intent
 from pincite.search.spending import Pace
 
+# Engines whose fit differs by no more than this count as equal, and the cheaper one goes first.
 FIT_MARGIN = 0.05
-"""Engines whose fit differs by no more than this count as equal, and the cheaper one goes first."""
 _HEALTH_WEIGHT = 0.3
 # An exponential average: one failure takes a fifth of the health that an engine had, the next a fifth of the rest.
 _MEMORY = 0.8
+# After this time half of a bad record is forgotten, so that an engine that is not asked gets its chance again.
 _FORGIVEN_S = 300.0
-"""After this time half of a bad record is forgotten, so that an engine that is not asked gets its chance again."""
 _QUOTA_REST = timedelta(hours=1)
 _AUTH_REST = timedelta(minutes=10)
+# From this share of the quota down an engine loses fit, up to two margins when nothing is left.
 _LOW_QUOTA = 0.1
-"""From this share of the quota down an engine loses fit, up to two margins when nothing is left."""
 # Not 0: an engine with nothing left by its own account still gets its turn, or it could never say that it has more.
 _LEAST_SHARE = 0.02
 

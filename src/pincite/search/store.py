@@ -17,8 +17,8 @@ from pincite.search.intent import Intent
 from pincite.search.request import exact_key, near_key, similarity
 from pincite.urls import mask_typed
 
+# What takes secrets out of a text.
 Mask = Callable[[str], str]
-"""What takes secrets out of a text."""
 
 _HOUR_S, _DAY_S = 3_600.0, 86_400.0
 TTL_S = {

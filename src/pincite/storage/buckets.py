@@ -14,8 +14,8 @@ from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import MAX_RATES, breakers, buckets
 
 PUBLIC: Final = "public"
+# What the arithmetic of floating-point times may be off by.
 _SLACK_S: Final = 1e-6
-"""What the arithmetic of floating-point times may be off by."""
 _NOW = bindparam("now_s", type_=Double)
 _NUMBERS: Final = tuple(range(1, MAX_RATES + 1))
 

@@ -27,8 +27,8 @@ T = TypeVar("T")
 MAX_BYTES: Final = 512 * 1024 * 1024
 _PRUNE_EVERY: Final = 64
 _PRUNE_TO: Final = 0.9
+# The time of last use is noted at most this often, so that a hit is a read.
 _USED_GRAIN_S: Final = 60.0
-"""The time of last use is noted at most this often, so that a hit is a read."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS entries (
   scope TEXT NOT NULL, namespace TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, sha TEXT NOT NULL,

@@ -20,11 +20,11 @@ from pincite.storage.schema import blobs, documents, snapshots
 _LEVEL: Final = 6
 # Twice the window of DEFLATE (RFC 1951): what does not shrink within it will not shrink after it.
 _SAMPLE_BYTES: Final = 65_536
+# A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not).
 _WORTH_IT: Final = 0.9
-"""A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not)."""
 
+# In place of an encoding: the body was dropped, and what was kept of its page.
 DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
-"""In place of an encoding: the body was dropped, and what was kept of its page."""
 
 
 class SqlSnapshotStore:
@@ -201,8 +201,8 @@ class SqlDocumentStore:
         )
 
 
+# The one member of the JSON that is stored in place of a document of which only excerpts are kept.
 EXCERPTS_KEY: Final = "excerpts"
-"""The one member of the JSON that is stored in place of a document of which only excerpts are kept."""
 
 
 def document_of(content: bytes) -> Document | None:

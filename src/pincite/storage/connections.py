@@ -15,10 +15,10 @@ from pincite.ports import Clock
 
 # How many connections to a PostgreSQL stay open: those of a busy hour are closed when it is over.
 
+# Connections to a PostgreSQL that a quiet process keeps; with the queue's two that makes four.
 KEPT_IDLE = 2
-"""Connections to a PostgreSQL that a quiet process keeps; with the queue's two that makes four."""
+# A process that needed no more than those for so long is quiet. Shorter, and each pause would cost new connections.
 CALM_S = 5.0
-"""A process that needed no more than those for so long is quiet. Shorter, and each pause would cost new connections."""
 
 
 class IdleConnections:
@@ -58,8 +58,8 @@ class IdleConnections:
 
 T = TypeVar("T")
 
+# So long a server may be away before what needs it fails.
 WAIT_S: Final = 10.0
-"""So long a server may be away before what needs it fails."""
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 _COMING_BACK: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})

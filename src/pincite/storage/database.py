@@ -60,8 +60,8 @@ from pincite.storage.home_files import can_only_be_read, open_read_only, switch_
 
 T = TypeVar("T")
 
+# How long a writer waits for another process: a slow disk is no defect.
 BUSY_TIMEOUT_S = 20.0
-"""How long a writer waits for another process: a slow disk is no defect."""
 # SQLite has one writer at a time, whatever we do; these read beside it.
 _READERS = 4
 _POOL = 8
@@ -109,8 +109,8 @@ class AcrossScopes:
         return delete(table)
 
 
+# For statements made once and run many times: their scope is filled in by the transaction.
 PREPARED = Statements()
-"""For statements made once and run many times: their scope is filled in by the transaction."""
 
 
 class Transaction(Statements):

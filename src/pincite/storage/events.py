@@ -20,10 +20,10 @@ from pincite.ports import Clock
 from pincite.storage.database import PREPARED, Database, Transaction
 from pincite.storage.schema import events, runs
 
+# Endings of the names of data that differ between two executions of the same thing.
 _PASSING: Final = ("_ms", "_s", "_at")
-"""Endings of the names of data that differ between two executions of the same thing."""
+# What every owner of a run says for itself.
 _EACH_OWNER: Final = frozenset({EventType.RUN_RESUMED, EventType.RUN_FAILED, EventType.RUN_CANCELLED})
-"""What every owner of a run says for itself."""
 _MINE: Final = (
     PREPARED.select(runs, runs.c.run_id)
     .where(runs.c.run_id == bindparam("in_run"), runs.c.epoch == bindparam("at_epoch"))

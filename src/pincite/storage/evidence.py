@@ -23,14 +23,14 @@ from pincite.domain.report import Report
 from pincite.storage.failures import translated
 from pincite.storage.home_files import open_read_only
 
+# The file of the database in a home folder.
 DATABASE_NAME: Final = "pincite.sqlite"
-"""The file of the database in a home folder."""
 
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
+# As `snapshots.DROPPED`, without the database layer.
 _DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
-"""As `snapshots.DROPPED`, without the database layer."""
+# As `documents.EXCERPTS_KEY`.
 _EXCERPTS_KEY: Final = "excerpts"
-"""As `documents.EXCERPTS_KEY`."""
 _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 
 

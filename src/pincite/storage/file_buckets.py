@@ -19,16 +19,16 @@ from pincite.storage.home_files import open_side_file
 
 T = TypeVar("T")
 
+# What the arithmetic of floating-point times may be off by.
 _SLACK_S: Final = 1e-6
-"""What the arithmetic of floating-point times may be off by."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS buckets (
   key TEXT NOT NULL, number INTEGER NOT NULL, full_s REAL NOT NULL, PRIMARY KEY (key, number)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blocked (key TEXT NOT NULL PRIMARY KEY, until_s REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY CHECK (one = 1), at_s REAL NOT NULL);
 """
+# A wall clock that is this much behind what the file has seen was set back; less is a matter of who looked first.
 _STEP_S: Final = 1.0
-"""A wall clock that is this much behind what the file has seen was set back; less is a matter of who looked first."""
 
 
 class FileBuckets:

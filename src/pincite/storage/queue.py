@@ -20,9 +20,9 @@ from pincite.storage.schema import calls, runs
 
 _ALL: Final = AcrossScopes()
 BACKOFF_S: Final = 10.0
+# From the second death in company on a run waits, twice as long each time: longer than a restart of all workers takes,
+# so that what killed them (another run, a deployment, the machine) is over.
 BACKOFF_MAX_S: Final = 160.0
-"""From the second death in company on a run waits, twice as long each time: longer than a restart of all workers takes,
-so that what killed them (another run, a deployment, the machine) is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ def _got_on(tx: Transaction, row: Any) -> bool:  # a row of `runs`
 #
 # The runs' own rows are the truth. Whatever wakes workers (a queue, a poll) is a hint that may be lost or come twice.
 
+# A run that was offered and not taken is offered again after this: the hint may have been lost.
 OFFERED_AGAIN_S: Final = 10.0
-"""A run that was offered and not taken is offered again after this: the hint may have been lost."""
+# A run that was stored before this process began, and not taken for so long, is for anybody.
 ABANDONED_S: Final = 60.0
-"""A run that was stored before this process began, and not taken for so long, is for anybody."""
+# The scope of the transaction itself; the statements here look at every scope.
 _SCOPE: Final = "public"
-"""The scope of the transaction itself; the statements here look at every scope."""
 
 
 class SqlRunQueue:

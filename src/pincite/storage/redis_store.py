@@ -140,8 +140,8 @@ async def open_upstash(url: str, token: str, *, transport: Any = None) -> AsyncI
 # Each change is one short script, so that no two workers take the same place. Redis's own clock counts.
 
 PREFIX: Final = "pincite"
+# A larger value is not kept: it would hold up everybody else's commands.
 MAX_VALUE_BYTES: Final = 8_000_000
-"""A larger value is not kept: it would hold up everybody else's commands."""
 _SCAN: Final = 500
 
 # ARGV[1] is the time, or empty for Redis's own.

@@ -52,8 +52,8 @@ _OF_A_RUN: tuple[Table, ...] = (
 )
 _OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)
 _STAYS: tuple[Table, ...] = (schema_versions, api_keys, server_secrets)
+# Ids in one statement, far below every database's limit on parameters.
 _BATCH = 500
-"""Ids in one statement, far below every database's limit on parameters."""
 
 
 def delete_run(tx: Transaction, run_id: str) -> None:

@@ -25,8 +25,8 @@ from pincite.domain.budget import Usage
 from pincite.storage.columns import JsonText, Moment, key, scope_column, text_column
 
 DIMENSIONS = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out", "cost_nanousd")
+# Rates that a shared limit of one key may have (a second, a minute, a day, a month).
 MAX_RATES = 4
-"""Rates that a shared limit of one key may have (a second, a minute, a day, a month)."""
 _NANO = Decimal(1_000_000_000)
 
 

@@ -28,8 +28,8 @@ from pincite.storage.schema import (
 )
 
 _BATCH: Final = 200
+# Runs that go in one transaction: about 20 ms of the one writer that SQLite has.
 STEP: Final = 10
-"""Runs that go in one transaction: about 20 ms of the one writer that SQLite has."""
 _PAUSE_AT_MOST_S: Final = 1.0
 ENDED: Final = tuple(status.value for status in RunStatus if status not in (RunStatus.QUEUED, RunStatus.RUNNING))
 

@@ -171,8 +171,8 @@ def _hashed(key: str) -> str:
 #
 # A row belongs to the scope its key opens, but a key is known before its scope is: this module looks across scopes.
 
+# The scope of reading transactions; the statements here look at every scope.
 _SCOPE: Final = "public"
-"""The scope of reading transactions; the statements here look at every scope."""
 
 
 class SqlKeys:

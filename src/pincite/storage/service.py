@@ -28,8 +28,8 @@ from pincite.storage.server import SqlServerMemory
 from pincite.storage.shared_cache import SqlCache
 from pincite.urls.policy import Retention
 
+# Captures younger than this are never pruned: a run may be about to refer to them.
 _MIN_AGE: Final = timedelta(hours=1)
-"""Captures younger than this are never pruned: a run may be about to refer to them."""
 _PRUNE_STEP: Final = 200
 
 

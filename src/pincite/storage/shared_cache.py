@@ -14,8 +14,8 @@ from pincite.storage.schema import cache_entries, cache_leases
 MAX_BYTES: Final = 4 * 1024**3
 _PRUNE_EVERY: Final = 256
 _PRUNE_BATCH: Final = 500
+# The time of last use is noted at most this often, so that a hit is a read.
 _USED_GRAIN_S: Final = 60.0
-"""The time of last use is noted at most this often, so that a hit is a read."""
 
 
 class SqlCache:

@@ -21,8 +21,8 @@ from pincite.engine import Engine, Filing
 from pincite.surfaces.requests import read_row
 
 MAX_LINE_CHARS: Final = 100_000
+# Priority of batches: after what somebody waits for.
 BATCH: Final = 0
-"""Priority of batches: after what somebody waits for."""
 _LOOK_S: Final = 0.5
 _LIMITS: Final = tuple(one.name for one in fields(Constraints))
 _PLAIN: Final = ResearchRequest("?")
@@ -210,10 +210,10 @@ class Batch:
         return "run_" + hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:26]
 
 
+# What the next question would meet as well.
 _ENDS_ALL: Final = frozenset(
     {"STORAGE_UNAVAILABLE", "STORAGE_FULL", "SCHEMA_MISMATCH", "LIBRARY_NOT_FOUND", "INVALID_SETTING", "PROVIDER_AUTH"}
 )
-"""What the next question would meet as well."""
 
 
 def batch_name(path: Path) -> str:

@@ -15,13 +15,13 @@ from pincite.engine import Engine
 from pincite.runtime.concurrency import ResourcePool
 from pincite.wiring import Shared, open_shared
 
+# A new engine for a scope and a profile (None: the one in force).
 OpenEngine = Callable[[str, str | None], Engine]
-"""A new engine for a scope and a profile (None: the one in force)."""
 
+# Engines open at a time: about twenty users who try every profile, or as many users with one.
 MAX_ENGINES: Final = 128
-"""Engines open at a time: about twenty users who try every profile, or as many users with one."""
+# An engine that nobody asked for so long may be closed: longer than a request takes. Runs hold theirs.
 IDLE_S: Final = 180.0
-"""An engine that nobody asked for so long may be closed: longer than a request takes. Runs hold theirs."""
 
 
 @dataclass(slots=True)

@@ -65,6 +65,7 @@ def exit_code(error: PinciteError) -> int:
     return EXIT_CODES.get(error.code, EXIT_INTERNAL)
 
 
+# A page that can't be read is a bad gateway: the request was fine, what stands behind this server was not.
 HTTP_STATUS: dict[str, int] = {
     "INVALID_INPUT": 422,
     "INVALID_TOPIC": 422,
@@ -112,7 +113,6 @@ HTTP_STATUS: dict[str, int] = {
     "CONFLICT": 409,
     "INTERNAL": 500,
 }
-"""A page that can't be read is a bad gateway: the request was fine, what stands behind this server was not."""
 
 
 def http_status(error: PinciteError) -> int:

@@ -7,8 +7,8 @@ from datetime import datetime
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.reasons import reason_text
 
+# The way of a run; static/live.js folds events in the same way.
 STAGES = ("planning", "searching", "reading", "checking", "writing")
-"""The way of a run; static/live.js folds events in the same way."""
 
 _STAGE_OF = {"plan": 0, "search": 1, "page": 2, "chunk": 2, "claim": 3, "gap": 3, "conflict": 3, "report": 4}
 _NEXT_STAGE = {EventType.RUN_STARTED: 0, EventType.ROUND_STARTED: 1}

@@ -22,8 +22,8 @@ from pincite.surfaces.engines import Engines, OpenEngine
 from pincite.surfaces.progress import Progress
 
 LOOK_EVERY_S: Final = 0.4
+# A run whose owner gave no sign for so long is nobody's. A worker takes over what a dead one left within 30 s.
 DEAD_AFTER_S: Final = 45.0
-"""A run whose owner gave no sign for so long is nobody's. A worker takes over what a dead one left within 30 s."""
 
 
 def may_be_worked_on(record: RunRecord) -> bool:
@@ -75,16 +75,16 @@ class _Signs:
         return now_s - self._since_s < DEAD_AFTER_S
 
 
+# Asked for as a profile: the standard one, without a language model.
 EXTRACTIVE: Final = "extractive"
-"""Asked for as a profile: the standard one, without a language model."""
 MAX_WAITING_RUNS: Final = 256
+# Event streams open at a time.
 MAX_FOLLOWERS: Final = 1000
-"""Event streams open at a time."""
 LOOK_AGAIN_S: Final = 15.0
+# Events that are read ahead for a reader, however slow.
 EVENTS_AT_ONCE: Final = 100
-"""Events that are read ahead for a reader, however slow."""
+# Somebody waits for it: before every batch.
 INTERACTIVE: Final = 10
-"""Somebody waits for it: before every batch."""
 
 
 def settings_of(profile: str | None) -> dict[str, str | None]:

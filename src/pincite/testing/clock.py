@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import anyio
 
 _START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+# How many turns of the event loop other tasks get before a sleeper moves the time by itself.
 _TURNS = 8
-"""How many turns of the event loop other tasks get before a sleeper moves the time by itself."""
 
 
 class FrozenClock:

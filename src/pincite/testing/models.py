@@ -83,8 +83,8 @@ def seen_messages(system: str, user: str) -> Seen:
 
 T = TypeVar("T")
 _CHARS_PER_TOKEN = 8
+# Shortest beginning that OpenAI and Anthropic keep.
 _CACHED_FROM = 1_024
-"""Shortest beginning that OpenAI and Anthropic keep."""
 Answer: TypeAlias = "Json | PinciteError | Callable[[Seen], Json | PinciteError]"
 
 

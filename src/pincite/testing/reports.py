@@ -64,13 +64,13 @@ _METRICS = Metrics(
 )
 _QUESTION = "How tall is the Halden lighthouse, and when was it lit?"
 
+# Pieces of text that mean something to Markdown, HTML, a spreadsheet or a terminal, and a few that don't.
 HOSTILE = (
     *("http://evil.example", "www.evil.example", "ftp://e.example", "a@evil.example", "mailto:a@b.example"),
     *("[1]", "[1](citation:1)", "](http://e.example)", "![x](y)", "[a]: http://e.example"),
     *("<script>", "<b>", "</p>", "&lt;", "&#60;", "```", "---", "| a | b |", "\n\n# Head", "=1+1"),
     *("\x1b[31m", "\u202e", "\ud800", "\0", "word", "2016", "é", "日本"),
 )
-"""Pieces of text that mean something to Markdown, HTML, a spreadsheet or a terminal, and a few that don't."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import Final
 
 _SHORT: Final = re.compile(r"\((?P<short>[A-Z][A-Za-z0-9]{1,9}?)s?\)")
+# Ten words at most stand before the bracket; looked at from there, so that no page takes long.
 _BEFORE_CHARS: Final = 160
-"""Ten words at most stand before the bracket; looked at from there, so that no page takes long."""
 _BREAK: Final = re.compile(r"[^\w' \n-]|\n\n")
+# The long form has at most so many words more than the short one has letters, and at most twice as many (source).
 _MOST_WORDS: Final = 5
-"""The long form has at most so many words more than the short one has letters, and at most twice as many (source)."""
 
 
 def spelt_out(texts: Iterable[str]) -> dict[str, str]:

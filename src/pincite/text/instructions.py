@@ -77,11 +77,11 @@ _RULES: Final = tuple(
 
 
 _QUOTED: Final = re.compile(r"“[^“”]{1,300}”|„[^„“”]{1,300}[“”]|«[^«»]{1,300}»|\"[^\"\n]{1,300}\"|`[^`\n]{1,300}`")
+# Cyrillic and Greek letters that pass for Latin ones. Source: the confusables of Unicode Technical Standard 39.
 _LOOK_ALIKES: Final = str.maketrans(
     "асԁеһіјӏорԛѕԝхуАВЕНІЈКМОРЅТХУαικνορτυχΑΒΕΗΙΚΜΝΟΡΤΥΖ",
     "acdehijlopqswxyABEHIJKMOPSTXYaikvoptuxABEHIKMNOPTYZ",
 )
-"""Cyrillic and Greek letters that pass for Latin ones. Source: the confusables of Unicode Technical Standard 39."""
 _DATA_STARTS: Final = ("{", "[", "<")
 
 

@@ -103,10 +103,10 @@ def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
 
 LONG_LENGTH = 8
 _SHORT_LENGTH = 4
+# A word of four letters is near to many: it is read as one with two letters swapped, if that is on this many pages.
 _SHORT_PAGES = 10
-"""A word of four letters is near to many: it is read as one with two letters swapped, if that is on this many pages."""
+# Up to here another letter often makes another word ("crate", "create"): only swapped and doubled ones are typos.
 _MIDDLE_LENGTH = 6
-"""Up to here another letter often makes another word ("crate", "create"): only swapped and doubled ones are typos."""
 
 
 def typos_allowed(word: str) -> int:

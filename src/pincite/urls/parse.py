@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #
 # Anything that decides about a URL works on a `ParsedUrl`, and what is sent is its `href`.
 
+# Pages of local libraries without a published address are `local:NAME/path`: no URL, never fetched.
 LOCAL_SCHEME = "local:"
-"""Pages of local libraries without a published address are `local:NAME/path`: no URL, never fetched."""
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST_IPV4, _HOST_IPV6 = 1, 2

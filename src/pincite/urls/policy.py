@@ -231,8 +231,8 @@ class Retention:
         return max(own, key=_STRICTNESS.index) if own else self.default
 
 
+# Everything stays but what asks not to.
 ALL = Retention()
-"""Everything stays but what asks not to."""
 
 
 def _matches(url: str, entry: str) -> bool:

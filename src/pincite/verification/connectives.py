@@ -9,6 +9,7 @@ from typing import Final
 from pincite.text.normalise import fold
 
 _END_MARKS: Final = " .:,;!…"
+# English, German, French and Spanish, in lower case and without end marks.
 CONNECTIVES: Final = frozenset(
     phrase.strip()
     for phrase in """
@@ -24,7 +25,6 @@ CONNECTIVES: Final = frozenset(
     finalmente | en resumen | sin embargo
     """.split("|")
 )
-"""English, German, French and Spanish, in lower case and without end marks."""
 
 
 def states_nothing(text: str) -> bool:

@@ -8,12 +8,12 @@ _MONTHS = (
     "january february march april may june july august september october november december".split(),
     "jan feb mar apr may jun jul aug sep oct nov dec".split(),
 )
+# German, French and Spanish: read only between a day and a year, or before a year ("mars 2020" may be a planet's).
 _OTHER_MONTHS = (
     "januar februar märz april mai juni juli august september oktober november dezember".split(),
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split(),
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split(),
 )
-"""German, French and Spanish: read only between a day and a year, or before a year ("mars 2020" may be a planet's)."""
 _MONTH_NUMBER = (
     {name: index + 1 for names in _OTHER_MONTHS for index, name in enumerate(names)}
     | {name: index + 1 for names in _MONTHS for index, name in enumerate(names)}

@@ -15,12 +15,12 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import Span
 from pincite.text.tokens import stem, words
 
+# Passages for one statement: with their context about 1,200 tokens, what a judge reads of a page at once.
 LIMIT: Final = 5
-"""Passages for one statement: with their context about 1,200 tokens, what a judge reads of a page at once."""
+# A word of the heading counts half: it says what a passage is about, and all passages below it share it.
 _ABOVE_WEIGHT: Final = 0.5
-"""A word of the heading counts half: it says what a passage is about, and all passages below it share it."""
+# What is carried already counts so much for the next passage: a statement may rest on two places of a page.
 _LEFT_WEIGHT: Final = 0.25
-"""What is carried already counts so much for the next passage: a statement may rest on two places of a page."""
 _HEADING_CHARS: Final = 100
 _END_MARKS: Final = (".", "!", "?", ",", ";", "|")
 _BLANK: Final = re.compile(r"\n[ \t]*\n")

@@ -159,8 +159,8 @@ class _Seen:
         return False
 
 
+# Brackets of an editor: "the [21st] century".
 _INSERTED = str.maketrans("[]", "  ")
-"""Brackets of an editor: "the [21st] century"."""
 
 
 def _goes_on(character: str) -> bool:

@@ -37,10 +37,10 @@ _PER = frozenset("per pro par por a an each every je chaque cada /".split())
 _OF = frozenset({"de", "of", "d"})
 _EACH = frozenset({"per", "pro", "par", "por"})
 _ABBREVIATED = frozenset({"mio", "mrd", "mln", "mn", "bn", "tn", "k"})
+# French kilo-octets and so on: "5 Go", but "5 go".
 _OCTETS = frozenset({"ko", "mo", "go", "to", "po"})
-"""French kilo-octets and so on: "5 Go", but "5 go"."""
+# Spelled like a word of grammar: a unit only when it stands at the digits ("5in") or is written as one.
 _NEVER_A_UNIT_ALONE = frozenset({"in", "an", "ha", "us", "v"})
-"""Spelled like a word of grammar: a unit only when it stands at the digits ("5in") or is written as one."""
 
 _BOUND = re.compile(
     r"(?:(?P<min>more than|greater than|at least|no fewer than|no less than|over|above|exceed(?:s|ed|ing)?|"
@@ -177,8 +177,8 @@ def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -
     return ""
 
 
+# Figures of the evidence that are combined at most: 276 pairs, a tenth of a millisecond.
 _OPERANDS = 24
-"""Figures of the evidence that are combined at most: 276 pairs, a tenth of a millisecond."""
 
 
 def same_thing(wanted: Figure, found: Figure) -> bool:
@@ -204,11 +204,11 @@ def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False) -
 
 
 _LEADING_ZEROS = re.compile(r"^\D*0*[.,]?0*")
+# How far a value may be beyond a bound that is said to hold: "more than 400" of 412 informs, of 4,000 misleads.
 _FAR = 4 / 3
-"""How far a value may be beyond a bound that is said to hold: "more than 400" of 412 informs, of 4,000 misleads."""
 _SLACK_ABOUT = 0.06
+# Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month.
 _SLACK_UNIT = 0.03
-"""Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month."""
 _CLOCK = re.compile(
     r"(?<![\d:.])(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d)(?::[0-5]\d)?)? ?(?P<half>[ap])(?:\.m\.|m\b)"
     r"|(?<![\d:.])(?P<h2>[01]?\d|2[0-4])(?::(?P<m2>[0-5]\d)(?::[0-5]\d)?(?![\d:])| ?h ?(?P<m3>[0-5]\d)\b| Uhr\b)",
@@ -498,10 +498,10 @@ class _Reader:
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SUFFIXES = frozenset({"st", "nd", "rd", "th", "er", "ème"})
 _YEAR_DIGITS = 4
+# From here on a spelled number is a figure by itself: "a hundred" and "a thousand" are ways of saying many.
 _HUNDRED, _LARGE = 100, 1e6
-"""From here on a spelled number is a figure by itself: "a hundred" and "a thousand" are ways of saying many."""
+# Units of one or two letters follow digits only: "one s" is no second.
 _SHORT_UNIT = 2
-"""Units of one or two letters follow digits only: "one s" is no second."""
 _BETWEEN = frozenset({"-", "of", "d", "de", "a", "an", "einer", "eine", "une", "un", "una"})
 _AND_A_HALF = re.compile(r" (?:and a half|et demie?|y medi[ao]|einhalb)\b", re.IGNORECASE)
 _COMPOUND = re.compile("hundert|tausend")

@@ -35,12 +35,12 @@ from pincite.verification.facts import FactFinding, FactOutcome, check_facts
 from pincite.verification.quoted import is_quoted
 from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Said, facts_of, said_by
 
+# Longer than any sentence: what is longer is a page, and no judge's window holds it with its evidence.
 MAX_STATEMENT_CHARS: Final = 2_000
-"""Longer than any sentence: what is longer is a page, and no judge's window holds it with its evidence."""
+# About 6,000 tokens: 20 passages in context. More is not evidence for one sentence but a page that nobody searched.
 MAX_EVIDENCE_CHARS: Final = 24_000
-"""About 6,000 tokens: 20 passages in context. More is not evidence for one sentence but a page that nobody searched."""
+# For one batch: the judges of this program end earlier by deadlines of their own; one of somebody else's may hang.
 JUDGE_DEADLINE_S: Final = 600.0
-"""For one batch: the judges of this program end earlier by deadlines of their own; one of somebody else's may hang."""
 _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 _BY_FACT: Final = frozenset({Facts.NOWHERE, Facts.NOWHERE_OTHER})
 

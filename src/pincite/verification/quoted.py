@@ -8,8 +8,8 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import sentences
 
 _END_MARKS = " .!?;:"
+# In place of a sentence with words that the page crosses out: nobody quotes it as it stands.
 _STRUCK = "\0"
-"""In place of a sentence with words that the page crosses out: nobody quotes it as it stands."""
 _LEADS = frozenset({ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
 _JOINTS = (": ", " - ", ". ", " ")
 _SECTION_NUMBER = re.compile(r"(?:[A-Z]|\d+)(?:\.\d+)*\.? ")

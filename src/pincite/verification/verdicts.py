@@ -48,13 +48,13 @@ _ROWS: Final = {
     Facts.NOWHERE:        (_U,    _U,    _U,         _U,    _U),
     Facts.NOWHERE_OTHER:  (_U,    _C,    _C,         _C,    _C),
 }  # fmt: skip
+# The verdict on a statement that is not in its source's own words.
 VERDICTS: Final[Mapping[tuple[Facts, Said], VerdictStatus]] = {
     (facts, said): verdict for facts, row in _ROWS.items() for said, verdict in zip(Said, row, strict=True)
 }
-"""The verdict on a statement that is not in its source's own words."""
 
+# Where judge and code disagree: the judge is asked once more, the fact pointed out.
 ASKED_AGAIN: Final = frozenset({(Facts.ABSENT, Said.STATES), (Facts.OTHER, Said.STATES)})
-"""Where judge and code disagree: the judge is asked once more, the fact pointed out."""
 
 
 def facts_of(findings: Iterable[FactFinding]) -> Facts:

@@ -234,8 +234,8 @@ def _check_bundle(data: bytes) -> CheckResult:
     return replace(result, status=status, problems=(*damage, *result.problems))
 
 
+# What a bundle carries of the pages: all of them, or the passages that are quoted with what stands around them.
 EvidenceKept = Literal["full", "passages"]
-"""What a bundle carries of the pages: all of them, or the passages that are quoted with what stands around them."""
 
 
 def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") -> bytes:

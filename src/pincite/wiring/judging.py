@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 NONE: Final = "none"
 MODEL: Final = "model"
+# Where in the home `pincite models add` puts what it fetched.
 FOLDER: Final = "judges"
-"""Where in the home `pincite models add` puts what it fetched."""
 _FAILURES: Final = 3
 OpenModel = Callable[[Settings], Awaitable[LanguageModel | None]]
 

@@ -39,8 +39,8 @@ class OfflineBackend:
 
 T = TypeVar("T")
 NONE: Final = "none"
+# What calls cost that were made already.
 _PAID: Final = Decimal(0)
-"""What calls cost that were made already."""
 
 
 def wants_models(settings: Settings) -> bool:

@@ -102,8 +102,8 @@ def _export_traces(endpoint: str) -> None:
 
 # The log of calls as an engine keeps it: what came through the surfaces, and what runs did.
 
+# The surface of the calls that runs make.
 OF_RUNS = "run"
-"""The surface of the calls that runs make."""
 
 
 @dataclass(slots=True)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 CACHE_NAME: Final = "cache.sqlite"
 LIMITS_NAME: Final = "limits.sqlite"
+# Whose the standing of the engines is: of no user.
 COMMON_SCOPE: Final = "public"
-"""Whose the standing of the engines is: of no user."""
 
 
 LOCAL_DEADLINE_S: Final = DEADLINES_S["local_search"]

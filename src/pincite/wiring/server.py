@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # What a server needs of an engine beside its services: its memory of requests, budgets of keys, webhooks.
 
+# So long a webhook that was picked up is nobody else's: longer than one try may take.
 HOLD_S: Final = 60.0
-"""So long a webhook that was picked up is nobody else's: longer than one try may take."""
 
 
 class FrontDesk:

@@ -97,8 +97,8 @@ def redis_in_use(settings: Settings) -> str:
 
 # What all engines of one process share: the database, the queue, the processes that read pages.
 
+# Runs offered to workers in one turn at most.
 _OFFERS: Final = 100
-"""Runs offered to workers in one turn at most."""
 
 
 class Shared:

@@ -14,8 +14,8 @@ from pincite.wiring.registry import PROVIDERS
 
 NAME: Final = "postgresql-python-docs.warc.gz"
 VECTORS: Final = "postgresql-python-docs.vectors"
+# A question that its pages answer.
 QUESTION: Final = "What is the default isolation level in PostgreSQL, and what can a query see in it?"
-"""A question that its pages answer."""
 
 
 def bundled_library() -> Path:
@@ -46,16 +46,16 @@ def _bundled(name: str) -> tuple[Path, Path]:
 
 LOCAL: Final = "local"
 AUTO: Final = "auto"
+# The library that comes with the package.
 BUNDLED: Final = "bundled"
-"""The library that comes with the package."""
 KEYLESS: Final = "duckduckgo"
+# Asked where DuckDuckGo's one call in 2.5 s is taken, for what an encyclopedia may answer.
 BESIDE_KEYLESS: Final = "wikipedia"
-"""Asked where DuckDuckGo's one call in 2.5 s is taken, for what an encyclopedia may answer."""
 _TURN_ON: Final = (
     "PINCITE_DUCKDUCKGO=true turns DuckDuckGo on; all users of a server then share its 0.4 calls a second."
 )
+# The list of libraries made by `pincite index`, in the home folder.
 LIBRARIES_FILE: Final = "libraries.json"
-"""The list of libraries made by `pincite index`, in the home folder."""
 
 
 @dataclass(frozen=True, slots=True)

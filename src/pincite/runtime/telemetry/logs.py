@@ -14,8 +14,8 @@ from pincite.domain.events import Event, EventType
 # Everything that goes through `logging` passes here, also what other libraries say, with their tracebacks.
 
 MASK: Final = "***"
+# A shorter value would take ordinary words out of every line.
 _MIN_SECRET: Final = 6
-"""A shorter value would take ordinary words out of every line."""
 
 Mask = Callable[[str], str]
 

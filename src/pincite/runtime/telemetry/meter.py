@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+# Upper edges of the buckets of every duration.
 SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""Upper edges of the buckets of every duration."""
+# Series of one metric at most; what is above is counted as `other`.
 MAX_SERIES: Final = 2_000
-"""Series of one metric at most; what is above is counted as `other`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Meter:
         yield from found
 
 
+# The counts of this process.
 METER: Final = Meter()
-"""The counts of this process."""
 
 
 def count_cache_read(namespace: str, *, hit: bool) -> None:

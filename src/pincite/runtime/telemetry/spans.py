@@ -24,8 +24,8 @@ CALL_KIND: Final = "pincite.call.kind"
 CALL_KEY: Final = "pincite.call.key"
 COST_USD: Final = "pincite.cost_usd"
 REPLAYED: Final = "pincite.call.replayed"
+# The kind of a call that asks a language model.
 OF_MODELS: Final = "model"
-"""The kind of a call that asks a language model."""
 
 
 def of_model(label: str) -> dict[str, str]:
@@ -35,8 +35,8 @@ def of_model(label: str) -> dict[str, str]:
 
 
 Value = str | int | float | bool
+# Only a program that has loaded the SDK can listen to spans.
 _SDK: Final = "opentelemetry.sdk.trace"
-"""Only a program that has loaded the SDK can listen to spans."""
 
 
 class Span:

@@ -32,8 +32,8 @@ _CARD = CATALOGUE["wikipedia"]
 _HEADERS = {"Accept": "application/json"}
 _BUSY = frozenset({"ratelimited", "maxlag"})
 _PLAIN_IN_TITLES = "()!,:;'/*@"
+# What the etiquette asks tools to send: where copies of the database lag behind more, they should come later.
 _MAX_LAG_S = "5"
-"""What the etiquette asks tools to send: where copies of the database lag behind more, they should come later."""
 _LAG_WAIT_S = 5.0
 
 

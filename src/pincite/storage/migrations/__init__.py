@@ -19,8 +19,8 @@ from pincite.domain.errors import SchemaMismatch
 from pincite.ports import Clock
 
 _BYTES = {"sqlite": "BLOB", "postgresql": "BYTEA"}
+# Key of the PostgreSQL advisory lock that lets one process migrate at a time (any number, fixed for ever).
 _LOCK_NUMBER = 7_046_251
-"""Key of the PostgreSQL advisory lock that lets one process migrate at a time (any number, fixed for ever)."""
 
 
 @cache

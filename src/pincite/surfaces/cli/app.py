@@ -88,8 +88,8 @@ class Overview(TyperGroup):
                 formatter.write_text(example)
 
 
+# The variable in which a shell says that it asks for completions.
 COMPLETE = "_PINCITE_COMPLETE"
-"""The variable in which a shell says that it asks for completions."""
 
 
 class Shell(StrEnum):

@@ -220,8 +220,8 @@ async def _data(report: Path) -> "Json":
         raise InvalidInput(f"not a report: {error}", reason="not_json") from None
 
 
+# How an audit can be written; without a suffix, as text.
 FORMATS = ("md", "markdown", "html", "htm", "json", "txt")
-"""How an audit can be written; without a suffix, as text."""
 
 
 def audit(

@@ -22,8 +22,8 @@ from pincite.surfaces.errors import EXIT_CODES
 if TYPE_CHECKING:
     from pincite.settings import Settings
 
+# Slow models think for a while even about one word; nobody waits longer for a yes or no.
 PATIENCE_S = 30.0
-"""Slow models think for a while even about one word; nobody waits longer for a yes or no."""
 QUERY = "PostgreSQL documentation"
 Call = Callable[[], Awaitable[Decimal | None]]
 

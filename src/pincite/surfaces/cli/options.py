@@ -51,6 +51,7 @@ Home = Annotated[Path | None, typer.Option("--home", help="Folder of the databas
 
 METAVARS: Final = {"llm": "MODEL", "continues": "RUN", "plan": "show|edit|FILE", "output_schema": "FILE",
                    "metadata": "KEY=VALUE"}  # fmt: skip
+# What a member means here, where the line of its rule is not for somebody at a command line.
 WORDS: Final = {
     "plan": "Print the plan only, edit it first, or take it from a file.",
     "question": "The question; `-` reads it from stdin.",
@@ -60,7 +61,6 @@ WORDS: Final = {
     "persist": "Leave the page cache alone.",
     "force_refresh": "Ask the site even if it is cached.",
 }
-"""What a member means here, where the line of its rule is not for somebody at a command line."""
 
 
 def joined(values: list[str] | None) -> tuple[str, ...] | None:

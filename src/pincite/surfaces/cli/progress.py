@@ -12,6 +12,7 @@ from pincite.surfaces.cli.run import note, printable
 from pincite.surfaces.progress import Progress
 
 Show = Callable[[Event], None]
+# What the next event says again.
 QUIET = frozenset(
     {
         EventType.SEARCH_STARTED,
@@ -22,10 +23,10 @@ QUIET = frozenset(
         EventType.CLAIM_PROPOSED,
     }
 )
-"""What the next event says again."""
 LIVE_LINES = 8
+# Rounds that are told of without `-v`: a log should stay short however long a run goes on.
 TOLD_ROUNDS = 4
-"""Rounds that are told of without `-v`: a log should stay short however long a run goes on."""
+# Which member of an event says the most in a word.
 _SAID_BY = {
     EventType.CLAIM_VERIFIED: "verdict",
     EventType.CLAIM_REJECTED: "verdict",
@@ -33,7 +34,6 @@ _SAID_BY = {
     EventType.PAGE_REVALIDATED: "outcome",
     EventType.RUN_COMPLETED: "status",
 }
-"""Which member of an event says the most in a word."""
 
 
 @contextmanager

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pincite.research.model.estimate import Estimate
     from pincite.surfaces.batch import Progress
 
+# Somebody waits for a queued run: before every batch.
 INTERACTIVE = 10
-"""Somebody waits for a queued run: before every batch."""
+# A report, the bytes to print, and why the command fails all the same: a file that was not written, too few parts.
 Answer: TypeAlias = "tuple[Report, bytes, PinciteError | None]"
-"""A report, the bytes to print, and why the command fails all the same: a file that was not written, too few parts."""
 
 
 @options.asking(ResearchRequest, beside=("plan",))

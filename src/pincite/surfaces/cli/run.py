@@ -19,11 +19,11 @@ from pincite.domain.errors import Internal, PinciteError, TooManyOpenFiles
 from pincite.runtime.recovery import first_failure
 from pincite.surfaces.errors import EXIT_INTERRUPTED, exit_code, masked
 
+# For a cancelled run to store how far it came (a few milliseconds on an idle machine); a second is felt as hanging.
 GRACE_S: Final = 0.7
-"""For a cancelled run to store how far it came (a few milliseconds on an idle machine); a second is felt as hanging."""
 _SHOW_CURSOR: Final = "\x1b[?25h"  # a live view has hidden it
+# The line to print.
 Say = Callable[[], str]
-"""The line to print."""
 
 
 class Interrupts:
@@ -111,8 +111,8 @@ def guard_logs() -> None:
 
 T = TypeVar("T")
 INTERRUPTS = Interrupts()
+# The process's stdout, while everybody else's prints are sent to stderr.
 _STDOUT: ContextVar[TextIO | None] = ContextVar("stdout", default=None)
-"""The process's stdout, while everybody else's prints are sent to stderr."""
 
 
 def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, stopped: Say | None = None) -> T:

@@ -19,8 +19,8 @@ from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_
 if TYPE_CHECKING:
     from pincite.surfaces.cli.doctor import Tried
 
+# The name under which keys are in the keyring.
 SERVICE = "pincite"
-"""The name under which keys are in the keyring."""
 
 
 def setup(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pincite.wiring.scopes import Expired, Removed
 
 SKIPPED_SHOWN = 20
+# Of so many files that are left out for one reason each is named; more are counted by their suffixes.
 _NAMED = 10
-"""Of so many files that are left out for one reason each is named; more are counted by their suffixes."""
 _REASONS = {
     "other_kind": "another kind of file",
     "no_text": "empty, or no text",

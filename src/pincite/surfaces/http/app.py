@@ -147,8 +147,8 @@ PROBLEM = {
     "description": "A problem document (RFC 9457)",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+# What every route may answer; drop-in paths answer as the service they stand for.
 PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": PROBLEM, "5XX": PROBLEM}
-"""What every route may answer; drop-in paths answer as the service they stand for."""
 _SIGN_IN = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},

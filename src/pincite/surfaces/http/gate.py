@@ -133,8 +133,8 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
+# Longer than a bad phone line takes for its headers, short enough that half-sent requests hold no places.
 HEADERS_WITHIN_S = 15.0
-"""Longer than a bad phone line takes for its headers, short enough that half-sent requests hold no places."""
 
 
 class PatientProtocol(H11Protocol):

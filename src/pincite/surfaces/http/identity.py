@@ -23,8 +23,8 @@ from pincite.wiring.server import home_keys
 
 PREFIX = "pc_"
 LOCAL_SCOPE = "local"
+# How often a server looks at keys in a database: so long a revoked one may still open something.
 LOOK_EVERY_S: Final = 1.0
-"""How often a server looks at keys in a database: so long a revoked one may still open something."""
 _NAME_LENGTH = 100
 
 

@@ -46,6 +46,7 @@ from pincite.surfaces.runs import EXTRACTIVE
 router = APIRouter(prefix="/v1/responses", tags=["drop-in: OpenAI"])
 
 PREFIX: Final = "resp_"
+# Every other status is `completed`: there is a report, and it says what it lacks.
 _STATUS: Final = {
     RunStatus.QUEUED: "queued",
     RunStatus.RUNNING: "in_progress",
@@ -53,7 +54,6 @@ _STATUS: Final = {
     RunStatus.DEAD_LETTER: "failed",
     RunStatus.CANCELLED: "cancelled",
 }
-"""Every other status is `completed`: there is a report, and it says what it lacks."""
 _MAX_NUMBER: Final = 2**31 - 1
 
 

@@ -26,21 +26,21 @@ class PlainJson(JSONResponse):
         return text.encode("utf-8", "backslashreplace")
 
 
+# Makes the status and the body in which another service tells an error, from ours.
 Shape = Callable[[PinciteError, int], tuple[int, Mapping[str, Any]]]
-"""Makes the status and the body in which another service tells an error, from ours."""
+# Makes the page that tells an error to a reader, or None where the caller is a program.
 ErrorPage = Callable[[Request, PinciteError, int], Response | None]
-"""Makes the page that tells an error to a reader, or None where the caller is a program."""
 _BY_STATUS: dict[int, type[PinciteError]] = {
     401: Unauthorized,
     404: NotFound,
     409: Conflict,
     413: TooLarge,
 }
+# What a caller can do, where the error's own hint names a command.
 _HINTS = {
     "RUN_NOT_FOUND": "GET /v1/research lists the runs that your key opens.",
     "INSUFFICIENT_EVIDENCE": "GET /v1/research/{id} says where the run stands; POST .../resume goes on with it.",
 }
-"""What a caller can do, where the error's own hint names a command."""
 _SAID = {404: "there is nothing at this path", 405: "this path does not take this method"}
 
 
@@ -130,6 +130,7 @@ def _tavily(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
     return 432 if status == 402 else status, {"detail": {"error": error.message}}
 
 
+# Our code: status and code of Firecrawl, whose clients repeat whatever is answered with 502.
 _SCRAPING: Mapping[str, tuple[int, str]] = {
     "TIMEOUT": (408, "SCRAPE_TIMEOUT"),
     "DNS_ERROR": (500, "SCRAPE_DNS_RESOLUTION_ERROR"),
@@ -137,7 +138,6 @@ _SCRAPING: Mapping[str, tuple[int, str]] = {
     "DEAD_LINK": (500, "SCRAPE_SITE_ERROR"),
     "UNSUPPORTED_CONTENT_TYPE": (500, "SCRAPE_UNSUPPORTED_FILE_ERROR"),
 }
-"""Our code: status and code of Firecrawl, whose clients repeat whatever is answered with 502."""
 
 
 def _firecrawl(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
@@ -168,8 +168,8 @@ def _shape_of(path: str) -> Shape | None:
     return next((shape for prefix, shape in _SHAPES if path.startswith(prefix)), None)
 
 
+# A reader who takes nothing for so long is cut off; it comes back with the number of its last event.
 SEND_S: Final = 60.0
-"""A reader who takes nothing for so long is cut off; it comes back with the number of its last event."""
 log = logging.getLogger(__name__)
 
 

@@ -22,8 +22,8 @@ from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
 
 MAX_KEYS = 10_000
+# Of the requests of a minute, how many may come at once.
 BURST_SHARE = 0.25
-"""Of the requests of a minute, how many may come at once."""
 
 
 class Turns:
@@ -74,8 +74,8 @@ def too_often(key: ApiKey, wait_s: float) -> RateLimited:
     )
 
 
+# Wrong keys in a row that cost nothing: a person who pastes the wrong one, a program with an old one.
 _FREE: Final = 5
-"""Wrong keys in a row that cost nothing: a person who pastes the wrong one, a program with an old one."""
 _FIRST_PAUSE_S: Final = 0.25
 _LONGEST_PAUSE_S: Final = 8.0
 _FORGOTTEN_S: Final = 60.0
@@ -201,8 +201,8 @@ def _digest(cookie: str) -> str:
     return hashlib.sha256(cookie.encode()).hexdigest()
 
 
+# The common count is this much behind the own one, so that delays on the way to it refuse nobody.
 SLACK_S: Final = 1.0
-"""The common count is this much behind the own one, so that delays on the way to it refuse nobody."""
 
 
 class Service(RunManager):
@@ -295,8 +295,8 @@ async def admitted(request: Request) -> str:
     return await service_of(request).admit(request, secret_of(request))
 
 
+# Whose runs a caller may see.
 Scope = Annotated[str, Depends(admitted)]
-"""Whose runs a caller may see."""
 
 
 async def account_of(request: Request, engine: Engine) -> Account:

@@ -106,8 +106,8 @@ async def check(report: Annotated[dict[str, Any], Body()], request: Request, sco
 
 
 STORED = shaped(shapes.StoredSnapshot, others=("text/plain", "text/markdown", "application/octet-stream"))
+# Whatever a browser makes of it, it runs nothing and belongs to no origin.
 HARMLESS = {"Content-Security-Policy": "sandbox", "X-Content-Type-Options": "nosniff"}
-"""Whatever a browser makes of it, it runs nothing and belongs to no origin."""
 
 
 @router.get("/snapshots/{snapshot_id}", tags=["evidence"], response_class=Response, responses=STORED)

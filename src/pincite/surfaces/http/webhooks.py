@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 1.0
 TRY_S = 15.0
+# After each failed try; when they are used up, the webhook is given up.
 WAITS_S = (5.0, 60.0, 600.0, 3600.0)
-"""After each failed try; when they are used up, the webhook is given up."""
 GONE = 410
 
 

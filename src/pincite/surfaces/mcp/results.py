@@ -332,6 +332,7 @@ def found_or_told() -> Iterator[None]:
 
 
 Lifespan = TypeVar("Lifespan")
+# What a model can do, where the error's own hint is for somebody at a command line.
 HINTS: Final = {
     "RUN_NOT_FOUND": "Give the whole run_id that research returned.",
     "INSUFFICIENT_EVIDENCE": "Call research_result with the run_id to see where it stands.",
@@ -339,7 +340,6 @@ HINTS: Final = {
     "BUDGET_EXHAUSTED": "Answer from what you have; more money is the user's to give.",
     "LIBRARY_NOT_FOUND": "Only the user can change where is searched.",
 }
-"""What a model can do, where the error's own hint is for somebody at a command line."""
 _FOR_PEOPLE: Final = ("pincite ", "--", "Run: ", "Set ", "Install")
 
 

@@ -49,8 +49,8 @@ Wait = Annotated[float, Field(ge=0, le=50, description="Seconds to wait for the 
 Offset = Annotated[int, Field(ge=0, description="Where to go on reading.")]
 Profile = Literal["default", "chatgpt"]
 Request = TypeVar("Request")
+# Makes the request of a call from its arguments. Errors: InvalidInput.
 Asked: TypeAlias = Callable[[], Request]
-"""Makes the request of a call from its arguments. Errors: InvalidInput."""
 
 PROGRESS_S = 5.0
 CHATGPT_TEXT_CHARS = 50_000

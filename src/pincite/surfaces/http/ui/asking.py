@@ -24,6 +24,7 @@ from pincite.surfaces.http.ui.rendering import page, seeing
 from pincite.wiring import Outlook
 
 MAX_FIELDS = 50
+# The fields as the page for asking names them.
 LABELS: Mapping[str, str] = {
     "since": "Published since",
     "until": "Published until",
@@ -31,7 +32,6 @@ LABELS: Mapping[str, str] = {
     "max_pages": "At most, pages",
     "minutes": "At most, minutes",
 }
-"""The fields as the page for asking names them."""
 
 
 async def sent_form(request: Request) -> Mapping[str, str]:

@@ -83,8 +83,8 @@ def _matches(record: RunRecord, q: str, status: str) -> bool:
     return all(word in text for word in q.casefold().split()) and status in ("", record.status)
 
 
+# How much of a page is shown before and after a passage; all of it is a click away.
 AROUND_CHARS = 12_000
-"""How much of a page is shown before and after a passage; all of it is a click away."""
 CLAIMS_PER_PAGE = 100
 REPORTS_AT_HAND = 8
 SNAPSHOT_CHARS = 400_000

@@ -113,6 +113,7 @@ HEADERS = {
     "Cache-Control": "private, no-store",
 }
 API_PATHS = ("/v1/", "/v2/", "/tavily/", "/healthz", "/readyz", "/openapi.json", "/docs", "/redoc", "/mcp")
+# Shape and word of where a run stands.
 STATUSES: Mapping[str, tuple[str, str]] = {
     "queued": ("…", "waiting"),
     "running": ("▸", "running"),
@@ -123,7 +124,6 @@ STATUSES: Mapping[str, tuple[str, str]] = {
     "dead_letter": ("✕", "given up"),
     "cancelled": ("■", "stopped"),
 }
-"""Shape and word of where a run stands."""
 
 
 def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:

@@ -26,6 +26,7 @@ from pincite.urls import registrable_domain
 
 CARD_CHARS = 240
 _LOCAL = "local:"
+# What the kinds of outside calls are to a reader; models' roles are named as they are.
 CALLS: Mapping[str, str] = {
     "search": "Searches",
     "fetch": "Pages",
@@ -33,7 +34,6 @@ CALLS: Mapping[str, str] = {
     "continue": "The earlier run",
     "judge": "Second opinions",
 }
-"""What the kinds of outside calls are to a reader; models' roles are named as they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from pincite.surfaces.http.ui.asking import Form, local_path
 from pincite.surfaces.http.ui.rendering import page, seeing
 
 router = APIRouter()
+# For the pages of one person only.
 own_router = APIRouter()
-"""For the pages of one person only."""
 
 
 @router.get("/login")
