@@ -80,7 +80,9 @@ _EDGES = " .,;:\"'“”‘’"
 
 def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int, Document]) -> AuditedSentence | None:
     """The finding when a quotation of the sentence is on none of the pages word for word."""
-    for quotation in quotations(sentence.claim):
+    # Texts in quotation marks that are long enough to be quotations, and not titles of works.
+    found = (match.group(1).strip() for match in _QUOTATION.finditer(fold(sentence.claim).text))
+    for quotation in [text for text in found if len(text.split()) >= _QUOTED_WORDS and not _title(text)]:
         if any(locate(quotation, page.text) is not None for page in pages.values()):
             continue
         detail, passage = f'"{quotation}" is on no page that was read', ""
@@ -95,12 +97,6 @@ def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int
             sentence.references, sentence.missing, passage=passage,
         )  # fmt: skip
     return None
-
-
-def quotations(claim: str) -> list[str]:
-    """The texts in quotation marks that are long enough to be quotations, and not titles of works."""
-    found = (match.group(1).strip() for match in _QUOTATION.finditer(fold(claim).text))
-    return [text for text in found if len(text.split()) >= _QUOTED_WORDS and not _title(text)]
 
 
 def _title(text: str) -> bool:

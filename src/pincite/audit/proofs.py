@@ -134,7 +134,7 @@ class Proofs:
 
     def _without_proof(self, item: ToProve, passages: Sequence[EvidencePassage]) -> Iterator[Problem]:
         """A sentence of a report that doesn't say how it was proven: its exact facts, and nothing more."""
-        problem = self._facts(item, evidence_lines(passages), ())
+        problem = self._facts(item, [line.text for line in numbered(passages)], ())
         if problem:
             yield failed(f"{item.where}.text", problem)
         else:
@@ -197,11 +197,6 @@ def passages_of(stored: Stored, claims: Sequence[ReportClaim]) -> tuple[Evidence
         if passage is not None:
             found.append(passage)
     return arranged(found)
-
-
-def evidence_lines(passages: Sequence[EvidencePassage]) -> list[str]:
-    """The texts that a statement is compared with."""
-    return [line.text for line in numbered(passages)]
 
 
 def record_problems(judgements: Sequence[RecordedJudgement], made_at: datetime | None) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, paragraphs
+from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Sentence, paragraphs
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
@@ -162,7 +162,11 @@ def _blocks(report: Report) -> Iterator[str]:
         yield _paragraph(report.summary.sentences)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield _layout(section) if section.blocks else _section(section.sentences)
+        yield (
+            "\n\n".join(_BLOCK_TEXTS[block.form](block, section.sentences) for block in section.blocks)
+            if section.blocks
+            else _section(section.sentences)
+        )
     yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
@@ -228,11 +232,6 @@ def constraints_text(constraints: ReportConstraints) -> str:
 def _heading(level: int, text: str) -> str:
     # A trailing run of # would be taken for the closing half of the heading.
     return "#" * level + " " + re.sub(r"(#+)$", r"\\\1", escape(text))
-
-
-def _layout(section: Section) -> str:
-    """The blocks of a section one after the other."""
-    return "\n\n".join(_BLOCK_TEXTS[block.form](block, section.sentences) for block in section.blocks)
 
 
 def _item(sentences: Sequence[Sentence], item: Sequence[int]) -> str:

@@ -119,10 +119,7 @@ class _File:
         source.base_style = styles["Normal"]
         source.font.size = Pt(8.5)
         source.paragraph_format.space_after = Pt(6)
-        self._foot()
-
-    def _foot(self) -> None:
-        """The title and the number of the page under each page."""
+        # The title and the number of the page under each page.
         foot = self._word.sections[0].footer.paragraphs[0]
         foot.add_run(_text(shortened(self._report.title or self._report.question))[:64] + "\t\t")
         _append(foot, '<w:fldSimple w:instr=" PAGE "><w:r><w:t>1</w:t></w:r></w:fldSimple>')

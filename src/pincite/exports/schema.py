@@ -120,7 +120,8 @@ def _schema(kind: Any, definitions: dict[str, Json]) -> Json:  # any annotation 
     if kind in _SCALARS:
         return dict(_SCALARS[kind])
     if origin in (typing.Union, types.UnionType):
-        return _union(arguments, definitions)
+        # Of more than two it is Json itself: any value.
+        return {} if len(arguments) > 2 else {"anyOf": [_schema(argument, definitions) for argument in arguments]}
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return {"type": "array", "items": _schema(arguments[0], definitions)}
     if origin is tuple:
@@ -139,12 +140,6 @@ def _schema(kind: Any, definitions: dict[str, Json]) -> Json:  # any annotation 
             definitions[kind.__name__] = _object(kind, definitions)
         return {"$ref": f"#/$defs/{kind.__name__}"}
     raise TypeError(f"no JSON Schema for {kind!r}")
-
-
-def _union(arguments: tuple[Any, ...], definitions: dict[str, Json]) -> Json:
-    if len(arguments) > 2:  # Json itself: any value
-        return {}
-    return {"anyOf": [_schema(argument, definitions) for argument in arguments]}
 
 
 def _first_line(kind: type) -> str:

@@ -13,7 +13,7 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import NotFound
 from pincite.domain.events import Event, Json
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Block, Document, Excerpts, Kept, Snapshot
+from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import Report, ReportEvidence
 from pincite.domain.version import VERSION
 from pincite.exports.codec import dump_report, event_json
@@ -239,15 +239,14 @@ def _document_json(document: Reading) -> dict[str, Json]:
     if not isinstance(document, Document):
         return {"document_id": document.document_id, "excerpts": to_json(document)}
     links = tuple(replace(link, url=mask_url(link.url)) for link in document.links)
-    blocks = tuple(_masked_block(block) for block in document.blocks)
+    blocks = tuple(
+        replace(block, marks=tuple(replace(mark, href=mask_url(mark.href)) for mark in block.marks))
+        if any(mark.href for mark in block.marks)
+        else block
+        for block in document.blocks
+    )
     shown = replace(document, canonical_url=mask_url(document.canonical_url), links=links, blocks=blocks)
     return {"document_id": document.document_id, "document": to_json(shown)}
-
-
-def _masked_block(block: Block) -> Block:
-    if not any(mark.href for mark in block.marks):
-        return block
-    return replace(block, marks=tuple(replace(mark, href=mask_url(mark.href)) for mark in block.marks))
 
 
 def _package(report: Report, files: Mapping[str, bytes]) -> bytes:

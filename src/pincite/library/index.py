@@ -98,7 +98,12 @@ class Update:
                 self._keep_words()
                 self._mark_current()
                 if self._tally.added or self._tally.removed:
-                    self._keep_totals()
+                    # What scoring needs of the whole library.
+                    row = self._db.execute("SELECT count(*) FROM passages").fetchone()
+                    totals = json.dumps([row[0]])
+                    self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
+                    self._db.execute("DELETE FROM frequencies")
+                    self._db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
@@ -336,14 +341,6 @@ class Update:
             " AND page_id <> (SELECT p.page_id FROM pages p WHERE p.url = pages.url"
             " ORDER BY p.captured_at DESC, p.page_id LIMIT 1)"
         )
-
-    def _keep_totals(self) -> None:
-        """Store what scoring needs of the whole library."""
-        row = self._db.execute("SELECT count(*) FROM passages").fetchone()
-        totals = json.dumps([row[0]])
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
-        self._db.execute("DELETE FROM frequencies")
-        self._db.execute("INSERT INTO frequencies SELECT term, doc FROM passage_vocabulary")
 
     def _pages_in(self, file_id: int) -> int:
         return int(self._db.execute("SELECT count(*) FROM pages WHERE file_id = ?", (file_id,)).fetchone()[0])

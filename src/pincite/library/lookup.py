@@ -111,7 +111,11 @@ class Lookup:
 
     def pages(self, query: Query) -> tuple[PageHit, ...]:
         """The best pages: each counts as its best passage, plus a little for the next two."""
-        found = _by_page(self._ranked(self._asked(query.text), query.constraints))
+        # The passages of each page, best page first.
+        groups: dict[str, list[_Ranked]] = {}
+        for item in self._ranked(self._asked(query.text), query.constraints):
+            groups.setdefault(item.page.url, []).append(item)
+        found = dict(sorted(groups.items(), key=lambda group: (-_page_value(group[1]), group[0])))
         prefer = query.constraints.prefer_domains
         best = sorted(found, key=lambda url: not host_matches(_host(url), prefer)) if prefer else list(found)
         return tuple(
@@ -255,14 +259,6 @@ class Lookup:
 
 def _page_value(found: Sequence[_Ranked]) -> float:
     return found[0].score + _NEXT_PASSAGES * sum(item.score for item in found[1:3])
-
-
-def _by_page(ranked: Sequence[_Ranked]) -> dict[str, list[_Ranked]]:
-    """The passages of each page, best page first."""
-    groups: dict[str, list[_Ranked]] = {}
-    for item in ranked:
-        groups.setdefault(item.page.url, []).append(item)
-    return dict(sorted(groups.items(), key=lambda group: (-_page_value(group[1]), group[0])))
 
 
 def _telling(asked: _Asked) -> list[str]:

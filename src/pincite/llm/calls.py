@@ -143,7 +143,10 @@ class RecordedCalls:
                     return answer, info.name
                 except _FAILURES as error:
                     last = error
-                    await self._tell_failure(role, info, error)
+                    await self._events.emit(
+                        EventType.MODEL_FAILED,
+                        {"role": str(role), "model": info.name, "code": error.code, "reason": error.reason},
+                    )
                     wait_s = self._wait_s(error, attempt, info)
                     if wait_s is None:
                         break
@@ -249,12 +252,6 @@ class RecordedCalls:
             {"role": str(role), "task": prompt.name, **{name: told.get(name) for name in _TOLD}},
         )
         return from_json(output_type, told.get("output"))
-
-    async def _tell_failure(self, role: ModelRole, info: ModelInfo, error: PinciteError) -> None:
-        await self._events.emit(
-            EventType.MODEL_FAILED,
-            {"role": str(role), "model": info.name, "code": error.code, "reason": error.reason},
-        )
 
     def _wait_s(self, error: PinciteError, attempt: int, info: ModelInfo) -> float | None:
         """Seconds until the same model is asked again; None when the next one's turn has come."""

@@ -139,7 +139,13 @@ class PassageRanker:
         present = {term for terms_, _ in found for term in terms if term in terms_}
         known = sum(map(rarity.weight, present)) / asked
         by_wording = [bm25(wording, found, rarity) for wording in wordings]
-        scores = _fused(by_wording)
+        # One score of several wordings: the question's own counts as much as the best of all others.
+        own, *others = by_wording
+        scores = (
+            list(own)
+            if not others
+            else [score + max(other[index] for other in others) for index, score in enumerate(own)]
+        )
         order = sorted(range(len(passages)), key=lambda index: -scores[index])
         best = [index for index in order if scores[index] > 0][:READ]
         first = [
@@ -164,7 +170,11 @@ class PassageRanker:
                 for passage, features in zip(best, first, strict=True)
             ]
             return sorted(weighed, key=lambda passage: -passage.likelihood)
-        wanted, *vectors = self._embedder.embed([_in_window(question), *map(embedded_text, best)])
+        # Each word once when it is longer than an embedder reads: what is said again asks nothing new.
+        asked = question.split()
+        wanted, *vectors = self._embedder.embed(
+            [question if len(asked) <= _WINDOW_WORDS else " ".join(dict.fromkeys(asked)), *map(embedded_text, best)]
+        )
         near = [dot(wanted, vector) for vector in vectors]
         fused = sorted(range(len(best)), key=lambda i: -(first[i].score + NEAR_WEIGHT * near[i]))
         closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
@@ -205,12 +215,6 @@ class PassageRanker:
         ]
         vectors = iter(self._embedder.embed(texts) if texts else ())
         return [tuple((span, dot(wanted, next(vectors))) for span in own) for own in spans]
-
-
-def _in_window(question: str) -> str:
-    """The question; each word once when it is longer than an embedder reads: what is said again asks nothing new."""
-    asked = question.split()
-    return question if len(asked) <= _WINDOW_WORDS else " ".join(dict.fromkeys(asked))
 
 
 def sentences_of(passage: RankedPassage) -> tuple[Span, ...]:
@@ -255,14 +259,6 @@ def _terms_of(passage: RankedPassage) -> tuple[dict[str, float], int]:
     title, draft = passage.source.document.title, passage.draft
     headings = " ".join(heading for heading in draft.section if heading != title)
     return weighted_terms(title, headings, draft.label, passage.text)
-
-
-def _fused(by_query: Sequence[Sequence[float]]) -> list[float]:
-    """One score of several wordings: the question's own counts as much as the best of all others."""
-    own, *others = by_query
-    if not others:
-        return list(own)
-    return [score + max(other[index] for other in others) for index, score in enumerate(own)]
 
 
 def _rarity(

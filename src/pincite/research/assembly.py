@@ -118,13 +118,6 @@ class Content:
         return (item for line in self.lines() for item in line.items)
 
 
-def _unheeded(task: Task, mode: Mode) -> tuple[str, ...]:
-    """A line on the asker's wishes where nobody wrote: excerpts are printed as their sources have them."""
-    wishes = task.style.wishes if mode is Mode.EXTRACTIVE else ()
-    listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
-    return (f"No language model wrote this report: {listed} had no effect.",) if wishes else ()
-
-
 def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content, *, mode: Mode) -> Report:
     """The report that says `content`; without a sentence that holds it is `insufficient_evidence`."""
     pages = {page.url: page for page in progress.pages}
@@ -136,6 +129,10 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
     said = _Wording(numbers, frozenset(coverage.below))
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
+    # Excerpts are printed as their sources have them, whatever style was asked for.
+    wishes = task.style.wishes if mode is Mode.EXTRACTIVE else ()
+    listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
+    unheeded = (f"No language model wrote this report: {listed} had no effect.",) if wishes else ()
     report = Report(
         run_id=imprint.run_id,
         report_id=report_id(imprint.run_id, 1),
@@ -156,9 +153,16 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         leads=tuple(ReportLead(lead.title, lead.url, lead.snippet, lead.reason, lead.about) for lead in progress.leads)[
             :_MAX_LEADS
         ],
-        rejected_claims=(*(_rejected(item) for item in progress.claims if not item.printable), *content.rejected),
+        rejected_claims=(
+            *(
+                RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons), item.beyond)
+                for item in progress.claims
+                if not item.printable
+            ),
+            *content.rejected,
+        ),
         coverage=coverage,
-        notes=(*progress.plan.notes, *_unheeded(task, mode)),
+        notes=(*progress.plan.notes, *unheeded),
         metrics=_metrics(imprint.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
@@ -277,6 +281,10 @@ def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Cov
 
 def _report_evidence(evidence: Evidence, numbers: dict[str, int], pages: dict[str, ReadPage]) -> ReportEvidence:
     quote = evidence.quote
+    link = evidence.fragment_url
+    if not link and evidence.url.startswith(("http://", "https://")) and evidence.url in pages:
+        # It opens the page at the passage; empty where the same words stand there twice.
+        link = fragment_url(evidence.url, pages[evidence.url].document.text, quote.start, quote.end)
     return ReportEvidence(
         document_id=quote.document_id,
         snapshot_id=evidence.snapshot_id,
@@ -288,7 +296,7 @@ def _report_evidence(evidence: Evidence, numbers: dict[str, int], pages: dict[st
         prefix=quote.prefix,
         suffix=quote.suffix,
         relation=evidence.relation,
-        fragment_url=evidence.fragment_url or _link_to(evidence, pages),
+        fragment_url=link,
         reference_n=numbers.get(evidence.url),
         context=evidence.context or _context(evidence, pages),
     )
@@ -299,13 +307,6 @@ def _context(evidence: Evidence, pages: dict[str, ReadPage]) -> tuple[ContextPie
     if evidence.url not in pages or pages[evidence.url].document.document_id != evidence.quote.document_id:
         return ()
     return context_of(pages[evidence.url].document, evidence.quote.start, evidence.quote.end)
-
-
-def _link_to(evidence: Evidence, pages: dict[str, ReadPage]) -> str:
-    """A link that opens the page at the passage, where the passage is on it only once; else the empty text."""
-    if not evidence.url.startswith(("http://", "https://")) or evidence.url not in pages:
-        return ""
-    return fragment_url(evidence.url, pages[evidence.url].document.text, evidence.quote.start, evidence.quote.end)
 
 
 def _claim(item: VerifiedClaim, said: _Wording, pages: dict[str, ReadPage]) -> ReportClaim:
@@ -365,10 +366,6 @@ def _status(content: Content, gaps: Sequence[ReportGap]) -> ReportStatus:
         return ReportStatus.INSUFFICIENT_EVIDENCE
     missing = gaps or any(part.status is not PartStatus.ANSWERED for part in content.parts)
     return ReportStatus.PARTIAL if missing else ReportStatus.COMPLETE
-
-
-def _rejected(item: VerifiedClaim) -> RejectedClaim:
-    return RejectedClaim(item.claim.text, item.verdict.status, "; ".join(item.verdict.reasons), item.beyond)
 
 
 def _constraints(task: Task) -> ReportConstraints:

@@ -214,7 +214,8 @@ class PageReader:
         if not isinstance(outcome, _Fetched):
             shelf.leads.append(await self._unread(result, outcome))
             return
-        url = _page_url(outcome)
+        # Credentials in the URL are masked where the page is cited; the stored capture keeps what was fetched.
+        url = mask_url(outcome.snapshot.canonical_url or outcome.snapshot.final_url or outcome.snapshot.url)
         if page_key(url) in shelf.known:
             await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
             return
@@ -304,11 +305,6 @@ def _rank(page: ReadPage, domain_quality: Mapping[str, float]) -> tuple[float, d
     published = page.document.published_at or datetime.max.replace(tzinfo=UTC)
     canonical = page.snapshot.final_url in ("", page.url)
     return (-quality, published, -len(page.document.text), not canonical)
-
-
-def _page_url(fetched: _Fetched) -> str:
-    """How the page is cited: credentials in its URL are masked, the stored capture keeps the URL that was fetched."""
-    return mask_url(fetched.snapshot.canonical_url or fetched.snapshot.final_url or fetched.snapshot.url)
 
 
 def _lead(result: SearchResult, reason: str, code: str = "") -> Lead:

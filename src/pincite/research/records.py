@@ -57,7 +57,7 @@ def results_from_record(record: Json) -> tuple[SearchResult, ...]:
     """
     if not isinstance(record, list):
         raise SchemaMismatch("a recorded search is not a list of results")
-    return tuple(_result(entry) for entry in record if not _is_left_out(entry))
+    return tuple(_result(entry) for entry in record if not (isinstance(entry, dict) and "left_out" in entry))
 
 
 def left_out_from_record(record: Json) -> tuple[LeftOut, ...]:
@@ -68,10 +68,6 @@ def left_out_from_record(record: Json) -> tuple[LeftOut, ...]:
         for entry in entries
         if isinstance(entry, dict) and "left_out" in entry
     )
-
-
-def _is_left_out(entry: Json) -> bool:
-    return isinstance(entry, dict) and "left_out" in entry
 
 
 def _result(entry: Json) -> SearchResult:

@@ -28,7 +28,7 @@ from pincite.domain.evidence import (
 )
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Document, FetchRequest, FetchResult, Hosted
-from pincite.domain.plan import Conflict, Lead, Progress, ReadPage, Task
+from pincite.domain.plan import Lead, Progress, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.ports import Clock, DocumentStore, EventSink, Fetch, Judge, Ledger, SnapshotStore
 from pincite.research.records import ids_from_record, page_record
@@ -111,7 +111,11 @@ class Revalidation:
     async def revalidate(self, task: Task, progress: Progress, since: datetime) -> Progress:
         """Progress with changed pages in their new capture, quotes moved there, and without support that is gone."""
         cited = {e.url for item in progress.claims if item.printable for e in item.claim.evidence}
-        old = [page for page in progress.pages if page.url in cited and self._is_old(page, since)]
+        old = [
+            page
+            for page in progress.pages
+            if page.url in cited and (page.snapshot.via in _OWN_VIA and since - page.snapshot.fetched_at > self._after)
+        ]
         if not old:
             return progress
         limiter = anyio.CapacityLimiter(self._concurrency)
@@ -129,14 +133,16 @@ class Revalidation:
             await self._tell(page, self._looks.setdefault(page.snapshot.snapshot_id, _Look(reason="deadline")))
         looks = {page.url: self._looks[page.snapshot.snapshot_id] for page in old}
         found = await anyio.to_thread.run_sync(_as_they_stand, progress, looks)
-        asked = [(left, _statement(left)) for left in found if left.must_be_proven]
+        # It lost pages and has others, or was judged by passages that stand elsewhere now.
+        asked = [
+            (left, _statement(left))
+            for left in found
+            if bool(left.passages) and (bool(left.lost) or (left.moved and left.item.proof is Proof.ENTAILED))
+        ]
         proven = await prove([statement for _, statement in asked], self._judge, at=self._at)
         again = {left.item.claim.claim_id: result for (left, _), result in zip(asked, proven, strict=True)}
         claims = _each_once(found, [_settled(left, again.get(left.item.claim.claim_id), looks) for left in found])
         return _progress_with(progress, claims, looks)
-
-    def _is_old(self, page: ReadPage, since: datetime) -> bool:
-        return page.snapshot.via in _OWN_VIA and since - page.snapshot.fetched_at > self._after
 
     async def _look(self, task: Task, page: ReadPage) -> _Look:
         reason = ""
@@ -218,11 +224,6 @@ class _Left:
         """Whether its evidence is no longer the one that it was proven by."""
         return self.evidence != self.item.claim.evidence
 
-    @property
-    def must_be_proven(self) -> bool:
-        """Whether it lost pages and has others, or was judged by passages that stand elsewhere now."""
-        return bool(self.passages) and (bool(self.lost) or (self.moved and self.item.proof is Proof.ENTAILED))
-
 
 def _as_they_stand(progress: Progress, looks: Mapping[str, _Look]) -> tuple[_Left, ...]:
     """What the looks leave of each claim."""
@@ -260,7 +261,9 @@ def _progress_with(progress: Progress, claims: tuple[VerifiedClaim, ...], looks:
         progress,
         pages=pages,
         claims=claims,
-        conflicts=tuple(conflict for conflict in progress.conflicts if not _lost_side(conflict, fell)),
+        conflicts=tuple(
+            conflict for conflict in progress.conflicts if not any(side.claim_id in fell for side in conflict.sides)
+        ),
         leads=(*progress.leads, *leads),
     )
 
@@ -270,10 +273,6 @@ def _now(page: ReadPage, looks: Mapping[str, _Look], kept: set[str]) -> ReadPage
     if look is None or look.page is None or page.snapshot.snapshot_id in kept:
         return page
     return look.page
-
-
-def _lost_side(conflict: Conflict, fell: set[str]) -> bool:
-    return any(side.claim_id in fell for side in conflict.sides)
 
 
 def _stood(

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from urllib.parse import urlsplit
 
 import anyio
@@ -80,12 +81,21 @@ class QuerySearcher:
         await tell_settled(self._events, EventType.SEARCH_STARTED, len(wanted), len(found))
         given = _given(task) if progress.round_number <= 1 else ()
         if not found and not given and not progress.pages:
-            _raise_first(answers)
+            # An outage is not the same as "nothing found".
+            for answer in answers:
+                if isinstance(answer, ProviderError):
+                    raise answer
         per_sub_question = [
             _fuse([found[query_key(query)] for query in sub_question.queries if query_key(query) in found])
             for sub_question in progress.plan.sub_questions
         ]
-        ranked = _prefer([*given, *_interleave(per_sub_question)], task.constraints)
+        # The best of each sub-question, then the second of each: a cap hurts all of them alike.
+        in_turns = (result for turn in zip_longest(*per_sub_question) for result in turn if result is not None)
+        # Preferred domains first, otherwise the order given.
+        ranked = sorted(
+            [*given, *in_turns],
+            key=lambda result: not _within(result.url, task.constraints.prefer_domains),
+        )
         ranked = [*self._first(answers, task, progress), *ranked]
         leads = await self._left_out(answers, progress)
         return Found(_admit(ranked, task.constraints, progress, self._limits), leads)
@@ -212,13 +222,6 @@ def _is_page(url: str) -> bool:
     return True
 
 
-def _raise_first(answers: Iterable[_Answer | PinciteError | None]) -> None:
-    """Raise what went wrong when no query was answered: an outage is not the same as "nothing found"."""
-    for answer in answers:
-        if isinstance(answer, ProviderError):
-            raise answer
-
-
 def _given(task: Task) -> tuple[SearchResult, ...]:
     """The user's own URLs, first in the order to read."""
     return tuple(
@@ -243,17 +246,6 @@ def _fuse(answers: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
     leading = {page_key(answer[0].url) for answer in answers if answer}
     # Python's sort is stable: pages of equal score stay in the order in which they were first met.
     return [first[key] for key in sorted(first, key=lambda key: (key not in leading, -scores[key]))]
-
-
-def _interleave(rankings: Sequence[Sequence[SearchResult]]) -> list[SearchResult]:
-    """The best of each sub-question, then the second of each: a cap hurts all of them alike."""
-    depth = max((len(ranking) for ranking in rankings), default=0)
-    return [ranking[turn] for turn in range(depth) for ranking in rankings if turn < len(ranking)]
-
-
-def _prefer(results: Sequence[SearchResult], constraints: Constraints) -> list[SearchResult]:
-    """Preferred domains first, otherwise the order given."""
-    return sorted(results, key=lambda result: not _within(result.url, constraints.prefer_domains))
 
 
 def _within(url: str, domains: Iterable[str]) -> bool:

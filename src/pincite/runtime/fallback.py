@@ -40,7 +40,9 @@ class Switch:
             except StorageUnavailable as error:
                 self._fell_back(error)
             else:
-                self._came_back()
+                if self.is_gone:
+                    log.warning("%s answers again", self._what)
+                self.is_gone = False
                 return value
         return await own()
 
@@ -52,11 +54,6 @@ class Switch:
             )
             METER.add(FALLBACKS, 1)
         self.is_gone = True
-
-    def _came_back(self) -> None:
-        if self.is_gone:
-            log.warning("%s answers again", self._what)
-        self.is_gone = False
 
 
 class FallbackBuckets:

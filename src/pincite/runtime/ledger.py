@@ -191,7 +191,8 @@ class RunLedger:
                 settled = _failed(planned, error)
         except BaseException:  # cancelled, or a defect in `do`: whether it was paid is unknown
             with anyio.CancelScope(shield=True), suppress(PinciteError):
-                await self._store.settle(planned, self._timed(_unknown(planned), started))
+                unknown = SettledCall(UNKNOWN_OUTCOME, planned.estimate.perhaps_billed, False, True, 0.0)
+                await self._store.settle(planned, self._timed(unknown, started))
             raise
         settled = self._timed(settled, started)
         _count(planned, settled, failure)
@@ -271,10 +272,6 @@ def _failed(planned: PlannedCall, error: PinciteError) -> SettledCall:
     # A defect of ours says nothing about the world: once it is mended, a resumed run makes the call again.
     final = not (error.retryable or isinstance(error, Internal))
     return SettledCall(text, charged, final, True, 0.0)
-
-
-def _unknown(planned: PlannedCall) -> SettledCall:
-    return SettledCall(UNKNOWN_OUTCOME, planned.estimate.perhaps_billed, False, True, 0.0)
 
 
 def _error_json(error: PinciteError) -> dict[str, Json]:

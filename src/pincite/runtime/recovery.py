@@ -112,12 +112,8 @@ def recovery_of(error: PinciteError) -> Recovery:
     row = RECOVERY[error.code]
     if isinstance(error, PageBlocked) and error.retryable and error.retry_after_s is not None:
         return Recovery((error.retry_after_s,))
-    return row if error.retryable else Recovery(counts=row.counts and _is_host_trouble(error))
-
-
-def _is_host_trouble(error: PinciteError) -> bool:
     # A refusal by the breaker itself must not keep the breaker open.
-    return error.reason != "breaker_open"
+    return row if error.retryable else Recovery(counts=row.counts and error.reason != "breaker_open")
 
 
 _FINAL_REFUSALS = frozenset({"language_not_allowed", "deny_listed"})

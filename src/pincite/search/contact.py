@@ -41,16 +41,13 @@ class Contacts:
         """What went wrong last, if that was the last that happened."""
         return self._failures[key][1] if key in self._failures else None
 
-    def _away(self, key: str) -> PinciteError | None:
-        since_s, error = self._failures.get(key, (0.0, None))
-        return error if is_offline(error) and self._clock.monotonic_s() - since_s < _KNOWN_S else None
-
     async def unless_away(self, key: str, wait: Callable[[], Awaitable[T]]) -> T:
         """What `wait` gives; the error of the engine as soon as it turns out to be out of reach.
 
         Errors: DnsError, NetworkError (`no_network`), each caller's own; what `wait` raises.
         """
-        if self._away(key) is None:
+        since_s, error = self._failures.get(key, (0.0, None))
+        if not is_offline(error) or self._clock.monotonic_s() - since_s >= _KNOWN_S:
             told = self._told.setdefault(key, anyio.Event())
             with first_failure():
                 for value in await _unless(told, wait):

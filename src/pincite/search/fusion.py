@@ -59,7 +59,14 @@ def fuse(query: Query, responses: Sequence[SearchResponse], now: datetime, *, by
             known, engines, total = merged[key]
             if hit.provider in engines:
                 continue
-            merged[key] = (_fuller(known, hit), [*engines, hit.provider], total + gain)
+            # The better-ranked entry with the longer snippet and whichever date is known.
+            first, second = (known, hit) if known.rank <= hit.rank else (hit, known)
+            snippet = second.snippet if len(second.snippet) > 2 * len(first.snippet) else first.snippet
+            merged[key] = (
+                replace(first, snippet=snippet, published_at=first.published_at or second.published_at),
+                [*engines, hit.provider],
+                total + gain,
+            )
     entries = list(merged.values())
     ceiling = max(len(responses), 1) / (RRF_K + 1)
     relevance = local_scores(query, [hit for hit, _, _ in entries])
@@ -68,13 +75,6 @@ def fuse(query: Query, responses: Sequence[SearchResponse], now: datetime, *, by
         for (hit, engines, total), local in zip(entries, relevance, strict=True)
     ]
     return tuple(sorted(fused, key=lambda page: -page.score))
-
-
-def _fuller(one: SearchResult, other: SearchResult) -> SearchResult:
-    """The better-ranked entry with the longer snippet and whichever date is known."""
-    first, second = (one, other) if one.rank <= other.rank else (other, one)
-    snippet = second.snippet if len(second.snippet) > 2 * len(first.snippet) else first.snippet
-    return replace(first, snippet=snippet, published_at=first.published_at or second.published_at)
 
 
 def _mixed(rank_score: float, local: float, hit: SearchResult, now: datetime | None) -> float:

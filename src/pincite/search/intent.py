@@ -99,11 +99,6 @@ def intent_of(query: Query) -> Intent:
     return Intent.GENERAL
 
 
-def is_technical(text: str) -> bool:
-    """Whether the text is about software (for the gate)."""
-    return bool(_TECHNICAL.search(text))
-
-
 def _any(patterns: tuple[re.Pattern[str], ...], text: str) -> bool:
     return any(pattern.search(text) for pattern in patterns)
 
@@ -221,7 +216,7 @@ def gate(query: Query, context: RetrievalContext, rules: GateRules = GateRules()
     intent = intent_of(query)
     if context.confidence < rules.min_confidence:
         return GateVerdict(True, f"confidence {context.confidence:.2f} is below {rules.min_confidence:.2f}", intent)
-    if intent in rules.always and (intent is not Intent.DOCUMENTATION or is_technical(query.text)):
+    if intent in rules.always and (intent is not Intent.DOCUMENTATION or bool(_TECHNICAL.search(query.text))):
         return GateVerdict(True, f"the query is about {_NAMES[intent]}", intent)
     return GateVerdict(False, f"confidence {context.confidence:.2f} is enough for {_NAMES[intent]}", intent)
 

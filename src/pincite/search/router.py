@@ -137,7 +137,10 @@ class Router:
             dearer = sorted((route for route in routes if route not in affordable), key=_price)
             routes = [replace(route, why=f"{route.why}; the month's money is short") for route in affordable + dearer]
         if not peek and routes:
-            self._take_turn(routes[0].engine)
+            # Its next turn is the farther away, the less its weight and the less is left of its quota.
+            share = routes[0].engine.quota.share(self.clock.now())
+            worth = routes[0].engine.weight * max(1.0 if share is None else share, _LEAST_SHARE)
+            self.standings.change(routes[0].engine.remembered).turn += 1 / max(worth, 1e-6)
         return (*routes, *(self._route(engine, query, intent) for engine in resting))
 
     def resting(self, engine: Engine) -> PinciteError | None:
@@ -180,12 +183,6 @@ class Router:
             return _UNKNOWN if cost is None else cost, self.standings.of(engine.remembered.key).turn
 
         return sorted(equal, key=rank)
-
-    def _take_turn(self, engine: Engine) -> None:
-        """Move its next turn the farther away, the less its weight and the less is left of its quota."""
-        share = engine.quota.share(self.clock.now())
-        worth = engine.weight * max(1.0 if share is None else share, _LEAST_SHARE)
-        self.standings.change(engine.remembered).turn += 1 / max(worth, 1e-6)
 
     def _route(self, engine: Engine, query: Query, intent: Intent) -> Route:
         fit = f"fit {self._fit(engine, intent):.2f} for {intent.value}"

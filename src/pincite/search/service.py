@@ -18,7 +18,7 @@ from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.concurrency import SingleFlight
-from pincite.runtime.limiter import INTERACTIVE, Buckets, MemoryLimiter
+from pincite.runtime.limiter import INTERACTIVE, MemoryLimiter
 from pincite.search.calls import Caller, Conditions, Trail
 from pincite.search.catalogue import Terms, card_of
 from pincite.search.filters import QualityRules
@@ -104,8 +104,11 @@ class SearchService:
         rates = {engine.key: engine.card.rates for engine in self._engines}
         self._limiter = limiter or MemoryLimiter(self._clock, rates)
         self._options = options
+        usd = options.pace_usd_per_month
         self._router = Router(
-            self._clock, ProviderHealthBook(self._clock, notes.cache), _pace(self._clock, options, notes.buckets)
+            self._clock,
+            ProviderHealthBook(self._clock, notes.cache),
+            None if usd is None else Pace(self._clock, usd, burst_days=options.pace_burst_days, buckets=notes.buckets),
         )
         self._caller = Caller(
             self._clock,
@@ -381,8 +384,3 @@ class SearchService:
                 await self._router.remember()
         made = Made(job.query, job.intent, tuple(answers), trail, timely=fresh is not None)
         return assembled(made, self._options.quality, self._clock.now(), "off" if self._store is None else "miss")
-
-
-def _pace(clock: Clock, options: SearchOptions, buckets: Buckets | None) -> Pace | None:
-    usd = options.pace_usd_per_month
-    return None if usd is None else Pace(clock, usd, burst_days=options.pace_burst_days, buckets=buckets)

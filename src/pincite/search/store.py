@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError
@@ -157,12 +157,11 @@ class AnswerStore:
             return None
         grace = (entry.fresh_until - entry.stored_at) * REVALIDATE_SHARE
         return Found(
-            replace(response, query=query.text), level, now <= entry.fresh_until, _past(entry.fresh_until, now) <= grace
+            replace(response, query=query.text),
+            level,
+            now <= entry.fresh_until,
+            now - entry.fresh_until <= grace,
         )
-
-
-def _past(moment: datetime, now: datetime) -> timedelta:
-    return max(now - moment, timedelta(0))
 
 
 def _parsed(value: bytes) -> dict[str, Json]:

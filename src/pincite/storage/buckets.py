@@ -123,7 +123,13 @@ class SqlBreaker:
 
 def _take(tx: Transaction, key: str, asks: Sequence[Ask]) -> float:
     now_s = tx.now_s()
-    asked = {"of_key": key, "now_s": now_s, **_costs(asks), **_rooms(asks)}
+    asked = {
+        "of_key": key,
+        "now_s": now_s,
+        **_costs(asks),
+        # A bucket that is not there never holds anything up.
+        **{f"room_{n}": asks[n - 1].room_s if n <= len(asks) else _NO_BUCKET_S for n in _NUMBERS},
+    }
     if tx.first(_TAKE, **asked) is not None:
         return 0.0
     row = tx.first(_READ, of_key=key)
@@ -159,11 +165,6 @@ def _state(tx: Transaction, key: str) -> Any:  # a row of `breakers` or None
 
 def _costs(asks: Sequence[Ask]) -> dict[str, float]:
     return {f"cost_{n}": asks[n - 1].cost_s if n <= len(asks) else 0.0 for n in _NUMBERS}
-
-
-def _rooms(asks: Sequence[Ask]) -> dict[str, float]:
-    # A bucket that is not there never holds anything up.
-    return {f"room_{n}": asks[n - 1].room_s if n <= len(asks) else _NO_BUCKET_S for n in _NUMBERS}
 
 
 _NO_BUCKET_S: Final = 1e12

@@ -170,7 +170,7 @@ class SqlDocumentStore:
 
     async def put(self, document: Document, snapshot_id: str) -> None:
         """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
-        content = document_bytes(document)
+        content = json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":")).encode()
         await self._database.write(self._scope, lambda tx: self._put(tx, document, snapshot_id, content), durable=False)
 
     async def get(self, document_id: str) -> Document | None:
@@ -212,11 +212,6 @@ def document_of(content: bytes) -> Document | None:
         return None if EXCERPTS_KEY in stored else from_json(Document, stored)
     except (ValueError, TypeError, ParseError) as error:
         raise StorageUnavailable(f"a stored document can't be read: {error}", reason="corrupt") from error
-
-
-def document_bytes(document: Document) -> bytes:
-    """How a document is stored."""
-    return json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def excerpts_bytes(excerpts: Excerpts) -> bytes:

@@ -40,7 +40,9 @@ def redelivery_of(tx: Transaction, row: Any) -> Redelivery:  # a row of `runs`
     A death counts when nothing else was in work at that owner, or when the run had waited before that try: only then
     is the run itself to be suspected. The other runs of the same owner are noted as its company.
     """
-    if _got_on(tx, row):
+    # An owner that had finished a call before it died was getting on: the run is not what kills its owners.
+    finished = (calls.c.run_id == row.run_id, calls.c.epoch == row.epoch, calls.c.status != "reserved")
+    if tx.first(tx.select(calls, calls.c.call_key).where(*finished).limit(1)) is not None:
         held = Redelivery(1, 1, 0.0)
         return held if not _company(tx, row) else Redelivery(1, 0, 0.0)
     in_company = _company(tx, row)
@@ -55,12 +57,6 @@ def _company(tx: Transaction, row: Any) -> bool:  # a row of `runs`
     others = (runs.c.worker == row.worker, runs.c.status == RunStatus.RUNNING.value, runs.c.run_id != row.run_id)
     told = tx.change(_ALL.update(runs).where(*others).values(in_company=True)) if row.worker else 0
     return bool(told or row.in_company)
-
-
-def _got_on(tx: Transaction, row: Any) -> bool:  # a row of `runs`
-    """Whether the owner that died had finished a call: then the run is not what kills its owners."""
-    finished = (calls.c.run_id == row.run_id, calls.c.epoch == row.epoch, calls.c.status != "reserved")
-    return tx.first(tx.select(calls, calls.c.call_key).where(*finished).limit(1)) is not None
 
 
 # The operator's view of all scopes: which runs wait for a worker, by id and state alone, never what was asked.
@@ -127,12 +123,12 @@ def _waiting(
         of.c.place <= per_scope, or_(of.c.live, of.c.offered_at_s <= now_s - OFFERED_AGAIN_S)
     )
     query = query.order_by(of.c.priority.desc(), of.c.place, of.c.created_at)  # by turns of users
-    rows = [row for row in tx.run(query) if not row.live or _may_be_taken(row, now_s)]
+    rows = [
+        row
+        for row in tx.run(query)
+        if not row.live or (row.offered_at_s <= now_s - OFFERED_AGAIN_S and is_gone(row.worker))
+    ]
     return rows[:limit]
-
-
-def _may_be_taken(row: Any, now_s: float) -> bool:
-    return bool(row.offered_at_s <= now_s - OFFERED_AGAIN_S and is_gone(row.worker))
 
 
 def _offer(tx: Transaction, found: Sequence[Any]) -> tuple[Offer, ...]:

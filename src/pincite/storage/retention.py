@@ -156,7 +156,9 @@ def settle(tx: Transaction, snapshot_ids: Sequence[str], rules: Retention, clock
     for snapshot_id in snapshot_ids:
         row = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))
         kept = Kept.FULL if row is None else rules.of(_described(row))
-        if kept is Kept.FULL or _in_use(tx, snapshot_id):
+        users = tx.select(run_snapshots, run_snapshots.c.run_id).where(run_snapshots.c.snapshot_id == snapshot_id)
+        live = tx.select(runs, runs.c.run_id).where(runs.c.run_id.in_(users), runs.c.status.in_(_LIVE))
+        if kept is Kept.FULL or tx.first(live.limit(1)) is not None:
             continue
         assert row is not None
         if kept is Kept.EXCERPTS:
@@ -182,12 +184,6 @@ def _described(row: Any) -> Snapshot:  # a row of `snapshots`
         via=row.via,
         usage_signals=tuple(row.usage_signals),
     )
-
-
-def _in_use(tx: Transaction, snapshot_id: str) -> bool:
-    users = tx.select(run_snapshots, run_snapshots.c.run_id).where(run_snapshots.c.snapshot_id == snapshot_id)
-    live = tx.select(runs, runs.c.run_id).where(runs.c.run_id.in_(users), runs.c.status.in_(_LIVE))
-    return tx.first(live.limit(1)) is not None
 
 
 def _drop_body(tx: Transaction, body_sha256: str, kept: Kept, rules: Retention) -> None:

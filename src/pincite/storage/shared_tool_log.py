@@ -94,18 +94,14 @@ def add_calls(database: Database, scope: str, batch: Sequence[LoggedCall]) -> No
 
 
 def _row(call: LoggedCall) -> dict[str, Any]:
+    # PostgreSQL refuses NUL and halves of surrogate pairs.
     return {
         "at": call.at,
         "request": json.dumps(call.request, ensure_ascii=True, separators=(",", ":")),
         "cost_usd": str(call.cost_usd),
-        **{name: _storable(getattr(call, name)) for name in _TEXTS},
+        **{name: getattr(call, name).replace("\0", "").encode("utf-8", "replace").decode("utf-8") for name in _TEXTS},
         **{name: getattr(call, name) for name in _NUMBERS},
     }
-
-
-def _storable(text: str) -> str:
-    """The text without what PostgreSQL refuses: NUL and halves of surrogate pairs."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _call(row: Any) -> LoggedCall:  # a row of `tool_log`

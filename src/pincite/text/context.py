@@ -325,7 +325,10 @@ def _antecedent(document: Document, here: int, start: int, intro: int | None) ->
 
 def _around(document: Document, here: int, last: int, start: int, end: int, tokens: int) -> list[ContextPiece]:
     """The sentences of the same paragraph before and after, nearest first, as far as there is room."""
-    before = [span for span in _sentences(document, here, _heading_lines(document, here)) if span.end <= start]
+    block = document.blocks[here]
+    # The rows of a table that name its columns are given as headers already.
+    named = header_row_count(block) if block.kind is BlockKind.TABLE else 0
+    before = [span for span in _sentences(document, here, named) if span.end <= start]
     after = [span for span in _sentences(document, last) if span.start >= end]
     pieces: list[ContextPiece] = []
     for spans in (before[::-1], after):
@@ -340,12 +343,6 @@ def _around(document: Document, here: int, last: int, start: int, end: int, toke
             low, high = min(span.start for span in kept), max(span.end for span in kept)
             pieces.append(ContextPiece(ContextRole.AROUND, document.text[low:high], low, high))
     return pieces
-
-
-def _heading_lines(document: Document, index: int) -> int:
-    """How many lines at the start of a block are given as headers already."""
-    block = document.blocks[index]
-    return header_row_count(block) if block.kind is BlockKind.TABLE else 0
 
 
 def _of_unit(document: Document, index: int, offset: int) -> list[Span]:

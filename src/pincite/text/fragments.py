@@ -60,7 +60,8 @@ def _range(text: str, start: int, end: int) -> str:
     passage = text[start:end]
     first_block, last_block = passage.split("\n\n", 1)[0], passage.rsplit("\n\n", 1)[-1]
     head = _first_words(first_block.split("\n", 1)[0])
-    tail = _last_words(last_block.rsplit("\n", 1)[-1])
+    words = last_block.rsplit("\n", 1)[-1].split()
+    tail = " ".join(words[-_EDGE_WORDS:]) if len(words) >= 2 else ""
     if not head or not tail or _count(text, head) != 1 or _count(text[start:], tail) != 1:
         return ""
     if len(head) + len(tail) >= len(passage):
@@ -71,11 +72,6 @@ def _range(text: str, start: int, end: int) -> str:
 def _first_words(line: str) -> str:
     words = line.split()
     return " ".join(words[:_EDGE_WORDS]) if len(words) >= 2 else ""
-
-
-def _last_words(line: str) -> str:
-    words = line.split()
-    return " ".join(words[-_EDGE_WORDS:]) if len(words) >= 2 else ""
 
 
 def _context(text: str, start: int, end: int) -> tuple[str, str]:

@@ -85,15 +85,10 @@ _LOOK_ALIKES: Final = str.maketrans(
 _DATA_STARTS: Final = ("{", "[", "<")
 
 
-def machine_address(text: str) -> float:
-    """How much the passage reads like an order to machines: 0 for plain text, `FLAGGED_FROM` and above is flagged."""
+def is_flagged(text: str) -> bool:
+    """Whether the passage speaks to machines."""
     said = unicodedata.normalize("NFKC", text)
     if not said.lstrip().startswith(_DATA_STARTS):  # the quotation marks of an object or a tag quote nobody
         said = _QUOTED.sub(" ", said)
     seen = said.translate(_LOOK_ALIKES)  # as an eye reads it
-    return sum(weight for pattern, weight in _RULES if pattern.search(said) or pattern.search(seen))
-
-
-def is_flagged(text: str) -> bool:
-    """Whether the passage speaks to machines."""
-    return machine_address(text) >= FLAGGED_FROM
+    return sum(weight for pattern, weight in _RULES if pattern.search(said) or pattern.search(seen)) >= FLAGGED_FROM

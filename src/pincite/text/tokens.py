@@ -72,13 +72,10 @@ def mentions(text: str) -> frozenset[int]:
     if any(part in text for part in _PARTS_OF_LANGUAGES):  # else two slow patterns look for nothing
         found.update(match.start(1) for each in (_BEFORE_PART, _BEFORE_PARTS) for match in each.finditer(text))
     capitals = [match.start() for match in _CAPITALS.finditer(text) if is_stop(match[1])]
-    if capitals and not _is_shouted(text):
+    # In a text that is shouted, capitals tell nothing.
+    if capitals and 2 * sum(map(str.isupper, text)) <= sum(map(str.isalpha, text)):
         found.update(capitals)
     return frozenset(found)
-
-
-def _is_shouted(text: str) -> bool:
-    return 2 * sum(map(str.isupper, text)) > sum(map(str.isalpha, text))
 
 
 @lru_cache(maxsize=65536)

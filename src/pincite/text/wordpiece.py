@@ -54,7 +54,9 @@ def _words(text: str) -> Iterator[str]:
         category = unicodedata.category(character)
         if category == "Mn" or (category.startswith("C") and not character.isspace()):
             continue
-        alone = _is_mark(character, category) or any(low <= ord(character) <= high for low, high in _CJK)
+        # The reference tokenizer counts all signs of ASCII as punctuation, "$" and "^" too; Unicode does not.
+        sign = character.isascii() and character.isprintable() and not (character.isalnum() or character.isspace())
+        alone = sign or category.startswith("P") or any(low <= ord(character) <= high for low, high in _CJK)
         if not alone and not character.isspace():
             word += character
             continue
@@ -65,12 +67,6 @@ def _words(text: str) -> Iterator[str]:
             yield character
     if word:
         yield word
-
-
-def _is_mark(character: str, category: str) -> bool:
-    return category.startswith("P") or (
-        character.isascii() and character.isprintable() and not character.isalnum() and not character.isspace()
-    )
 
 
 def _cut(word: str, known: dict[str, int]) -> list[int]:

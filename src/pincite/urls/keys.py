@@ -251,7 +251,7 @@ def url_key(url: str) -> str:
     text = url.strip(" ")
     if text.startswith(LOCAL_SCHEME):
         return text.split("#", 1)[0]
-    if _is_work(text):
+    if text.startswith(("doi:", "arxiv:", "pmid:", "pmcid:", "rfc:")):
         return text
     parsed = _page(text)
     return work_of(parsed) or _normalised(parsed)
@@ -264,10 +264,6 @@ def page_key(url: str) -> str:
     """
     text = url.strip(" ")
     return text.split("#", 1)[0] if text.startswith(LOCAL_SCHEME) else _normalised(_page(text))
-
-
-def _is_work(text: str) -> bool:
-    return text.startswith(("doi:", "arxiv:", "pmid:", "pmcid:", "rfc:"))
 
 
 def _page(text: str) -> ParsedUrl:
@@ -286,7 +282,7 @@ def _normalised(url: ParsedUrl) -> str:
     host = _host(url)
     path = _decoded(url.path)
     query = _decoded(url.query) if url.query else ""
-    if _is_wiki(host):
+    if host.partition(".")[2] in WIKIS:
         path = path.replace("%20", "_")
     if host == "youtu.be" and path.strip("/"):
         host, query, path = "youtube.com", f"v={path.strip('/')}" + (f"&{query}" if query else ""), "/watch"
@@ -311,10 +307,6 @@ def _host(url: ParsedUrl) -> str:
     if middle and tail in WIKIS:
         return f"{head}.{tail}"
     return MOBILE_HOSTS.get(host, host)
-
-
-def _is_wiki(host: str) -> bool:
-    return host.partition(".")[2] in WIKIS
 
 
 def _path(path: str, host: str, *, bare: bool) -> str:

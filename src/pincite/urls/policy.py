@@ -98,7 +98,9 @@ def vet_parsed(url: str, addresses: Sequence[str] | None = None, *, policy: UrlP
     if answers is not None:
         check_addresses(parsed.host, answers, policy)
     if not parsed.is_literal:
-        _check_host_name(parsed.host, policy)
+        name = parsed.host.rstrip(".").lower()
+        if name in METADATA_NAMES or (is_internal_name(name) and not policy.addresses.allow_networks):
+            raise BlockedAddress("the host name has only local meaning", reason="host_denied")
     if parsed.port not in policy.ports:
         raise BlockedAddress(
             f"port {parsed.port} is not one that pages are fetched from",
@@ -174,12 +176,6 @@ def _check_host_syntax(parsed: ParsedUrl) -> None:
 def _decodes(label: str) -> bool:
     shown: str = ada_url.idna_to_unicode(label)
     return bool(shown) and not shown.lower().startswith("xn--") and not shown.isascii()
-
-
-def _check_host_name(host: str, policy: UrlPolicy) -> None:
-    name = host.rstrip(".").lower()
-    if name in METADATA_NAMES or (is_internal_name(name) and not policy.addresses.allow_networks):
-        raise BlockedAddress("the host name has only local meaning", reason="host_denied")
 
 
 _LATIN_WITH = (

@@ -453,6 +453,7 @@ class _Reader:
             dimension, base = "temperature", tuple((v - 32) * 5 / 9 for v in values)
         end = self.tokens[index - 1].end
         per = self._per(index)
+        match = _BOUND.search(self.text[max(0, start - _LOOK_BACK) : start])
         return Figure(
             self.text[start:end],
             start,
@@ -461,7 +462,7 @@ class _Reader:
             base,
             dimension,
             unit,
-            self._bound(start),
+            str(match.lastgroup) if match is not None else "",
             per,
             exact=exact,
             kind=kind,
@@ -489,10 +490,6 @@ class _Reader:
             if token.low in _PER and near and UNITS.get(following.low, ("",))[0] == "time":
                 return UNITS[following.low][1][0]
         return 0.0
-
-    def _bound(self, start: int) -> str:
-        match = _BOUND.search(self.text[max(0, start - _LOOK_BACK) : start])
-        return str(match.lastgroup) if match is not None else ""
 
 
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")

@@ -58,19 +58,6 @@ def is_on_server(settings: Settings) -> bool:
     return settings.shared_database is not None
 
 
-def load_evidence(settings: Settings, report: Any) -> LoadedEvidence:  # report JSON of any shape
-    """What the ids in a report lead to. Errors: StorageUnavailable, SchemaMismatch, ExtraNotInstalled."""
-    return anyio.run(_load, settings, set(_ids(report)))
-
-
-def load_run(settings: Settings, run_id: str) -> tuple[Report, Sequence[Event], LoadedEvidence]:
-    """The newest report of a run (`last`: of the newest) with its events and evidence.
-
-    Errors: RunNotFound, InsufficientEvidence (the run has no report), StorageUnavailable.
-    """
-    return anyio.run(_load_run, settings, run_id)
-
-
 async def _load(settings: Settings, ids: set[str]) -> LoadedEvidence:
     from pincite.wiring.shared import open_shared
 
@@ -195,7 +182,7 @@ def _evidence(raw: Mapping[str, Json], settings: Settings) -> Iterator[EvidenceS
 
     database = settings.home / DATABASE_NAME
     if is_on_server(settings):
-        yield load_evidence(settings, raw)
+        yield anyio.run(_load, settings, set(_ids(raw)))
     elif not database.is_file():
         yield NothingStored()
     else:
@@ -249,7 +236,7 @@ def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") 
     from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
 
     if is_on_server(settings):
-        report, events, loaded = load_run(settings, run_id)
+        report, events, loaded = anyio.run(_load_run, settings, run_id)
         return render_bundle(report, PassagesOnly(report, loaded) if kept == "passages" else loaded, events)
     database = settings.home / DATABASE_NAME
     if not database.is_file():

@@ -82,7 +82,8 @@ async def build_fetch(
             stores.storage.snapshots,
             stores.storage.documents,
             clock,
-            profile=extractor_profile(extractor),
+            # Tells cached readings of different extractor versions apart.
+            profile=str(getattr(extractor, "revision", type(extractor).__name__)),
             retention=retention(settings),
         ),
         gate=DocumentGate(settings.page_languages, settings.page_min_words, settings.page_deny_phrases),
@@ -211,11 +212,6 @@ def scrape_usd(settings: Settings) -> Decimal | None:
         return None
     adapters = [load(SCRAPERS, name, "hosted scraper") for name in settings.hosted_scrapers]
     return sum((adapter.page_usd for adapter in adapters), Decimal(0))
-
-
-def extractor_profile(extractor: Extractor) -> str:
-    """What tells cached readings of different extractor versions apart."""
-    return str(getattr(extractor, "revision", type(extractor).__name__))
 
 
 def retention(settings: Settings) -> Retention:

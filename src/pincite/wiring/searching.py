@@ -160,7 +160,9 @@ def accounts(
         around = Surroundings(clock, policy=url_policy(settings), keep=keep, slow_down=slow_down, quota=quota)
         made = provider(name, key, settings, around)
         weight = weights.get(label_of(name, account), weights.get(name, 1.0))
-        engines.append(Engine(made, card, account, weight, key_mark(key), quota))
+        # Tells one key from the next without saying anything about it.
+        mark = sha256_hex(f"pincite account {key}".encode())[:8] if key else ""
+        engines.append(Engine(made, card, account, weight, mark, quota))
     return engines
 
 
@@ -172,11 +174,6 @@ def _card(name: str) -> "ProviderCard":
         return card_of(name)
     own: ProviderCard | None = getattr(load(PROVIDERS, name, "search provider"), "card", None)
     return own or card_of(name)
-
-
-def key_mark(key: str | None) -> str:
-    """What tells one key from the next without saying anything about it."""
-    return sha256_hex(f"pincite account {key}".encode())[:8] if key else ""
 
 
 def search_weights(settings: Settings) -> dict[str, float]:

@@ -88,7 +88,10 @@ def resolve_sources(settings: Settings, *, only_urls: bool = False) -> Sources:
     providers: list[str] = []
     for source in settings.source:
         if source == AUTO:
-            providers += _providers_with_keys(settings) or [_without_a_key(settings), BESIDE_KEYLESS]
+            with_key = [name for name in PROVIDERS.rows if getattr(settings, f"{name}_api_key", None)]
+            if settings.searxng_base_url:
+                with_key.append("searxng")
+            providers += with_key or [_without_a_key(settings), BESIDE_KEYLESS]
         elif source == KEYLESS and not _may_ask_duckduckgo(settings):
             raise InvalidSetting("DuckDuckGo is off here", reason="provider_off", hint=_TURN_ON)
         elif not _is_local(source):
@@ -150,11 +153,6 @@ def _without_a_key(settings: Settings) -> str:
         reason="no_search_provider",
         hint=f"Set the key of an engine (such as TAVILY_API_KEY) or SEARXNG_URL. {_TURN_ON}",
     )
-
-
-def _providers_with_keys(settings: Settings) -> list[str]:
-    with_key = [name for name in PROVIDERS.rows if getattr(settings, f"{name}_api_key", None)]
-    return with_key + (["searxng"] if settings.searxng_base_url else [])
 
 
 def _no_library() -> list[Path]:

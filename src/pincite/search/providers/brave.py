@@ -46,7 +46,9 @@ class Brave(ApiProvider):
         answer = await self.kept(await self.api.get(path, request_params(query, now.date().isoformat())), query)
         if answer.status != 200:
             raise _error(answer, wait_of(answer, now))
-        await self._heed_headers(answer)
+        left, reset = _windows(answer, "remaining"), _windows(answer, "reset")
+        if self.around.slow_down is not None and left and reset and left[0] == 0:
+            await self.around.slow_down(float(reset[0]))
         body = checked(answer, answer.object(), "results" if news else "web")
         web = body if news else body.get("web") or {}
         found = web.get("results") if isinstance(web, dict) else web
@@ -56,11 +58,6 @@ class Brave(ApiProvider):
         ]
         extras = Extras(cost_usd=_CARD.price.of(query.depth)) if _CARD.price else Extras()
         return build_response(self.name, query, rows, now, extras, policy=self.around.policy)
-
-    async def _heed_headers(self, answer: Answer) -> None:
-        left, reset = _windows(answer, "remaining"), _windows(answer, "reset")
-        if self.around.slow_down is not None and left and reset and left[0] == 0:
-            await self.around.slow_down(float(reset[0]))
 
 
 def request_params(query: Query, today: str) -> dict[str, str]:

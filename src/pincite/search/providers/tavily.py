@@ -39,11 +39,6 @@ _NAMES = {
 }  # fmt: skip
 
 
-def country_name(region: str | None) -> str | None:
-    """The English name in lower case of a two-letter code or the end of `de-CH`; None when it isn't listed."""
-    return _NAMES.get(region[-2:].lower()) if region else None
-
-
 _USD_PER_CREDIT = Decimal("0.008")
 _CARD = CATALOGUE["tavily"]
 
@@ -94,7 +89,9 @@ def request_body(query: Query) -> dict[str, Any]:
         body["start_date"] = constraints.since.isoformat()
     if constraints.until:
         body["end_date"] = constraints.until.isoformat()
-    if (country := country_name(query.region)) and body["topic"] == "general":
+    # A two-letter code or the end of `de-CH`, as a name; countries that it doesn't list are left out.
+    country = _NAMES.get((query.region or "")[-2:].lower())
+    if country and body["topic"] == "general":
         body["country"] = country
     return body
 

@@ -49,14 +49,18 @@ class Wikipedia(ApiProvider):
     async def search(self, query: Query) -> SearchResponse:
         """Articles; none where the domains asked for leave Wikipedia out."""
         now = self.around.clock.now()
-        home = self._home(query.constraints.language)
+        home, language = self.settings.base_url.rstrip("/"), (query.constraints.language or "en").lower()
+        if home == _CARD.base_url and language[:2] != "en":  # a base URL of the operator's own stays as it is
+            home = f"https://{language.split('-')[0]}.wikipedia.org"
         include = query.constraints.include_domains
         if include and not host_matches(urlsplit(home).hostname or "", include):
             return build_response(self.name, query, (), now, policy=self.around.policy)
+        # Its search wants all words, and no article says "how" and "does".
+        kept = [word for word in query.text.split() if not is_stop(word.strip("?!.,;:\"'").lower())]
         params = {
             "action": "query",
             "list": "search",
-            "srsearch": search_words(query.text),
+            "srsearch": shortened(" ".join(kept) or query.text, _CARD.query_chars),
             "srlimit": str(min(query.max_results, _CARD.max_results)),
             "srprop": "snippet",
             "format": "json",
@@ -81,13 +85,6 @@ class Wikipedia(ApiProvider):
         for client in (self.api, *self._editions.values()):
             await client.aclose()
 
-    def _home(self, language: str | None) -> str:
-        """The edition to ask; a base URL of the operator's own stays as it is."""
-        own = self.settings.base_url.rstrip("/")
-        if own != _CARD.base_url or not language or language[:2].lower() == "en":
-            return own
-        return f"https://{language.split('-')[0].lower()}.wikipedia.org"
-
     def _client(self, home: str) -> ApiClient:
         if home == self.settings.base_url.rstrip("/"):
             return self.api
@@ -101,12 +98,6 @@ def _address(home: str, title: Any) -> str | None:
     if not isinstance(title, str):
         return None
     return f"{home}/wiki/{quote(title.replace(' ', '_'), safe=_PLAIN_IN_TITLES)}"
-
-
-def search_words(text: str) -> str:
-    """The words that an article must hold: its search wants all of them, and no article says "how" and "does"."""
-    kept = [word for word in text.split() if not is_stop(word.strip("?!.,;:\"'").lower())]
-    return shortened(" ".join(kept) or text, _CARD.query_chars)
 
 
 def _refusal(answer: Answer, error: dict[str, Any], wait_s: float | None) -> PinciteError:

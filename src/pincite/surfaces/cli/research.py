@@ -172,13 +172,6 @@ def tell_estimate(estimate: "Estimate | None", cap_usd: "Decimal | None") -> Non
     )
 
 
-def tell_cost(report: "Report") -> None:
-    """Say what the models of a run really used."""
-    used = report.metrics
-    if used.tokens_in:
-        note(f"Used: {used.tokens_in:,} tokens in and {used.tokens_out:,} out, ${used.cost_usd:.4f} in all.")
-
-
 def how_to_resume(started: list[str]) -> str:
     """How an interrupted run goes on."""
     if started:
@@ -192,7 +185,10 @@ def present(answer: Answer, *, hint: bool = True) -> None:
 
     report, printed, failed = answer
     print_bytes(printed)
-    tell_cost(report)
+    # What the models of a run really used, beside what was estimated.
+    used = report.metrics
+    if used.tokens_in:
+        note(f"Used: {used.tokens_in:,} tokens in and {used.tokens_out:,} out, ${used.cost_usd:.4f} in all.")
     if hint and report.claims:
         note(f"Every sentence with its passage: pincite runs export {report.run_id} -o report.html")
     if report.status is ReportStatus.INSUFFICIENT_EVIDENCE:

@@ -103,12 +103,6 @@ class _Masking(logging.Formatter):
         return str(masked(super().format(record)))
 
 
-def guard_logs() -> None:
-    """Mask what libraries say in a process that has no logs of its own: Python prints their warnings then."""
-    if logging.lastResort is not None:
-        logging.lastResort.setFormatter(_Masking())
-
-
 T = TypeVar("T")
 INTERRUPTS = Interrupts()
 # The process's stdout, while everybody else's prints are sent to stderr.
@@ -169,7 +163,9 @@ async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
 
 def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) -> T:
     """What `job` returns, with errors printed as a front door does; `stopped` gives the line that Ctrl-C prints."""
-    guard_logs()
+    # A process that has no logs of its own: Python prints warnings of libraries then.
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Masking())
     try:
         with INTERRUPTS.stopping(give_up, stopped), first_failure():
             return job()

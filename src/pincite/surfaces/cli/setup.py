@@ -43,7 +43,9 @@ def setup(
         return interview() if asked else named(model, key_env, search, tuple(library or ()))
 
     wanted = guarded(job, as_json=as_json)
-    place = file or _usual_place()
+    from pincite.settings import default_files
+
+    place = file or default_files()[0]
 
     async def attempt() -> "list[Tried]":
         from pincite.settings import load_settings
@@ -95,7 +97,9 @@ def interview() -> dict[str, object]:
     model = _ask("Language model, as in openai:gpt-5-mini or ollama:qwen3 (none needs no key):")
     found = named(model, "", "", ())
     setting = key_setting(model)
-    if setting and not _in_environment(setting):
+    from pincite.settings import environment_names
+
+    if setting and not any(os.environ.get(name) for name in environment_names(setting)):
         found |= _keep_key(setting)
     engines = _ask("Search engines, as in tavily,exa (Enter: those whose keys are set, else DuckDuckGo):")
     folder = _ask("A folder of your own pages:")
@@ -119,7 +123,11 @@ def write(place: Path, wanted: Mapping[str, object]) -> None:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         old = place.read_text(encoding="utf-8") if place.is_file() else ""
-        kept = "\n".join(line for line in old.splitlines() if not _sets(line, wanted)).strip()
+        kept = "\n".join(
+            line
+            for line in old.splitlines()
+            if (found := re.match(r"\s*([A-Za-z0-9_]+)\s*=", line)) is None or found[1] not in wanted
+        ).strip()
         lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in wanted.items()]
         text = "\n".join([*lines, *([kept] if kept else [])]) + "\n"
         partial = place.with_name(place.name + ".partial")
@@ -140,11 +148,6 @@ def raise_failed(failed: "list[Tried]", *, as_json: bool) -> None:
     guarded(fail, as_json=as_json)
 
 
-def _sets(line: str, wanted: Mapping[str, object]) -> bool:
-    found = re.match(r"\s*([A-Za-z0-9_]+)\s*=", line)
-    return found is not None and found[1] in wanted
-
-
 def _keep_key(setting: str) -> dict[str, object]:
     """A key that was typed goes into the keyring; without one it is used for the test and the variable is named."""
     from pincite.settings import environment_names
@@ -162,19 +165,7 @@ def _keep_key(setting: str) -> dict[str, object]:
     return {setting: f"keyring:{SERVICE}/{setting}"}
 
 
-def _in_environment(setting: str) -> bool:
-    from pincite.settings import environment_names
-
-    return any(os.environ.get(name) for name in environment_names(setting))
-
-
 def _ask(question: str) -> str:
     sys.stderr.write(question + " ")
     sys.stderr.flush()
     return sys.stdin.readline().strip()
-
-
-def _usual_place() -> Path:
-    from pincite.settings import default_files
-
-    return default_files()[0]

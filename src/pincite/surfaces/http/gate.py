@@ -94,7 +94,9 @@ class Gate:
 def _refusal(request: Request, hosts: frozenset[str]) -> PinciteError | None:
     """Why a request is turned away before any route sees it."""
     host = request.headers.get("host", "").lower()
-    if hosts and _name_of(host) not in hosts:
+    # Without its port: `[::1]:80` is `::1`.
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.rsplit(":", 1)[0]
+    if hosts and name not in hosts:
         return InvalidInput(f"this server is not {host[:200]!r}", reason="host_unknown")
     origin = request.headers.get("origin")
     if origin and request.method not in _READING and origin.split("://", 1)[-1].lower() != host:
@@ -106,13 +108,6 @@ def _session_of(request: Request) -> str:
     """What the caller calls its session, if anything."""
     given = request.headers.get("x-session-id", "")
     return given if _REQUEST_ID.fullmatch(given) else ""
-
-
-def _name_of(host: str) -> str:
-    """The host name without its port: `[::1]:80` is `::1`."""
-    if host.startswith("["):
-        return host[1:].split("]", 1)[0]
-    return host.rsplit(":", 1)[0] if ":" in host else host
 
 
 def _too_large() -> TooLarge:

@@ -5,7 +5,7 @@ as runs are. Its items and its events follow from the run's own events, so that 
 read, and a stream can be taken up after any `sequence_number`.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Annotated, Any, Final
 
@@ -146,11 +146,6 @@ async def delete(response_id: str, request: Request, scope: str = Depends(admitt
     return {"id": response_id, "object": "response", "deleted": True}
 
 
-def items_of(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """The searches and the pages of a run as `web_search_call` items."""
-    return [item for item in map(_item, events) if item is not None]
-
-
 async def _stream(
     request: Request, engine: Engine, run_id: str, asked: dict[str, Any], *, leaves: bool, after: int = -1
 ) -> AsyncGenerator[str]:
@@ -226,7 +221,11 @@ async def _response(engine: Engine, run_id: str) -> dict[str, Any]:
     """The response object of a run as it is now. Errors: RunNotFound."""
     view = await engine.view(run_id)
     status = _STATUS.get(view.record.status, "completed")
-    response = {**_opening(view.record), "status": status, "output": items_of(view.events)}
+    response = {
+        **_opening(view.record),
+        "status": status,
+        "output": [item for item in map(_item, view.events) if item is not None],
+    }
     if status == "failed":
         try:
             await research.report_of(engine, run_id)
@@ -272,6 +271,9 @@ def _usage(report: Report) -> dict[str, Any]:
 
 def _opening(record: RunRecord) -> dict[str, Any]:
     task = from_json(Task, record.inputs["task"])
+    kept = record.inputs.get("settings")
+    silent = isinstance(kept, dict) and kept.get("llm") == "none" and task.profile == "standard"
+    names = {profile: name for name, profile in MODELS.items()}
     return {
         "id": PREFIX + record.run_id,
         "object": "response",
@@ -283,7 +285,7 @@ def _opening(record: RunRecord) -> dict[str, Any]:
         "instructions": None,
         "max_output_tokens": None,
         "metadata": record.inputs.get("metadata") or {},
-        "model": _model_of(record, task),
+        "model": names[EXTRACTIVE] if silent else names.get(task.profile, task.profile),
         "output": [],
         "parallel_tool_calls": True,
         "previous_response_id": PREFIX + task.continues if task.continues else None,
@@ -294,14 +296,6 @@ def _opening(record: RunRecord) -> dict[str, Any]:
         "tools": [],
         "top_p": 1.0,
     }
-
-
-def _model_of(record: RunRecord, task: Task) -> str:
-    """The model whose profile the run has."""
-    kept = record.inputs.get("settings")
-    silent = isinstance(kept, dict) and kept.get("llm") == "none" and task.profile == "standard"
-    names = {profile: name for name, profile in MODELS.items()}
-    return names[EXTRACTIVE] if silent else names.get(task.profile, task.profile)
 
 
 def _run_id(response_id: str) -> str:

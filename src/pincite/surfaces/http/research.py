@@ -12,7 +12,7 @@ from pydantic import Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Conflict, InsufficientEvidence, InvalidInput, RunCancelled, leaves
-from pincite.domain.events import Event, EventNames, EventType, RunStatus, event_name
+from pincite.domain.events import EventNames, EventType, RunStatus, event_name
 from pincite.domain.markdown import restyle
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
@@ -334,10 +334,9 @@ async def _stream(
     with service.engines.in_use(engine):
         async with aclosing(service.follow(engine, run_id, after, HEARTBEAT_S, owner)) as events:
             async for event in events:
-                yield ": still running\n\n" if event is None else _sse(event, names)
-
-
-def _sse(event: Event, names: EventNames) -> str:
-    name = event_name(event.type, names)
-    data = json.dumps({**event_json(event), "type": name}, ensure_ascii=False)
-    return f"id: {event.seq}\nevent: {name}\ndata: {data}\n\n"
+                if event is None:
+                    yield ": still running\n\n"
+                    continue
+                name = event_name(event.type, names)
+                data = json.dumps({**event_json(event), "type": name}, ensure_ascii=False)
+                yield f"id: {event.seq}\nevent: {name}\ndata: {data}\n\n"

@@ -67,7 +67,7 @@ def answer(
         headers["Retry-After"] = str(max(1, round(error.retry_after_s)))
     if code == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    shape = _shape_of(request.url.path)
+    shape = next((shape for prefix, shape in _SHAPES if request.url.path.startswith(prefix)), None)
     if shape is not None:
         # None of those services tells 400 and 422 apart.
         code, told = shape(error, 400 if code == 422 else code)
@@ -162,10 +162,6 @@ _SHAPES: tuple[tuple[str, Shape], ...] = (
     ("/v1/models", _openai),
     ("/v1/responses", _openai),
 )
-
-
-def _shape_of(path: str) -> Shape | None:
-    return next((shape for prefix, shape in _SHAPES if path.startswith(prefix)), None)
 
 
 # A reader who takes nothing for so long is cut off; it comes back with the number of its last event.

@@ -118,7 +118,8 @@ class WrongKeys:
         if self._now_s() - tries.last_s > _FORGOTTEN_S:
             tries.count = 0
         tries.count, tries.last_s = tries.count + 1, self._now_s()
-        pause_s = _pause_s(tries.count)
+        above = tries.count - _FREE
+        pause_s = min(_FIRST_PAUSE_S * 2.0 ** min(above - 1, 16), _LONGEST_PAUSE_S) if above > 0 else 0.0
         if tries.waiting >= _LINE_MAX:
             raise RateLimited("too many wrong keys", reason="wrong_keys", retry_after_s=pause_s)
         if not pause_s:
@@ -129,11 +130,6 @@ class WrongKeys:
                 await self._sleep(pause_s)
         finally:
             tries.waiting -= 1
-
-
-def _pause_s(count: int) -> float:
-    above = count - _FREE
-    return min(_FIRST_PAUSE_S * 2.0 ** min(above - 1, 16), _LONGEST_PAUSE_S) if above > 0 else 0.0
 
 
 COOKIE = "pincite_session"

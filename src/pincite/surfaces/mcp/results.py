@@ -213,20 +213,17 @@ def hits_of(found: SearchResponse) -> Hits:
 
 def page_of(page: FetchResult) -> Page:
     """A window of a page."""
+    links = "".join(f"\n- [{link.text}]({link.url})" for link in page.links)
     return Page(
         url=page.canonical_url,
         title=page.title,
-        content=page_text(with_links(page), page.canonical_url),
+        content=page_text(
+            f"{page.content}\n\nLinks of the page:\n{links}" if links else page.content, page.canonical_url
+        ),
         truncated=page.truncated,
         next_offset=page.next_offset,
         snapshot_id=page.snapshot_id,
     )
-
-
-def with_links(page: FetchResult) -> str:
-    """The window of a page, with the page's links below where they were asked for."""
-    links = "".join(f"\n- [{link.text}]({link.url})" for link in page.links)
-    return f"{page.content}\n\nLinks of the page:\n{links}" if links else page.content
 
 
 async def stopped(engine: Engine, run_id: str) -> Progress:
