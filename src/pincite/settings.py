@@ -444,12 +444,15 @@ def load_settings(
     """
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     from_environment = _read_environment(os.environ if environ is None else environ)
-    from_files = _resolved(_read_files(default_files() if files is None else files))
+    from_files = _read_files(default_files() if files is None else files)
     merged: dict[str, object] = {**from_files, **from_environment, **given}
     profile = str(merged.get("profile", "standard"))
     merged = {**_read_profile(profile), **merged, "profile": profile}
     if merged.get("fetch_proxy") == "environment":
-        merged["fetch_proxy"] = _proxy_of(os.environ if environ is None else environ)
+        around = os.environ if environ is None else environ
+        # Most pages are read over HTTPS: their proxy comes first.
+        names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+        merged["fetch_proxy"] = next((around[name] for name in names if around.get(name)), None)
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
@@ -503,12 +506,6 @@ def environment_secrets(environ: Mapping[str, str] | None = None) -> tuple[str, 
     return tuple(v for name, v in given.items() if name.endswith(_SECRET_ENDINGS) and len(v) >= _SECRET_CHARS)
 
 
-def _proxy_of(environ: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names, where the operator asks for that one."""
-    names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
-    return next((environ[name] for name in names if environ.get(name)), None)
-
-
 def _read_files(paths: Iterable[Path]) -> dict[str, object]:
     merged: dict[str, object] = {}
     for path in paths:
@@ -520,13 +517,8 @@ def _read_files(paths: Iterable[Path]) -> dict[str, object]:
             raise InvalidSetting(f"{path} is not TOML: {error}", hint="Fix the file or remove it.") from error
         except OSError as error:
             raise InvalidSetting(f"{path} can't be read: {error.strerror}", hint="Check its permissions.") from error
-    return merged
-
-
-def _resolved(given: Mapping[str, object]) -> dict[str, object]:
-    """The settings of a file with what they refer to in place; a variable that is not set leaves its setting out."""
-    found = {name: referred(value) for name, value in given.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    # A variable that is referred to and not set leaves its setting out.
+    return {name: value for name, given in merged.items() if (value := referred(given)) is not None}
 
 
 def referred(value: object) -> object:

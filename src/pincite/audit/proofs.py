@@ -88,7 +88,9 @@ class Proofs:
                 say = unchecked if cut else failed
                 yield say(f"{item.where}.text", "is not in its sources' own words, as it is said to be")
         elif item.proof is None:
-            yield from self._without_proof(item, passages)
+            # A report that doesn't say how a sentence was proven: its exact facts can be checked, and nothing more.
+            problem = self._facts(item, [line.text for line in numbered(passages)], ())
+            yield failed(f"{item.where}.text", problem) if problem else unchecked(f"{item.where}.text", NOT_ON_RECORD)
         else:
             yield from self._judged(item)
 
@@ -131,14 +133,6 @@ class Proofs:
             yield failed(f"{where}.text", f"cites nothing and states {facts[0].text}")
         else:
             self.used.append(entry)
-
-    def _without_proof(self, item: ToProve, passages: Sequence[EvidencePassage]) -> Iterator[Problem]:
-        """A sentence of a report that doesn't say how it was proven: its exact facts, and nothing more."""
-        problem = self._facts(item, [line.text for line in numbered(passages)], ())
-        if problem:
-            yield failed(f"{item.where}.text", problem)
-        else:
-            yield unchecked(f"{item.where}.text", NOT_ON_RECORD)
 
     def _judged(self, item: ToProve) -> Iterator[Problem]:
         entry = self._judgements.get(item.judgement)
@@ -193,7 +187,12 @@ def passages_of(stored: Stored, claims: Sequence[ReportClaim]) -> tuple[Evidence
         page = stored(item)
         if page is None:
             return None
-        passage = _whole_page(page, item) if isinstance(page, Document) else _window(page, item)
+        if not isinstance(page, Document):
+            passage = _window(page, item)
+        elif 0 <= item.start < item.end <= len(page.text):
+            passage = passage_in_context(page, item.start, item.end)
+        else:
+            continue
         if passage is not None:
             found.append(passage)
     return arranged(found)
@@ -262,12 +261,6 @@ def _same(one: ContextPiece, other: ContextPiece) -> bool:
 
 def _supporting(claims: Sequence[ReportClaim]) -> list[ReportEvidence]:
     return [item for claim in claims for item in claim.evidence if item.relation is Relation.SUPPORTS]
-
-
-def _whole_page(document: Document, item: ReportEvidence) -> EvidencePassage | None:
-    if not 0 <= item.start < item.end <= len(document.text):
-        return None
-    return passage_in_context(document, item.start, item.end)
 
 
 def _window(excerpts: Excerpts, item: ReportEvidence) -> EvidencePassage | None:

@@ -99,7 +99,9 @@ def find_references(text: str) -> tuple[list[ListedReference], list[tuple[int, i
             )
             index += 1
             continue
-        if _HEADING.match(line.text) and _list_follows(lines, index):
+        # Entries stand under this heading, and not text about sources.
+        below = [line.text for line in lines[index + 1 : index + 6] if line.text.strip()][:2]
+        if _HEADING.match(line.text) and any(_match(text, inside=True) is not None for text in below):
             inside = True
             spans.append((line.start, line.end))
             index += 1
@@ -217,12 +219,6 @@ def _lists_of_links(lines: Sequence[Line]) -> Iterator[int]:
         named = sum(find_url(text).rstrip("/") in linked for text in entries)
         if 2 * named >= len(entries) or (following == len(lines) and all(map(_ONLY_LINK.match, entries))):
             yield head + 1
-
-
-def _list_follows(lines: list[Line], index: int) -> bool:
-    """Whether entries stand under this heading and not text about sources."""
-    following = [line for line in lines[index + 1 : index + 6] if line.text.strip()][:2]
-    return any(_match(line.text, inside=True) is not None for line in following)
 
 
 def _match(text: str, *, inside: bool) -> tuple[str, str] | None:

@@ -191,7 +191,10 @@ def _open(report: Report) -> Iterator[str]:
     points = open_points(report)
     if points:
         yield _heading(2, open_heading(report))
-        yield "\n".join(line for point in points for line in _point(point))
+        yield "\n".join(
+            f"- {_block(escape(point.line))}" + (f"\n    - {escape(point.searched)}" if point.searched else "")
+            for point in points
+        )
 
 
 def _above(report: Report) -> Iterator[str]:
@@ -236,18 +239,6 @@ def _heading(level: int, text: str) -> str:
 
 def _item(sentences: Sequence[Sentence], item: Sequence[int]) -> str:
     return " ".join(_sentence(sentences[index]) for index in item)
-
-
-def _prose_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
-    return "\n\n".join(_block(_item(sentences, item)) for item in block.items)
-
-
-def _list_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
-    return "\n".join(f"- {_block(_item(sentences, item))}" for item in block.items)
-
-
-def _steps_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
-    return "\n".join(f"{n}. {_block(_item(sentences, item))}" for n, item in enumerate(block.items, start=1))
 
 
 def _table_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
@@ -310,9 +301,11 @@ def _fenced(code: str, language: str) -> str:
 
 
 _BLOCK_TEXTS: dict[BlockForm, Callable[[ReportBlock, Sequence[Sentence]], str]] = {
-    BlockForm.PARAGRAPH: _prose_block,
-    BlockForm.LIST: _list_block,
-    BlockForm.STEPS: _steps_block,
+    BlockForm.PARAGRAPH: lambda block, said: "\n\n".join(_block(_item(said, item)) for item in block.items),
+    BlockForm.LIST: lambda block, said: "\n".join(f"- {_block(_item(said, item))}" for item in block.items),
+    BlockForm.STEPS: lambda block, said: "\n".join(
+        f"{n}. {_block(_item(said, item))}" for n, item in enumerate(block.items, start=1)
+    ),
     BlockForm.TABLE: _table_block,
     BlockForm.EXCERPT: _excerpt_block,
 }
@@ -419,12 +412,6 @@ def _point_of(part: ReportPart, gap: ReportGap | None) -> OpenPoint:
     word, why = PART_WORDS[part.status], (gap.reason if gap else "") or part.missing
     became = why if why.startswith(word) else f"{word}: {why}" if why else word
     return OpenPoint(part.text, became, gap.queries if gap else (), part.status)
-
-
-def _point(point: OpenPoint) -> Iterator[str]:
-    yield "- " + _block(escape(point.line))
-    if point.searched:
-        yield f"    - {escape(point.searched)}"
 
 
 def lead_head(lead: ReportLead, *, why: str | None = None) -> str:

@@ -246,7 +246,13 @@ class _File:
     def _marks(self, paragraph: "Paragraph", numbers: Iterable[int]) -> None:
         for index, n in enumerate(numbers):
             comma = f"<w:r>{_STYLE}<w:t>,</w:t></w:r>" if index else ""  # or 1 and 2 would read as 12
-            _append(paragraph, comma + (_cross_reference(n) if n in self._noted else _note_mark(n)))
+            if n in self._noted:
+                # A link to the note's first mark. A NOTEREF field renumbers itself, but not every reader shows it.
+                mark = f'<w:hyperlink w:anchor="_Ref{n:09}"><w:r>{_STYLE}<w:t>{n}</w:t></w:r></w:hyperlink>'
+            else:
+                note = f'<w:r>{_STYLE}<w:endnoteReference w:id="{n}"/></w:r>'
+                mark = f'<w:bookmarkStart w:id="{n}" w:name="_Ref{n:09}"/>{note}<w:bookmarkEnd w:id="{n}"/>'
+            _append(paragraph, comma + mark)
             self._noted.add(n)
 
     def _notes(self) -> None:
@@ -268,7 +274,8 @@ class _File:
         part._blob = xml.encode()  # noqa: SLF001  # the part is ours; the library has no class for endnotes
         self._word.part.relate_to(part, RELATIONSHIP_TYPE.ENDNOTES)
         for section in self._word.sections:
-            _prepend(section._sectPr, '<w:endnotePr><w:numFmt w:val="decimal"/></w:endnotePr>')  # noqa: SLF001
+            for element in _parsed('<w:endnotePr><w:numFmt w:val="decimal"/></w:endnotePr>'):
+                section._sectPr.insert(0, element)  # noqa: SLF001  # the library has no call for endnotes
 
 
 _SEPARATORS = (
@@ -278,18 +285,6 @@ _SEPARATORS = (
 # Ids of bookmarks at claims start above those at references.
 _CLAIMS = 1_000_000
 _STYLE = '<w:rPr><w:rStyle w:val="endnotereference"/></w:rPr>'
-
-
-def _note_mark(n: int) -> str:
-    bookmark = f'w:id="{n}" w:name="_Ref{n:09}"'
-    return (
-        f'<w:bookmarkStart {bookmark}/><w:r>{_STYLE}<w:endnoteReference w:id="{n}"/></w:r><w:bookmarkEnd w:id="{n}"/>'
-    )
-
-
-def _cross_reference(n: int) -> str:
-    """A link to the note's mark. A NOTEREF field would renumber itself, but not every reader shows one."""
-    return f'<w:hyperlink w:anchor="_Ref{n:09}"><w:r>{_STYLE}<w:t>{n}</w:t></w:r></w:hyperlink>'
 
 
 def _note(reference: Reference, link: str | None) -> str:
@@ -313,12 +308,9 @@ def _telling(text: str, tells: bool) -> str:
 
 
 def _run(text: str) -> str:
-    return f'<w:r><w:t xml:space="preserve">{xml_escape(_padded(text))}</w:t></w:r>'
-
-
-def _padded(text: str) -> str:
-    """`_text` that keeps the space a run begins or ends with."""
-    return f"{' ' if text[:1] == ' ' else ''}{_text(text)}{' ' if text[-1:] == ' ' else ''}"
+    # `_text` drops the space that a run begins or ends with; here it parts the run from its neighbours.
+    padded = f"{' ' if text[:1] == ' ' else ''}{_text(text)}{' ' if text[-1:] == ' ' else ''}"
+    return f'<w:r><w:t xml:space="preserve">{xml_escape(padded)}</w:t></w:r>'
 
 
 def _plural(noun: str, count: int) -> str:
@@ -332,11 +324,6 @@ def _text(text: str) -> str:
 def _append(paragraph: "Paragraph", xml: str) -> None:
     for element in _parsed(xml):
         paragraph._p.append(element)  # noqa: SLF001  # the library has no call for endnotes
-
-
-def _prepend(parent: Any, xml: str) -> None:
-    for element in _parsed(xml):
-        parent.insert(0, element)
 
 
 def _parsed(xml: str) -> list[Any]:

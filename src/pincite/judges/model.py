@@ -1,6 +1,6 @@
 """A judge that is a language model: some statements in a call, those of the same pages together, a word on each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -165,8 +165,11 @@ class _Shown:
         for name, case in self._cases.items():
             rows += [(name, case.statement), (f"{name} lines", _ranges([self._number(line) for line in case.lines]))]
             rows += [(f"{name} noticed", "; ".join(case.hints))] if case.hints else []
-        asked = {name: case.question for name, case in self._cases.items() if case.question}
-        questions = tuple(f"Question of {_names(names)}: {text}" for text, names in _by_value(asked).items())
+        asked: dict[str, list[str]] = {}
+        for name, case in self._cases.items():
+            if case.question:
+                asked.setdefault(case.question, []).append(name)
+        questions = tuple(f"Question of {_names(names)}: {text}" for text, names in asked.items())
         return Prompt(
             NAME,
             VERSION,
@@ -214,13 +217,6 @@ def _ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return " ".join(f"l{low}" if low == high else f"l{low}-l{high}" for low, high in runs) or "none"
-
-
-def _by_value(texts: Mapping[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, text in texts.items():
-        found.setdefault(text, []).append(name)
-    return found
 
 
 def _names(names: Sequence[str]) -> str:

@@ -46,7 +46,9 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         self._reading = reading
         self._revision = revision
         identity = sha256_hex(str(self._source.location).encode())[:12]
-        self._file = index_dir / f"{_safe(self._source.manifest.name)}-{identity}-v{LAYOUT}.sqlite"
+        # 40 characters of the name, to know the file by; who it is says the hash.
+        name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in self._source.manifest.name)
+        self._file = index_dir / f"{name[:40] or 'library'}-{identity}-v{LAYOUT}.sqlite"
         self._connection = open_index(self._file)
         self._lock = threading.RLock()
         self._embedder = embedder
@@ -217,7 +219,3 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
     ) -> None:
         """Close the index."""
         self.close()
-
-
-def _safe(name: str) -> str:
-    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:40] or "library"

@@ -44,10 +44,12 @@ def groups(backings: Sequence[Backing]) -> tuple[int, ...]:
         low, high = sorted((leader(first), leader(second)))
         leaders[high] = low
 
+    texts = [" ".join(word.lower() for word in words(fold(backing.passage).text)) for backing in backings]
     for marks in (
         [_key(backing.url) for backing in backings],
         [backing.publisher or _publisher(backing.url) for backing in backings],
-        [_copied(backing.passage) for backing in backings],
+        # Short passages can agree by chance.
+        [text if text.count(" ") >= COPIED_WORDS - 1 else "" for text in texts],
     ):
         seen: dict[str, int] = {}
         for index, mark in enumerate(marks):
@@ -75,9 +77,3 @@ def _publisher(url: str) -> str:
         return registrable_domain(url)
     except (InputError, PolicyRefusal):
         return url
-
-
-def _copied(passage: str) -> str:
-    """The words of a long passage, as its identity; short ones can agree by chance."""
-    found = [word.lower() for word in words(fold(passage).text)]
-    return " ".join(found) if len(found) >= COPIED_WORDS else ""

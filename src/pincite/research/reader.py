@@ -104,7 +104,11 @@ class PageReader:
         slots = [begun.get(page_key(result.url)) or _Slot(result) for result in results]
         shelf = _Shelf(list(progress.pages), {page_key(page.url) for page in progress.pages})
         told = 0
-        at_once = await self._at_once()
+        at_once, cap = self._limits.concurrency, self._limits.budget.web_requests
+        if cap is not None:
+            # Few requests left must not all go to robots.txt of as many sites.
+            left = cap - (await self._ledger.spent()).web_requests
+            at_once = max(1, min(at_once, left // _REQUESTS_OF_A_PAGE))
         await tell_calls(self._events, EventType.PAGE_REQUESTED, [{"url": slot.result.url} for slot in slots])
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
@@ -124,14 +128,6 @@ class PageReader:
         marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(shelf.pages), self._domain_quality)
         await self._tell_duplicates(marked, progress)
         return Reading(marked, tuple(shelf.leads))
-
-    async def _at_once(self) -> int:
-        """How many pages are read side by side: few requests left must not all go to robots.txt of as many sites."""
-        cap = self._limits.budget.web_requests
-        if cap is None:
-            return self._limits.concurrency
-        left = cap - (await self._ledger.spent()).web_requests
-        return max(1, min(self._limits.concurrency, left // _REQUESTS_OF_A_PAGE))
 
     async def _fetch_one(self, task: Task, slot: _Slot, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:

@@ -108,8 +108,12 @@ class SecondSources:
             return replace(progress, plan=plan)
         seconds_left = _half(seconds_left)
         progress = await self._seconded(progress, progress.pages, seconds_left())
+        most = self._limits.budget.pages
         for _ in range(TURNS):
-            if self._met(progress) or self._is_spent(progress, seconds_left()):
+            late = seconds_left()
+            if self._met(progress) or (most is not None and len(progress.requested) >= most):
+                break
+            if late is not None and late <= 0:
                 break
             known = {page.url for page in progress.pages}
             further = await self._turn(task, progress, seconds_left)
@@ -123,13 +127,6 @@ class SecondSources:
         printed = [item for item in progress.claims if item.printable]
         several = sum(item.independent_sources >= WANTED for item in printed)
         return several >= (self._limits.independent_share or 0.0) * len(printed)
-
-    def _is_spent(self, progress: Progress, seconds_left: float | None) -> bool:
-        """Whether no page could be read any more."""
-        pages = self._limits.budget.pages
-        return (pages is not None and len(progress.requested) >= pages) or (
-            seconds_left is not None and seconds_left <= 0
-        )
 
     async def _turn(
         self, task: Task, progress: Progress, seconds_left: Callable[[], float | None]
@@ -161,7 +158,12 @@ class SecondSources:
             title = next((piece.text for piece in _about(item, pages) if piece.role is ContextRole.TITLE), "")
             wanted.setdefault(" ".join(_content(title)[:_QUERY_WORDS]), []).append(item)
         for item in left:
-            wanted.setdefault(_query_text(item, _about(item, pages)), []).append(item)
+            # The words of the claim that carry content, with those above it where they are few.
+            found = _content(item.claim.text)
+            if len(found) < _LEAST_QUERY_WORDS:
+                above = " ".join(piece.text for piece in _about(item, pages) if piece.role in _ABOVE)
+                found += [*_content(above), *_content(item.claim.sub_question)]
+            wanted.setdefault(" ".join(list(dict.fromkeys(found))[:_QUERY_WORDS]), []).append(item)
         made: dict[str, Query] = {}
         for text, items in wanted.items():
             if not text:
@@ -260,14 +262,6 @@ def _about(item: VerifiedClaim, pages: Mapping[str, ReadPage]) -> tuple[ContextP
     if first.context or first.url not in pages:
         return first.context
     return passage_in_context(pages[first.url].document, first.quote.start, first.quote.end).context
-
-
-def _query_text(item: VerifiedClaim, about: Sequence[ContextPiece]) -> str:
-    """The words of the claim that carry content, with those above it where they are few."""
-    above = " ".join(piece.text for piece in about if piece.role in _ABOVE)
-    own = _content(item.claim.text)
-    further = [] if len(own) >= _LEAST_QUERY_WORDS else [*_content(above), *_content(item.claim.sub_question)]
-    return " ".join(list(dict.fromkeys([*own, *further]))[:_QUERY_WORDS])
 
 
 def _content(text: str) -> list[str]:

@@ -26,13 +26,10 @@ def make_private(path: Path) -> None:
     except FileExistsError:
         for ending in ("", "-wal", "-shm"):
             with suppress(OSError):  # of somebody else, on a read-only mount, or gone by now
-                _take_from_others(Path(f"{path}{ending}"))
-
-
-def _take_from_others(path: Path) -> None:
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077 and not mode & stat.S_IWGRP:
-        path.chmod(mode & ~0o077)
+                file = Path(f"{path}{ending}")
+                mode = stat.S_IMODE(file.stat().st_mode)
+                if mode & 0o077 and not mode & stat.S_IWGRP:
+                    file.chmod(mode & ~0o077)
 
 
 # Running out of file descriptors: found behind whatever a library made of it, and told by the limit's own name.

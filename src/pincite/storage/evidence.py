@@ -181,6 +181,9 @@ def _readable(what: str) -> Iterator[None]:
 def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
     spent = {name: row[f"spent_{name}"] for name in _SPENT}
     cost_usd = (Decimal(row["spent_cost_nanousd"]) / 1_000_000_000).normalize() + Decimal(0)
+    newer = {}  # columns that a home of an older release does not have
+    if "deaths" in row.keys():  # noqa: SIM118  # `in row` looks at the values
+        newer = {"for_workers": bool(row["for_workers"]), "deaths": row["deaths"], "request_id": row["request_id"]}
     with _readable("run"):
         return RunRecord(
             run_id=row["run_id"],
@@ -196,15 +199,8 @@ def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
             reason=row["reason"],
             project=row["project"],
             priority=row["priority"],
-            **_newer(row),
+            **newer,
         )
-
-
-def _newer(row: Any) -> dict[str, Any]:
-    """Columns that a home of an older release does not have."""
-    if "deaths" not in row.keys():  # noqa: SIM118  # `in row` looks at the values
-        return {}
-    return {"for_workers": bool(row["for_workers"]), "deaths": row["deaths"], "request_id": row["request_id"]}
 
 
 def _event(row: Any) -> Event:  # a sqlite3.Row of `events`

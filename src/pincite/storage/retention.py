@@ -56,11 +56,6 @@ _STAYS: tuple[Table, ...] = (schema_versions, api_keys, server_secrets)
 _BATCH = 500
 
 
-def delete_run(tx: Transaction, run_id: str) -> None:
-    """Remove a run and the captures that no other run of the scope used."""
-    delete_runs(tx, (run_id,))
-
-
 def delete_runs(tx: Transaction, run_ids: tuple[str, ...]) -> None:
     """Remove some runs (at most a few hundred) and the captures that no other run of the scope used.
 

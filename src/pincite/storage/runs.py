@@ -253,7 +253,7 @@ class SqlRunStore:
 
     def _delete(self, tx: Transaction, run_id: str) -> None:
         self._free_or_locked(_row(tx, run_id), tx.now_s())
-        retention.delete_run(tx, run_id)
+        retention.delete_runs(tx, (run_id,))
 
 
 def _create(tx: Transaction, record: RunRecord) -> bool:

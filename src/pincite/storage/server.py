@@ -202,18 +202,16 @@ class SqlKeys:
 
     def take_over(self, keys: tuple[ApiKey, ...]) -> int:
         """Store keys of another home; how many were new. One whose name is taken gets a number behind it."""
-        return sum(self._taken_over(key) for key in keys)
-
-    def _taken_over(self, key: ApiKey) -> bool:
-        while not self.add(replace(key, name=_free_name(key.name, known := self.read()))):
-            if any(other.sha256 == key.sha256 for other in known):
-                return False
-        return True
-
-
-def _free_name(name: str, known: tuple[ApiKey, ...]) -> str:
-    taken = {key.name for key in known}
-    return next(free for n in count(1) if (free := name if n == 1 else f"{name} ({n})") not in taken)
+        stored = 0
+        for key in keys:
+            known = {other.sha256: other.name for other in self.read()}
+            while key.sha256 not in known:
+                names = (key.name if n == 1 else f"{key.name} ({n})" for n in count(1))
+                if self.add(replace(key, name=next(name for name in names if name not in known.values()))):
+                    stored += 1
+                    break
+                known = {other.sha256: other.name for other in self.read()}  # another process took the name meanwhile
+        return stored
 
 
 def _state(tx: Transaction) -> str:

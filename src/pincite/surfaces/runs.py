@@ -180,11 +180,6 @@ class RunManager:
             await account.release()
             raise
 
-    async def undo(self, engine: Engine, run_id: str, account: Account) -> None:
-        """Forget a run that was started here and that nobody works on."""
-        await engine.delete(run_id)
-        await account.release()
-
     def work_on(self, engine: Engine, run_id: str, account: Account) -> bool:
         """Execute a stored run in the background; in the end its account gets back what was not spent.
 

@@ -104,24 +104,18 @@ def _groups(pieces: list[_Piece], least: int, most: int) -> list[list[_Piece]]:
     for piece in pieces:
         full = tokens + piece.tokens > most
         if current and (full or (piece.heading and tokens >= least)):
-            carried = _carried(current)
-            if len(carried) < len(current):
-                groups.append(current[: len(current) - len(carried)])
-                current = carried
+            end = len(current)
+            while end and current[end - 1].leads_on:  # headings and terms at the end belong to what follows
+                end -= 1
+            if end:
+                groups.append(current[:end])
+                current = current[end:]
                 tokens = sum(item.tokens for item in current)
         current.append(piece)
         tokens += piece.tokens
     if current:
         groups.append(current)
     return groups
-
-
-def _carried(group: list[_Piece]) -> list[_Piece]:
-    """The headings and terms at the end, which belong to what follows."""
-    count = 0
-    while count < len(group) and group[-1 - count].leads_on:
-        count += 1
-    return group[len(group) - count :]
 
 
 def _overlap_start(text: str, lowest: int, end: int, overlap_tokens: int) -> int:

@@ -220,7 +220,11 @@ def _above(document: Document, here: int) -> Iterator[ContextPiece]:
     """The terms and list items a block stands in, outermost first. Several terms in a row share a definition."""
     chain = document.ancestors(here)
     if not chain and document.blocks[here].kind is BlockKind.DEFINITION:
-        chain = _term_before(document, here)
+        # Documents stored before blocks had a `parent`: the term is the next one above.
+        above = here
+        while above >= 0 and _is(document, above, BlockKind.DEFINITION):
+            above -= 1
+        chain = (above,) if above >= 0 and _is(document, above, BlockKind.TERM) else ()
     for index in chain:
         if document.blocks[index].kind is BlockKind.TERM:
             first, parent = index, document.blocks[index].parent
@@ -233,14 +237,6 @@ def _above(document: Document, here: int) -> Iterator[ContextPiece]:
 
 def _is(document: Document, index: int, kind: BlockKind) -> bool:
     return document.blocks[index].kind is kind
-
-
-def _term_before(document: Document, here: int) -> tuple[int, ...]:
-    """The term of a definition that doesn't name it: documents stored before blocks had a `parent`."""
-    index = here
-    while index >= 0 and _is(document, index, BlockKind.DEFINITION):
-        index -= 1
-    return (index,) if index >= 0 and _is(document, index, BlockKind.TERM) else ()
 
 
 def _list_intro(document: Document, here: int) -> int | None:

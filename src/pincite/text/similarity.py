@@ -77,7 +77,8 @@ def cluster(texts: Sequence[str], *, threshold: float = 0.8) -> tuple[int, ...]:
             continue
         sketch = RMinHash(num_perm=_PERMUTATIONS, seed=_SEED)
         sketch.update(sorted(runs))
-        near = [(_jaccard(runs, leaders[leader]), -leader) for leader in index.query(sketch)]
+        # Jaccard's coefficient of the runs of words themselves: what the index gives is only likely to be near.
+        near = [(len(runs & leaders[other]) / len(runs | leaders[other]), -other) for other in index.query(sketch)]
         best, leader = max(near, default=(0.0, 0))
         if best >= threshold:
             found[-1] = -leader
@@ -92,11 +93,6 @@ def _runs(text: str) -> frozenset[str]:
     if not words:
         return frozenset()
     return frozenset(" ".join(words[start : start + _RUN]) for start in range(max(1, len(words) - _RUN + 1)))
-
-
-def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    shared = len(first & second)
-    return shared / (len(first) + len(second) - shared)
 
 
 # A word that is nowhere, read as the nearest of the words that are: how near is near enough, and which is nearest.

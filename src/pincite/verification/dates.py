@@ -156,14 +156,6 @@ def _slash(found: dict[str, str | None]) -> _Parts:
     return "date", year, first, second, first <= 12 and second <= 12 and first != second
 
 
-def _decade(found: dict[str, str | None]) -> _Parts:
-    return "decade", int(found["dec"] or 0) or 1900 + int(found["short"] or 0), None, None, False
-
-
-def _century(found: dict[str, str | None]) -> _Parts:
-    return "century", _number(found["cn"]) or _CENTURIES[(found["cw"] or "").lower()], None, None, False
-
-
 def _named(names: list[str], text: str) -> int:
     lowered = text.lower()
     return next(index for index, name in enumerate(names) if lowered.startswith(name))
@@ -176,8 +168,8 @@ _FORMS: dict[str, Callable[[dict[str, str | None], str], _Parts]] = {
     "other": lambda f, _: ("date", _number(f["y6"]), _month(f["m6"]), _number(f["d6"]), False),
     "mdy": lambda f, _: ("date", _number(f["y2"]), _month(f["m2"]), _number(f["d2"]), False),
     "my": lambda f, _: ("date", _number(f["y3"]), _month(f["m3"]), None, False),
-    "decade": lambda f, _: _decade(f),
-    "century": lambda f, _: _century(f),
+    "decade": lambda f, _: ("decade", int(f["dec"] or 0) or 1900 + int(f["short"] or 0), None, None, False),
+    "century": lambda f, _: ("century", _number(f["cn"]) or _CENTURIES[(f["cw"] or "").lower()], None, None, False),
     "year": lambda f, _: ("date", _number(f["y4"]), None, None, False),
     "month": lambda f, _: ("date", None, _month(f["m5"]), None, False),
     "weekday": lambda _, t: ("weekday", None, None, _named(_WEEKDAYS, t), False),

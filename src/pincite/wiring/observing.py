@@ -76,14 +76,13 @@ def mask_of_environment() -> Mask:
     try:
         return mask_of(load_settings())
     except PinciteError:
-        return masker(_secrets_in_environment(), mask_typed)
-
-
-def _secrets_in_environment() -> Iterator[str]:
-    for name, field in Settings.model_fields.items():
-        if SecretStr in (field.annotation, *get_args(field.annotation)):
-            for variable in environment_names(name):
-                yield from _forms_of(os.environ.get(variable, ""))
+        secret = (
+            name
+            for name, field in Settings.model_fields.items()
+            if SecretStr in (field.annotation, *get_args(field.annotation))
+        )
+        given = (os.environ.get(variable, "") for name in secret for variable in environment_names(name))
+        return masker((form for text in given for form in _forms_of(text)), mask_typed)
 
 
 def _export_traces(endpoint: str) -> None:

@@ -58,7 +58,9 @@ async def export_scope(settings: Settings) -> AsyncIterator[str]:
         while page := await parts.log.read(await parts.runs(), _LOG_CALLS, before=before):
             before = (page[-1].at, page[-1].id)
             for call in page:
-                yield json.dumps({"table": "tool_log", **_members(to_json(call))}, ensure_ascii=False)
+                value = to_json(call)
+                members = value if isinstance(value, dict) else {"value": value}
+                yield json.dumps({"table": "tool_log", **members}, ensure_ascii=False)
 
 
 async def delete_scope(settings: Settings) -> Removed:
@@ -122,10 +124,6 @@ async def _stop_runs(parts: Parts) -> None:
             await anyio.sleep(0.2)
         return
     raise Locked("a run of this user does not stop", reason="run_owned", hint="Stop the workers, then try again.")
-
-
-def _members(value: object) -> dict[str, object]:
-    return dict(value) if isinstance(value, dict) else {"value": value}
 
 
 @asynccontextmanager

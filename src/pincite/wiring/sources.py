@@ -109,7 +109,9 @@ def resolve_libraries(settings: Settings) -> tuple[Path, ...]:
     libraries: list[Path] = []
     for source in filter(_is_local, settings.source):
         if source == LOCAL:
-            libraries += indexed or _no_library()
+            if not indexed:
+                raise LibraryNotFound("no library is indexed yet", hint="pincite index PATH")
+            libraries += indexed
         elif source == BUNDLED:
             libraries.append(bundled_library())
         else:
@@ -153,7 +155,3 @@ def _without_a_key(settings: Settings) -> str:
         reason="no_search_provider",
         hint=f"Set the key of an engine (such as TAVILY_API_KEY) or SEARXNG_URL. {_TURN_ON}",
     )
-
-
-def _no_library() -> list[Path]:
-    raise LibraryNotFound("no library is indexed yet", hint="pincite index PATH")

@@ -43,7 +43,9 @@ class DuckDuckGo(ApiProvider):
     async def search(self, query: Query) -> SearchResponse:
         """The first page of results."""
         now = self.around.clock.now()
-        form = {"q": with_site_operators(query, _CARD.query_chars), "b": "", "l": _region(query)}
+        language = (query.constraints.language or "en")[:2].lower()
+        region = f"{query.region[-2:].lower()}-{language}" if query.region else "wt-wt"  # its name for everywhere
+        form = {"q": with_site_operators(query, _CARD.query_chars), "b": "", "l": region}
         if span := time_range(query.constraints.since, query.constraints.until, now.date()):
             form["df"] = span[0]
         async with self._one_at_a_time:
@@ -55,13 +57,6 @@ class DuckDuckGo(ApiProvider):
         if not page.rows and not page.says_nothing_found:
             raise ProviderBadReply("duckduckgo answered with a page that has no results in it", reason="unknown_page")
         return build_response(self.name, query, page.rows, now, policy=self.around.policy)
-
-
-def _region(query: Query) -> str:
-    if not query.region:
-        return "wt-wt"
-    language = (query.constraints.language or "en")[:2].lower()
-    return f"{query.region[-2:].lower()}-{language}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,11 @@ def research(
         if plan == "show":
             print_text(answer)
         else:
-            tell_queued(answer, as_json=as_json)
+            if as_json:
+                print_json({"run_id": answer, "status": "queued"})
+                return
+            print_text(answer)
+            note(f"Queued. `pincite worker` executes it; see: pincite runs show {answer}")
         return
     present(answer, hint=printed == "md" and not files)
 
@@ -149,15 +153,6 @@ async def ended(engine: "Engine", run_id: str, show: "OnEvent") -> "tuple[Report
         if not isinstance(error.report, Report):
             raise
         return error.report, error
-
-
-def tell_queued(run_id: str, *, as_json: bool) -> None:
-    """Print the id of a run that was left to workers."""
-    if as_json:
-        print_json({"run_id": run_id, "status": "queued"})
-        return
-    print_text(run_id)
-    note(f"Queued. `pincite worker` executes it; see: pincite runs show {run_id}")
 
 
 def tell_estimate(estimate: "Estimate | None", cap_usd: "Decimal | None") -> None:

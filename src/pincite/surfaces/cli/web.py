@@ -133,10 +133,6 @@ def fetch(
         note(f"More: --offset {result.next_offset}")
 
 
-def _older(result: "FetchResult") -> str:
-    return " (an older copy)" if result.info.stale else ""
-
-
 def _written_by(result: "FetchResult") -> str:
     """Who wrote the content, where a model was asked for it."""
     info = result.info
@@ -147,6 +143,7 @@ def _written_by(result: "FetchResult") -> str:
 
 
 def _header(result: "FetchResult") -> str:
+    older = " (an older copy)" if result.info.stale else ""
     lines = [
         ("title", result.title),
         ("site", result.site_name or (urlsplit(result.final_url).hostname or "")),
@@ -155,7 +152,7 @@ def _header(result: "FetchResult") -> str:
         ("modified", result.modified_at.date().isoformat() if result.modified_at else ""),
         ("url", result.final_url),
         ("leads to", result.location),
-        ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}{_older(result)}"),
+        ("fetched", f"{result.info.fetched_at:%Y-%m-%d %H:%M:%S} UTC via {result.info.via}{older}"),
         ("snapshot", result.snapshot_id),
         ("markdown by", _written_by(result)),
     ]

@@ -117,7 +117,8 @@ async def start(
         if known[1] == run_id:
             service.work_on(engine, run_id, account)
         else:  # somebody else with the same key was faster
-            await service.undo(engine, run_id, account)
+            await engine.delete(run_id)
+            await account.release()
     digest_before, run_id = known
     if digest_before != digest:
         raise Conflict("this idempotency key came with another body before", reason="idempotency_key_reused")

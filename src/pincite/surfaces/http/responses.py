@@ -125,11 +125,6 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return answer(request, Internal("something went wrong here; the log has the trace"), 500)
 
 
-def _tavily(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
-    # 432 is the limit of the plan there.
-    return 432 if status == 402 else status, {"detail": {"error": error.message}}
-
-
 # Our code: status and code of Firecrawl, whose clients repeat whatever is answered with 502.
 _SCRAPING: Mapping[str, tuple[int, str]] = {
     "TIMEOUT": (408, "SCRAPE_TIMEOUT"),
@@ -156,7 +151,8 @@ def _openai(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
 
 
 _SHAPES: tuple[tuple[str, Shape], ...] = (
-    ("/tavily/", _tavily),
+    # 432 is the limit of the plan there.
+    ("/tavily/", lambda error, status: (432 if status == 402 else status, {"detail": {"error": error.message}})),
     ("/v2/", _firecrawl),
     ("/v1/chat/completions", _openai),
     ("/v1/models", _openai),

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
@@ -350,7 +350,12 @@ class ToolServer(MCPServer[Lifespan]):
         if (tool := self._tool_manager.get_tool(name)) is not None:
             known = tool.parameters.get("properties", {})
             if unknown := sorted(set(arguments) - set(known)):
-                raise ToolError(_not_known(unknown, known))
+                near = {each: "".join(get_close_matches(each, known, 1)) for each in unknown}
+                meant = "; ".join(
+                    each[:40] + (f" (did you mean {like}?)" if like else "") for each, like in near.items()
+                )
+                there = ", ".join(known)
+                raise ToolError(f"INVALID_INPUT: no such argument: {meant}. There are: {there}. Nothing was done.")
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
@@ -366,12 +371,6 @@ class ToolServer(MCPServer[Lifespan]):
         for tool in tools:
             tool.input_schema = {**tool.input_schema, "additionalProperties": False}
         return tools
-
-
-def _not_known(unknown: list[str], known: Iterable[str]) -> str:
-    near = {name: get_close_matches(name, known, 1) for name in unknown}
-    meant = "; ".join(f"{name[:40]}" + (f" (did you mean {like[0]}?)" if like else "") for name, like in near.items())
-    return f"INVALID_INPUT: no such argument: {meant}. There are: {', '.join(known)}. Nothing was done."
 
 
 def _mistaken(error: ValidationError) -> str:
