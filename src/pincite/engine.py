@@ -30,8 +30,8 @@ from pincite.research.plan_text import plan_of
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
-    FrontDesk,
     Outlook,
+    ServerServices,
     frozen_settings,
     model_names,
     outlook,
@@ -509,9 +509,9 @@ class Engine(Archive):
         research = await self._parts.research(record, task, settings, Unheard(record.run_id), from_record=True)
         return await research.run(task)
 
-    async def front_desk(self) -> FrontDesk:
+    async def server_services(self) -> ServerServices:
         """What a server needs beside the surfaces: its memory of requests, budgets of keys, webhooks."""
-        return await self._parts.front_desk()
+        return await self._parts.server_services()
 
 
 def _vetted_extra(request: ResearchRequest, has_model: bool) -> dict[str, Json]:

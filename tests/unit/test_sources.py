@@ -1,4 +1,4 @@
-"""What the setting `source` means, on a desk and on a server."""
+"""What the setting `source` means, on a person's machine and on a server."""
 
 from pathlib import Path
 

@@ -49,7 +49,7 @@ class ScopedStorage:
         self.runs = SqlRunStore(database, scope, clock)
         self.snapshots = SqlSnapshotStore(database, scope, clock)
         self.documents = SqlDocumentStore(database, scope, clock)
-        self.desk = SqlServerMemory(database, scope, clock)
+        self.server_memory = SqlServerMemory(database, scope, clock)
 
     def calls(self, record: RunRecord) -> SqlCallStore:
         """The calls of a run that was taken at `record.epoch`."""

@@ -11,7 +11,7 @@ from pincite.wiring.judging import keep_thresholds
 from pincite.wiring.models import model_names
 from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.run_settings import Outlook, frozen_settings, narrowed, outlook, requested, thawed_settings
-from pincite.wiring.server import DailyBudget, FrontDesk
+from pincite.wiring.server import DailyBudget, ServerServices
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import resolve_sources
 from pincite.wiring.stores import CacheCleared, CacheStats
@@ -24,7 +24,7 @@ __all__ = [
     "CacheStats",
     "DailyBudget",
     "EvidenceKept",
-    "FrontDesk",
+    "ServerServices",
     "Outlook",
     "Parts",
     "Shared",

@@ -53,7 +53,7 @@ from pincite.wiring.searching import (
     lane_of,
     within_budget,
 )
-from pincite.wiring.server import FrontDesk, build_webhooks
+from pincite.wiring.server import ServerServices, build_webhooks
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
 from pincite.wiring.stores import OpenStores
@@ -98,24 +98,24 @@ class Parts(OpenStores):
         self._searches: dict[tuple[Sources, str], SearchService | None] = {}
         self._fetches: dict[tuple[Path, ...], Fetch] = {}
         self._account: BudgetSpending | None = None
-        self._front_desk: FrontDesk | None = None
+        self._server_services: ServerServices | None = None
         self._given_model = model
         self._models: dict[tuple[object, ...], LanguageModel] = {}
         self._judges = Judges(kept, self.clock, self.models, self._models_of, judge)
         self._archive: WebArchive | None = None
         self._building = anyio.Lock()
 
-    async def front_desk(self) -> FrontDesk:
+    async def server_services(self) -> ServerServices:
         """What a server needs beside the services. Errors: as `runs`, and StorageUnavailable (`webhook_key`)."""
         storage, notes = await self._storage(), (await self._common()).notes
         async with self._building:
-            if self._front_desk is None:
+            if self._server_services is None:
                 database = (await self._shared.storage()).database
                 hooks = await build_webhooks(self.settings, self.clock, self._kept, database)
-                self._front_desk = FrontDesk(
-                    storage.desk, hooks, database, self.clock, None if notes is None else notes.buckets
+                self._server_services = ServerServices(
+                    storage.server_memory, hooks, database, self.clock, None if notes is None else notes.buckets
                 )
-            return self._front_desk
+            return self._server_services
 
     # ---- services ----
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 HOLD_S: Final = 60.0
 
 
-class FrontDesk:
-    """Made by `Parts.front_desk` for one scope."""
+class ServerServices:
+    """Made by `Parts.server_services` for one scope."""
 
     def __init__(
         self,

@@ -110,8 +110,8 @@ class FakeBudget:
 
 @asynccontextmanager
 async def opened(*, hands_on: bool = False, limits: ServerLimits | None = None) -> AsyncIterator[RunManager]:
-    def make(rooms: TaskGroups) -> RunManager:
-        return RunManager(lambda *_: None, rooms, limits=limits, hand_over=hands_on)  # type: ignore[arg-type]
+    def make(groups: TaskGroups) -> RunManager:
+        return RunManager(lambda *_: None, groups, limits=limits, hand_over=hands_on)  # type: ignore[arg-type]
 
     async with open_manager(make) as manager:
         yield manager
@@ -419,7 +419,7 @@ async def test_engines_close_after_the_runs_however_a_manager_ends(ending: str) 
         raise ZeroDivisionError
 
     async def serve(outside: anyio.CancelScope) -> None:
-        async with open_manager(lambda rooms: RunManager(lambda *_: engine, rooms)) as manager:
+        async with open_manager(lambda groups: RunManager(lambda *_: engine, groups)) as manager:
             manager.work_on(await manager.engine("local"), RUN, Account("key"))
             await engine.begun.wait()
             match ending:

@@ -101,19 +101,19 @@ async def start(
     """Start a run; follow `Location`. With an `Idempotency-Key` it is started once, also after a restart."""
     service = service_of(request)
     engine = await service.engine(scope, body.profile)
-    desk = await engine.front_desk()
+    services = await engine.server_services()
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    known = await desk.memory.started_with(idempotency_key) if idempotency_key else None
+    known = await services.memory.started_with(idempotency_key) if idempotency_key else None
     if known is None:
         account = await account_of(request, engine)
         if body.webhook_url is not None:
-            desk.hooks.vetted(body.webhook_url)
+            services.hooks.vetted(body.webhook_url)
         run_id = await service.start(engine, request_of(ResearchRequest, body), account, filing_of(request))
         if body.webhook_url is not None:
-            await desk.add_webhook(run_id, body.webhook_url)
+            await services.add_webhook(run_id, body.webhook_url)
         known = (digest, run_id)
         if idempotency_key:
-            known = await desk.memory.remember(idempotency_key, digest, run_id)
+            known = await services.memory.remember(idempotency_key, digest, run_id)
         if known[1] == run_id:
             service.work_on(engine, run_id, account)
         else:  # somebody else with the same key was faster
@@ -308,7 +308,7 @@ async def delete(run_id: str, request: Request, scope: Scope) -> None:
 
 async def run_json(service: Service, engine: Engine, record: RunRecord) -> dict[str, Any]:
     """A single run as it is sent: how far it is, and what became of its webhooks."""
-    hooks = await (await engine.front_desk()).memory.webhooks(record.run_id)
+    hooks = await (await engine.server_services()).memory.webhooks(record.run_id)
     told = [{name: getattr(hook, name) for name in ("url", "status", "tries", "detail")} for hook in hooks]
     progress = service.progress(record.run_id)
     more = {"webhooks": told, "progress": None if progress is None else progress.as_dict()}

@@ -202,7 +202,7 @@ SLACK_S: Final = 1.0
 
 
 class Service(RunManager):
-    """A desk that asks for keys."""
+    """A run manager that asks for keys."""
 
     def __init__(
         self,
@@ -250,8 +250,8 @@ class Service(RunManager):
             return
         step_s, room_s = found
         try:
-            desk = await (await self.engine(LOCAL_SCOPE)).front_desk()
-            wait_s = await desk.take_turn(key.name, step_s, room_s + min(step_s, SLACK_S))
+            services = await (await self.engine(LOCAL_SCOPE)).server_services()
+            wait_s = await services.take_turn(key.name, step_s, room_s + min(step_s, SLACK_S))
         except StateError:
             return  # while the common count is out of reach, each server's own counts
         if wait_s > 0:
@@ -300,7 +300,7 @@ async def account_of(request: Request, engine: Engine) -> Account:
     key: ApiKey | None = getattr(request.state, "key", None)
     if key is None or key.daily_cap_usd is None:
         return Account(owner_of(request))
-    return Account(key.name, (await engine.front_desk()).account(key.name, key.daily_cap_usd))
+    return Account(key.name, (await engine.server_services()).account(key.name, key.daily_cap_usd))
 
 
 def filing_of(request: Request) -> Filing:

@@ -31,7 +31,7 @@ GONE = 410
 async def secret(request: Request, scope: Scope) -> dict[str, Any]:
     """What the webhooks of the caller are signed with, as the libraries of Standard Webhooks take it."""
     engine = await service_of(request).engine(scope)
-    return {"secret": (await engine.front_desk()).hooks.secret(scope)}
+    return {"secret": (await engine.server_services()).hooks.secret(scope)}
 
 
 async def deliver(service: Service, *, look_every_s: float = LOOK_EVERY_S) -> None:
@@ -39,7 +39,7 @@ async def deliver(service: Service, *, look_every_s: float = LOOK_EVERY_S) -> No
     while True:
         try:
             engine = await service.engine(LOCAL_SCOPE)
-            due = await (await engine.front_desk()).due_webhooks()
+            due = await (await engine.server_services()).due_webhooks()
         except PinciteError as error:
             log.warning("webhooks can't be looked up: %s", error.message)
             due = ()
@@ -53,13 +53,13 @@ async def deliver(service: Service, *, look_every_s: float = LOOK_EVERY_S) -> No
 async def _try(service: Service, webhook: Webhook) -> None:
     try:
         engine = await service.engine(webhook.scope)
-        desk = await engine.front_desk()
+        services = await engine.server_services()
         status, detail = 0, ""
         try:
             body = await _body(engine, webhook)
             now_s = int(datetime.now(UTC).timestamp())
             with anyio.fail_after(TRY_S):
-                status = await desk.hooks.send(webhook.scope, webhook.url, webhook.delivery_id, now_s, body)
+                status = await services.hooks.send(webhook.scope, webhook.url, webhook.delivery_id, now_s, body)
             detail = f"status {status}"
         except RunNotFound:
             return  # deleted meanwhile, and its webhooks with it
@@ -69,12 +69,12 @@ async def _try(service: Service, webhook: Webhook) -> None:
             detail = error.code.lower()
             status = 0 if error.retryable else GONE
         if 200 <= status < 300:
-            await desk.memory.webhook_tried(webhook.delivery_id, "sent", detail=detail)
+            await services.memory.webhook_tried(webhook.delivery_id, "sent", detail=detail)
         elif status == GONE or webhook.tries >= len(WAITS_S):
-            await desk.memory.webhook_tried(webhook.delivery_id, "given_up", detail=detail)
+            await services.memory.webhook_tried(webhook.delivery_id, "given_up", detail=detail)
         else:
             wait = WAITS_S[webhook.tries]
-            await desk.memory.webhook_tried(webhook.delivery_id, "waiting", next_in_s=wait, detail=detail)
+            await services.memory.webhook_tried(webhook.delivery_id, "waiting", next_in_s=wait, detail=detail)
     except PinciteError as error:
         log.warning("the webhook %s can't be noted: %s", webhook.delivery_id, error.message)
 

@@ -71,9 +71,9 @@ async def test_a_key_spends_what_it_may_in_a_day(tmp_path: Path, opened: Callabl
         trace = (await client.get(f"/v1/research/{run_id}/trace")).json()
         assert trace["budget"]["cost_usd"] == 0.8
         async with Engine.from_settings(home=tmp_path, scope="one") as engine:
-            account = (await engine.front_desk()).account("one", Decimal("0.8"))
+            account = (await engine.server_services()).account("one", Decimal("0.8"))
             for _ in range(100):  # what was set aside comes back when the run has ended
-                if not await (await engine.front_desk()).memory.taken("one", f"{datetime.now(UTC):%Y-%m-%d}"):
+                if not await (await engine.server_services()).memory.taken("one", f"{datetime.now(UTC):%Y-%m-%d}"):
                     break
                 await anyio.sleep(0.02)
             await account.reserve(Usage(searches=1, cost_usd=Decimal("0.5")))

@@ -68,7 +68,7 @@ def settings(scraper: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 async def spent(home: Path, key: str) -> Decimal:
     async with Engine.from_settings(home=home, scope=key) as engine:
-        return await (await engine.front_desk()).memory.taken(key, f"{datetime.now(UTC):%Y-%m-%d}")
+        return await (await engine.server_services()).memory.taken(key, f"{datetime.now(UTC):%Y-%m-%d}")
 
 
 async def test_pages_read_by_a_scraper_are_charged_to_the_key(
