@@ -119,7 +119,7 @@ if TYPE_CHECKING:
     from pincite.verification.claims import check_claim as check_claim
     from pincite.wiring import CacheCleared as CacheCleared
     from pincite.wiring import CacheStats as CacheStats
-    from pincite.wiring import Outlook as Outlook
+    from pincite.wiring import RunEstimate as RunEstimate
     from pincite.wiring import ServerServices as ServerServices
     from pincite.wiring import Shared as Shared
 
@@ -159,7 +159,7 @@ _NAMES: dict[str, str] = {
     "pincite.urls.keys": "url_key",
     "pincite.urls.policy": "vet_url",
     "pincite.verification.claims": "check_claim",
-    "pincite.wiring": "CacheCleared CacheStats ServerServices Outlook Shared",
+    "pincite.wiring": "CacheCleared CacheStats ServerServices RunEstimate Shared",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"errors": "pincite.domain.errors", "sync": "pincite.sync"}

@@ -30,13 +30,13 @@ from pincite.research.plan_text import plan_of
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
 from pincite.wiring import (
-    Outlook,
+    RunEstimate,
     ServerServices,
     frozen_settings,
     model_names,
-    outlook,
     requested,
     resolve_sources,
+    run_estimate,
     thawed_settings,
 )
 
@@ -491,9 +491,9 @@ class Engine(Archive):
         """
         return await self._execution.work_on(run_id, at_most, teller(on_event))
 
-    def outlook(self) -> Outlook:
+    def run_estimate(self) -> RunEstimate:
         """What a run would use and may cost at most. Calls nothing."""
-        return outlook(self.settings)
+        return run_estimate(self.settings)
 
     async def replay(self, run_id: str) -> Report:
         """The report of a run made again from its record alone: nothing is searched, fetched or written.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pincite.wiring.judging import keep_thresholds
 from pincite.wiring.models import model_names
 from pincite.wiring.parts import Parts, open_parts
-from pincite.wiring.run_settings import Outlook, frozen_settings, narrowed, outlook, requested, thawed_settings
+from pincite.wiring.run_settings import RunEstimate, frozen_settings, narrowed, requested, run_estimate, thawed_settings
 from pincite.wiring.server import DailyBudget, ServerServices
 from pincite.wiring.shared import Shared, open_shared
 from pincite.wiring.sources import resolve_sources
@@ -25,7 +25,7 @@ __all__ = [
     "DailyBudget",
     "EvidenceKept",
     "ServerServices",
-    "Outlook",
+    "RunEstimate",
     "Parts",
     "Shared",
     "bundle_of_run",
@@ -37,7 +37,7 @@ __all__ = [
     "narrowed",
     "open_parts",
     "open_shared",
-    "outlook",
+    "run_estimate",
     "requested",
     "resolve_sources",
     "thawed_settings",

@@ -132,7 +132,7 @@ def thawed_settings(settings: Settings, frozen: Json) -> Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RunEstimate:
     """What is configured for a run.
 
     `searches_usd` is the list price of all searches a run may make at the dearest of its engines, before free
@@ -150,7 +150,7 @@ class Outlook:
     trouble: str = ""
 
 
-def outlook(settings: Settings) -> Outlook:
+def run_estimate(settings: Settings) -> RunEstimate:
     """What a run with these settings would use and may cost at most. Calls nothing."""
     trouble = ""
     libraries: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ def outlook(settings: Settings) -> Outlook:
         models, model_usd = _models(settings)
     except InvalidSetting as error:
         trouble = trouble or error.message
-    return Outlook(
+    return RunEstimate(
         profile=settings.profile,
         models=models,
         libraries=libraries,

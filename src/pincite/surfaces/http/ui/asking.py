@@ -21,7 +21,7 @@ from pincite.settings import PROFILES
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http.service import COOKIE, account_of, filing_of, secret_of, service_of
 from pincite.surfaces.http.ui.rendering import page, seeing
-from pincite.wiring import Outlook
+from pincite.wiring import RunEstimate
 
 MAX_FIELDS = 50
 # The fields as the page for asking names them.
@@ -164,7 +164,7 @@ async def _begun(request: Request, engine: Engine, asked: ResearchRequest) -> st
 async def _ask(request: Request, scope: str, form: Mapping[str, str], error: PinciteError | None = None) -> Response:
     service = service_of(request)
     engine = await service.engine(scope)
-    outlooks = {name: (await service.engine(scope, name)).outlook() for name in PROFILES}
+    estimates = {name: (await service.engine(scope, name)).run_estimate() for name in PROFILES}
     chosen = form.get("profile") or engine.settings.profile
     return page(
         request,
@@ -173,28 +173,30 @@ async def _ask(request: Request, scope: str, form: Mapping[str, str], error: Pin
         form=form,
         error=error,
         chosen=chosen,
-        profiles=[_profile(name, outlook) for name, outlook in outlooks.items() if _offered(name, outlook)],
-        outlook=outlooks.get(chosen) or engine.outlook(),
+        profiles=[
+            _profile(name, run_estimate) for name, run_estimate in estimates.items() if _offered(name, run_estimate)
+        ],
+        run_estimate=estimates.get(chosen) or engine.run_estimate(),
         recent=await engine.runs(RECENT_RUNS),
         limited=any(form.get(name) for name in form if name not in ("question", "profile")),
     )
 
 
-def _offered(name: str, outlook: Outlook) -> bool:
-    return name != "offline" or not outlook.trouble
+def _offered(name: str, run_estimate: RunEstimate) -> bool:
+    return name != "offline" or not run_estimate.trouble
 
 
-def _profile(name: str, outlook: Outlook) -> dict[str, Any]:
-    return {"name": name, "about": ABOUT[name], "outlook": outlook, "price": _price(outlook)}
+def _profile(name: str, run_estimate: RunEstimate) -> dict[str, Any]:
+    return {"name": name, "about": ABOUT[name], "run_estimate": run_estimate, "price": _price(run_estimate)}
 
 
-def _price(outlook: Outlook) -> str:
+def _price(run_estimate: RunEstimate) -> str:
     """What a run may cost at most, in words."""
-    cap = outlook.budget.cost_usd
-    if outlook.searches_usd is None or outlook.model_usd is None:
-        unknown = "search engine" if outlook.searches_usd is None else "model"
+    cap = run_estimate.budget.cost_usd
+    if run_estimate.searches_usd is None or run_estimate.model_usd is None:
+        unknown = "search engine" if run_estimate.searches_usd is None else "model"
         return f"the price of the {unknown} is not known here" if cap is None else f"at most {_dollars(cap)}"
-    whole = outlook.searches_usd + outlook.model_usd
+    whole = run_estimate.searches_usd + run_estimate.model_usd
     if cap is not None:
         whole = min(cap, whole)
     return f"at most {_dollars(whole)}" if whole else "free"

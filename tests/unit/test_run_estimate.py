@@ -7,7 +7,7 @@ import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting
 from pincite.settings import Settings, load_settings
-from pincite.wiring import narrowed, outlook
+from pincite.wiring import narrowed, run_estimate
 
 
 def settings(tmp_path: Path, **given: object) -> Settings:
@@ -15,27 +15,27 @@ def settings(tmp_path: Path, **given: object) -> Settings:
 
 
 def test_a_local_library_is_free_and_named(tmp_path: Path) -> None:
-    found = outlook(settings(tmp_path, source="local:/data/handbook"))
+    found = run_estimate(settings(tmp_path, source="local:/data/handbook"))
     assert (found.libraries, found.engines, found.searches_usd, found.models) == (("handbook",), (), Decimal(0), ())
 
 
 def test_searches_cost_at_most_their_list_price(tmp_path: Path) -> None:
-    found = outlook(settings(tmp_path, source="tavily", max_searches=10, tavily_api_key="k"))
+    found = run_estimate(settings(tmp_path, source="tavily", max_searches=10, tavily_api_key="k"))
     assert (found.engines, found.searches_usd) == (("tavily",), Decimal("0.080"))
-    assert outlook(settings(tmp_path, source="an-engine-of-a-plugin")).searches_usd is None
+    assert run_estimate(settings(tmp_path, source="an-engine-of-a-plugin")).searches_usd is None
 
 
 def test_a_model_costs_at_most_what_its_tokens_cost(tmp_path: Path) -> None:
     own = {"llm": "mine", "llm_base_url": "http://127.0.0.1:1/v1", "max_tokens": 500_000}
-    found = outlook(settings(tmp_path, source="local:/x", llm_prices={"mine": "1/3"}, **own))
+    found = run_estimate(settings(tmp_path, source="local:/x", llm_prices={"mine": "1/3"}, **own))
     assert (found.models, found.model_usd) == (("server:mine",), Decimal(2))
-    assert outlook(settings(tmp_path, source="local:/x", llm="openai:x")).trouble
-    assert outlook(settings(tmp_path, source="local:/x")).model_usd == 0
+    assert run_estimate(settings(tmp_path, source="local:/x", llm="openai:x")).trouble
+    assert run_estimate(settings(tmp_path, source="local:/x")).model_usd == 0
 
 
 def test_what_cannot_be_searched_is_said(tmp_path: Path) -> None:
-    assert "no library" in outlook(settings(tmp_path, source="local")).trouble
-    bare = outlook(settings(tmp_path, duckduckgo=False))
+    assert "no library" in run_estimate(settings(tmp_path, source="local")).trouble
+    bare = run_estimate(settings(tmp_path, duckduckgo=False))
     assert "no search engine is set up" in bare.trouble
     assert bare.searches_usd == 0
 
