@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from pincite.domain.search import SearchResponse as SearchResponse
     from pincite.domain.search import Topic as Topic
     from pincite.engine import Engine as Engine
-    from pincite.engine import Filing as Filing
+    from pincite.engine import RunOptions as RunOptions
     from pincite.fetch.extractors import extract as extract
     from pincite.fetch.robots import robots_verdict as robots_verdict
     from pincite.ports import Judge as Judge
@@ -147,7 +147,7 @@ _NAMES: dict[str, str] = {
     "pincite.domain.report": "Report",
     "pincite.domain.requests": "PlanPart ResearchRequest SearchRequest",
     "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",
-    "pincite.engine": "Engine Filing",
+    "pincite.engine": "Engine RunOptions",
     "pincite.fetch.extractors": "extract",
     "pincite.fetch.robots": "robots_verdict",
     "pincite.ports": "Judge LanguageModel Ledger",

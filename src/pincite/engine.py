@@ -59,7 +59,7 @@ EVENT_BUFFER = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Filing:
+class RunOptions:
     """How a run is filed: its own id if the caller has one, what it belongs to, and whether workers shall do it."""
 
     run_id: str | None = None
@@ -69,7 +69,7 @@ class Filing:
     request_id: str = ""
 
 
-UNFILED = Filing()
+DEFAULT_OPTIONS = RunOptions()
 
 
 class Engine(Archive):
@@ -400,7 +400,9 @@ class Engine(Archive):
 
     # ---- runs ----
 
-    async def start(self, question: str | ResearchRequest, *, filing: Filing = UNFILED, **asked: Any) -> str:
+    async def start(
+        self, question: str | ResearchRequest, *, run_options: RunOptions = DEFAULT_OPTIONS, **asked: Any
+    ) -> str:
         """The id of a new run that is stored but not yet worked on (`resume` does that, or a worker).
 
         `asked`: as for `research`. Caps above those in force change nothing; `llm` and `judge` are those that the
@@ -428,7 +430,7 @@ class Engine(Archive):
             task = replace(task, continues=before.run_id, background=before.question)
         now = self._parts.clock.now()
         record = RunRecord(
-            run_id=filing.run_id or new_run_id(),
+            run_id=run_options.run_id or new_run_id(),
             scope=self.settings.scope,
             question=task.question,
             status=RunStatus.QUEUED,
@@ -443,13 +445,13 @@ class Engine(Archive):
                 "keyless": resolve_sources(settings, only_urls=bool(task.urls)).is_keyless,
             },
             budget=settings.budget,
-            project=filing.project or request.project,
-            priority=filing.priority,
-            for_workers=filing.for_workers,
-            request_id=filing.request_id or new_request_id(),
+            project=run_options.project or request.project,
+            priority=run_options.priority,
+            for_workers=run_options.for_workers,
+            request_id=run_options.request_id or new_request_id(),
         )
         await (await self._parts.runs()).create(record)
-        if filing.for_workers:
+        if run_options.for_workers:
             await self._parts.offer_runs()
         return record.run_id
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from tests import warm
 
-from pincite.engine import Engine, Filing
+from pincite.engine import Engine, RunOptions
 from pincite.settings import Settings, load_settings
 from pincite.testing.web import html, write_warc
 
@@ -39,7 +39,7 @@ class Fleet:
         """Queue so many runs of the scope."""
         async with Engine(self.settings) as engine:
             return [
-                await engine.start(f"{QUESTION[:-1]} ({n % questions})?", filing=Filing(for_workers=True))
+                await engine.start(f"{QUESTION[:-1]} ({n % questions})?", run_options=RunOptions(for_workers=True))
                 for n in range(runs)
             ]
 

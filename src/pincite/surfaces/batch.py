@@ -17,7 +17,7 @@ from pincite.domain.errors import InvalidInput, PinciteError, RunFenced, RunNotF
 from pincite.domain.events import Json, RunStatus
 from pincite.domain.requests import ResearchRequest
 from pincite.domain.search import Constraints
-from pincite.engine import Engine, Filing
+from pincite.engine import Engine, RunOptions
 from pincite.surfaces.requests import read_row
 
 MAX_LINE_CHARS: Final = 100_000
@@ -125,7 +125,7 @@ class Batch:
 
     async def _answer(self, item: Item, out: IO[str], on_answer: OnAnswer) -> None:
         try:
-            run_id, status = await self._stored(item, Filing(self._run_id(item), self._name, BATCH))
+            run_id, status = await self._stored(item, RunOptions(self._run_id(item), self._name, BATCH))
             if status in (*ACTIVE, *_BROKEN_OFF):
                 await self._engine.resume(run_id)
             line = await self._line(item, run_id)
@@ -141,8 +141,8 @@ class Batch:
         left: dict[str, Item] = {}
         for item in waiting:
             try:
-                filing = Filing(self._run_id(item), self._name, BATCH, for_workers=True)
-                run_id, status = await self._stored(item, filing)
+                run_options = RunOptions(self._run_id(item), self._name, BATCH, for_workers=True)
+                run_id, status = await self._stored(item, run_options)
             except PinciteError as error:
                 if error.code in _ENDS_ALL:
                     raise
@@ -159,13 +159,13 @@ class Batch:
                     await self._tell(await self._line(item, run_id), out, on_answer)
             await anyio.sleep(_LOOK_S)
 
-    async def _stored(self, item: Item, filing: Filing) -> tuple[str, RunStatus]:
+    async def _stored(self, item: Item, run_options: RunOptions) -> tuple[str, RunStatus]:
         """The run of a question, made now if there is none."""
         run_id = self._run_id(item)
         try:
             return run_id, (await self._engine.run(run_id)).status
         except RunNotFound:
-            await self._engine.start(item.asked, filing=filing)
+            await self._engine.start(item.asked, run_options=run_options)
             return run_id, RunStatus.QUEUED
 
     async def _line(self, item: Item, run_id: str) -> dict[str, Any]:

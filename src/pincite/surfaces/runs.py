@@ -15,7 +15,7 @@ from pincite.domain.errors import Conflict, Locked, PinciteError, RateLimited, S
 from pincite.domain.events import Event, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
-from pincite.engine import UNFILED, Engine, Filing
+from pincite.engine import DEFAULT_OPTIONS, Engine, RunOptions
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
 from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.engines import Engines, OpenEngine
@@ -166,7 +166,9 @@ class RunManager:
                 retry_after_s=30,
             )
 
-    async def start(self, engine: Engine, request: ResearchRequest, account: Account, filing: Filing = UNFILED) -> str:
+    async def start(
+        self, engine: Engine, request: ResearchRequest, account: Account, run_options: RunOptions = DEFAULT_OPTIONS
+    ) -> str:
         """The id of a new run, stored and within what its account may spend; `work_on` executes it.
 
         Errors: those of `Engine.start`, BudgetExhausted (`daily_usd`), RateLimited.
@@ -175,7 +177,7 @@ class RunManager:
         cap = await account.reserve(request.cost_cap(), engine.settings.max_cost_usd)
         asked = request if cap is None else replace(request, max_cost_usd=float(cap))
         try:
-            return await engine.start(asked, filing=filing)
+            return await engine.start(asked, run_options=run_options)
         except PinciteError:
             await account.release()
             raise

@@ -9,7 +9,7 @@ import pytest
 
 from pincite.dispatch import procrastinate
 from pincite.domain.events import EventType, RunStatus
-from pincite.engine import Engine, Filing
+from pincite.engine import Engine, RunOptions
 from pincite.execution import KILLS_WORKERS, MAX_DEATHS
 from pincite.jobs import worker as worker_module
 from pincite.jobs.worker import WorkerLimits, open_worker
@@ -18,7 +18,7 @@ from pincite.settings import Settings, load_settings
 from pincite.storage import connections
 from pincite.testing.web import html, write_warc
 
-QUEUED = Filing(for_workers=True)
+QUEUED = RunOptions(for_workers=True)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_a_worker_does_the_runs_of_every_scope(settings: Settings) -> None
     wanted: dict[str, str] = {}
     for scope in ("alice", "bob", "alice"):
         async with engine_of(settings, scope) as engine:
-            wanted[await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)] = scope
+            wanted[await engine.start("When was the bridge of Ostrow opened?", run_options=QUEUED)] = scope
     ended = await work(settings)
     assert {run_id: ended[run_id] for run_id in wanted} == dict.fromkeys(wanted, RunStatus.COMPLETED)
     for run_id, scope in wanted.items():
@@ -66,7 +66,7 @@ async def test_a_worker_does_the_runs_of_every_scope(settings: Settings) -> None
 
 async def test_a_run_that_kills_its_workers_is_given_up(settings: Settings) -> None:
     async with engine_of(settings, "alice") as engine:
-        run_id = await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)
+        run_id = await engine.start("When was the bridge of Ostrow opened?", run_options=QUEUED)
         for _ in range(MAX_DEATHS + 1):
             await (await engine._parts.runs()).claim(run_id, "elsewhere/boot/1/1", 0.0, 4)
         assert (await work(settings))[run_id] is RunStatus.DEAD_LETTER
@@ -89,7 +89,7 @@ async def test_a_worker_without_work_keeps_four_connections(
     stopping = anyio.Event()
     most = 0
     async with engine_of(settings, "alice") as engine:
-        wanted = [await engine.start(f"When was bridge {n} of Ostrow opened?", filing=QUEUED) for n in range(4)]
+        wanted = [await engine.start(f"When was bridge {n} of Ostrow opened?", run_options=QUEUED) for n in range(4)]
     async with (
         await psycopg.AsyncConnection.connect(str(settings.shared_database), autocommit=True) as looking,
         open_worker(settings, on_run=ended.__setitem__) as worker,
@@ -120,7 +120,7 @@ async def test_a_stopping_worker_hands_its_runs_on(settings: Settings, monkeypat
         await anyio.sleep_forever()
 
     async with engine_of(settings, "alice") as engine:
-        run_id = await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)
+        run_id = await engine.start("When was the bridge of Ostrow opened?", run_options=QUEUED)
         ended: dict[str, RunStatus | None] = {}
         stopping = anyio.Event()
         with monkeypatch.context() as patched:
@@ -158,7 +158,7 @@ async def test_a_cancelled_worker_ends_at_once_and_hands_its_runs_on(
             ended.set()
 
     async with engine_of(settings, "alice") as engine:
-        run_id = await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)
+        run_id = await engine.start("When was the bridge of Ostrow opened?", run_options=QUEUED)
         with monkeypatch.context() as patched:
             patched.setattr(ResearchService, "run", endless)
             with anyio.fail_after(60):
@@ -184,8 +184,8 @@ async def test_a_defect_in_one_run_does_not_stop_the_worker(
 
     monkeypatch.setattr(ResearchService, "run", broken)
     async with engine_of(settings, "alice") as engine:
-        bad = await engine.start("What is broken?", filing=QUEUED)
-        good = await engine.start("When was the bridge of Ostrow opened?", filing=QUEUED)
+        bad = await engine.start("What is broken?", run_options=QUEUED)
+        good = await engine.start("When was the bridge of Ostrow opened?", run_options=QUEUED)
         ended = await work(settings)
         assert (ended[bad], ended[good]) == (RunStatus.FAILED, RunStatus.COMPLETED)
         assert (await engine.run(bad)).reason == "defect"

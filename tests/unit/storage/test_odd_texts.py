@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import InvalidInput
-from pincite.engine import Engine, Filing
+from pincite.engine import Engine, RunOptions
 from pincite.settings import Settings, load_settings
 from pincite.testing.web import html, write_warc
 
@@ -39,8 +39,8 @@ async def test_a_query_and_a_page_of_odd_characters(settings: Settings, odd: str
 async def test_half_a_character_as_a_project_is_a_typed_error(settings: Settings) -> None:
     async with Engine(settings) as engine:
         with pytest.raises(InvalidInput) as caught:
-            await engine.start("When was the bridge of Ostrow opened?", filing=Filing(project="a \ud800"))
+            await engine.start("When was the bridge of Ostrow opened?", run_options=RunOptions(project="a \ud800"))
         assert caught.value.reason == "not_text"
         if settings.database_url is not None:
             with pytest.raises(InvalidInput):
-                await engine.start("When was the bridge of Ostrow opened?", filing=Filing(project="a\0b"))
+                await engine.start("When was the bridge of Ostrow opened?", run_options=RunOptions(project="a\0b"))

@@ -119,11 +119,11 @@ async def ask(
     overrides: dict[str, object], asked: ResearchRequest, printing: Printing, started: list[str]
 ) -> "Answer | str":
     """The report, or the id of the run that was left to workers; `started` gets the id of one that can be resumed."""
-    from pincite.engine import Engine, Filing
+    from pincite.engine import Engine, RunOptions
     from pincite.surfaces.cli.progress import live_progress
     from pincite.wiring.observing import export_spans
 
-    filing = Filing(priority=INTERACTIVE if printing.queue else 0, for_workers=printing.queue)
+    run_options = RunOptions(priority=INTERACTIVE if printing.queue else 0, for_workers=printing.queue)
     async with Engine.from_settings(**overrides) as engine:
         export_spans(engine.settings)
         for wanted in (printing.printed, *map(format_of, printing.files)):
@@ -131,7 +131,7 @@ async def ask(
                 engine.vet_format(wanted)
         tell_estimate(await engine.estimate(), engine.settings.max_cost_usd)
         with live_progress(verbose=printing.verbose) as show:
-            run_id = await engine.start(asked, filing=filing)
+            run_id = await engine.start(asked, run_options=run_options)
             if printing.queue:
                 return run_id
             started.append(run_id)

@@ -19,7 +19,7 @@ from pincite.engine import Engine
 from pincite.surfaces.errors import masked
 from pincite.surfaces.http import research
 from pincite.surfaces.http.responses import EventStream, PlainJson
-from pincite.surfaces.http.service import Service, account_of, admitted, filing_of, owner_of, service_of
+from pincite.surfaces.http.service import Service, account_of, admitted, owner_of, run_options_of, service_of
 from pincite.surfaces.runs import EXTRACTIVE
 
 MODELS: Final = {
@@ -116,7 +116,7 @@ async def begun(request: Request, engine: Engine, asked: ResearchRequest, *, str
     if streams:
         service.vet_follower(owner_of(request))
     account = await account_of(request, engine)
-    run_id = await service.start(engine, asked, account, filing_of(request))
+    run_id = await service.start(engine, asked, account, run_options_of(request))
     service.work_on(engine, run_id, account)
     return run_id
 

@@ -21,7 +21,7 @@ from pincite.engine import Engine
 from pincite.exports.codec import event_json
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
-from pincite.surfaces.http.service import Scope, Service, account_of, filing_of, owner_of, service_of
+from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, run_options_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
 from pincite.surfaces.parts import part_json
 from pincite.surfaces.requests import body_of, request_of
@@ -108,7 +108,7 @@ async def start(
         account = await account_of(request, engine)
         if body.webhook_url is not None:
             services.hooks.vetted(body.webhook_url)
-        run_id = await service.start(engine, request_of(ResearchRequest, body), account, filing_of(request))
+        run_id = await service.start(engine, request_of(ResearchRequest, body), account, run_options_of(request))
         if body.webhook_url is not None:
             await services.add_webhook(run_id, body.webhook_url)
         known = (digest, run_id)

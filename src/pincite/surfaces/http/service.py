@@ -15,7 +15,7 @@ from fastapi import Depends, Request
 
 from pincite.domain.errors import RateLimited, StateError, Unauthorized
 from pincite.domain.records import ApiKey
-from pincite.engine import Engine, Filing
+from pincite.engine import Engine, RunOptions
 from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
@@ -303,6 +303,6 @@ async def account_of(request: Request, engine: Engine) -> Account:
     return Account(key.name, (await engine.server_services()).account(key.name, key.daily_cap_usd))
 
 
-def filing_of(request: Request) -> Filing:
+def run_options_of(request: Request) -> RunOptions:
     """How a run of this request is filed."""
-    return Filing(request_id=request.state.request_id)
+    return RunOptions(request_id=request.state.request_id)

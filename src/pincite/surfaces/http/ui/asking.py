@@ -19,7 +19,7 @@ from pincite.domain.requests import CAPS, ResearchRequest
 from pincite.engine import Engine
 from pincite.settings import PROFILES
 from pincite.surfaces.errors import http_status
-from pincite.surfaces.http.service import COOKIE, account_of, filing_of, secret_of, service_of
+from pincite.surfaces.http.service import COOKIE, account_of, run_options_of, secret_of, service_of
 from pincite.surfaces.http.ui.rendering import page, seeing
 from pincite.wiring import RunEstimate
 
@@ -156,7 +156,7 @@ async def _begun(request: Request, engine: Engine, asked: ResearchRequest) -> st
     """The id of a run that is worked on. Errors: as `RunManager.start`."""
     service = service_of(request)
     account = await account_of(request, engine)
-    run_id = await service.start(engine, asked, account, filing_of(request))
+    run_id = await service.start(engine, asked, account, run_options_of(request))
     service.work_on(engine, run_id, account)
     return run_id
 
