@@ -159,7 +159,7 @@ _NAMES: dict[str, str] = {
     "pincite.urls.keys": "url_key",
     "pincite.urls.policy": "vet_url",
     "pincite.verification.claims": "check_claim",
-    "pincite.wiring": "CacheCleared CacheStats ServerServices RunEstimate Shared",
+    "pincite.wiring": "CacheCleared CacheStats RunEstimate ServerServices Shared",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"errors": "pincite.domain.errors", "sync": "pincite.sync"}

@@ -25,7 +25,7 @@ from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report
 from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.domain.search import Query, SearchResponse
-from pincite.execution import Execution, OnEvent, Unheard, teller
+from pincite.execution import Execution, NullSink, OnEvent, listener_of
 from pincite.research.plan_text import plan_of
 from pincite.research.service import vet_question
 from pincite.settings import Settings, load_settings
@@ -247,7 +247,7 @@ class Engine(Archive):
             StorageFull. A cap that is reached is no error: the report is smaller and says so.
         """
         run_id = await self.start(question, **asked)
-        return await self._execution.resume(run_id, teller(on_event))
+        return await self._execution.resume(run_id, listener_of(on_event))
 
     async def plan(self, question: str | ResearchRequest, **asked: Any) -> tuple[SubQuestion, ...]:
         """The parts that a language model would split the question into; nothing is searched, and no run is stored.
@@ -456,17 +456,17 @@ class Engine(Archive):
         return record.run_id
 
     async def resume(
-        self, run_id: str, *, on_event: OnEvent | None = None, hands_on: Callable[[], bool] | None = None
+        self, run_id: str, *, on_event: OnEvent | None = None, handoff: Callable[[], bool] | None = None
     ) -> Report:
         """The report of a run that was started, interrupted or killed; finished calls are not made again.
 
-        `hands_on` is asked when the task is cancelled: whether workers shall go on with the run, which then is not
+        `handoff` is asked when the task is cancelled: whether workers shall go on with the run, which then is not
         cancelled.
 
         Errors:
             RunNotFound, Locked (another worker has it), and those of `research`.
         """
-        return await self._execution.resume(await self._resolve(run_id), teller(on_event), hands_on)
+        return await self._execution.resume(await self._resolve(run_id), listener_of(on_event), handoff)
 
     @property
     def leaves_runs_to_workers(self) -> bool:
@@ -491,7 +491,7 @@ class Engine(Archive):
         Errors:
             Those of `research`; the run's own record says them too.
         """
-        return await self._execution.work_on(run_id, at_most, teller(on_event))
+        return await self._execution.work_on(run_id, at_most, listener_of(on_event))
 
     def run_estimate(self) -> RunEstimate:
         """What a run would use and may cost at most. Calls nothing."""
@@ -508,7 +508,7 @@ class Engine(Archive):
         record = await (await self._parts.runs()).get(await self._resolve(run_id))
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self.settings, record.inputs.get("settings"))
-        research = await self._parts.research(record, task, settings, Unheard(record.run_id), from_record=True)
+        research = await self._parts.research(record, task, settings, NullSink(record.run_id), from_record=True)
         return await research.run(task)
 
     async def server_services(self) -> ServerServices:

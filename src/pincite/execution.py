@@ -32,9 +32,9 @@ from pincite.urls.masking import mask_all
 from pincite.wiring import Parts, thawed_settings
 
 OnEvent = Callable[[Event], None]
-Tell = Callable[[Event], Awaitable[None]]
+Listener = Callable[[Event], Awaitable[None]]
 # Asked when a run is broken off here: whether workers shall go on with it, so that it has not ended.
-HandsOn = Callable[[], bool]
+Handoff = Callable[[], bool]
 T = TypeVar("T")
 
 # A run over which more owners than this died in a row is given up: it may be what kills them.
@@ -63,7 +63,7 @@ class Execution:
         self._parts = parts
         self._settings = settings
 
-    async def work_on(self, run_id: str, at_most: int, tell: Tell) -> RunStatus | None:
+    async def work_on(self, run_id: str, at_most: int, listener: Listener) -> RunStatus | None:
         """How a run ended that was offered to workers; None when there was nothing to do (`RunStore.claim`).
 
         Errors: those of research.
@@ -77,7 +77,8 @@ class Execution:
             return await self._give_up(record)
         try:
             with first_failure():
-                report = await self._execute(runs, record, lease, tell, _hands_on)
+                # Of a run under a worker: others go on with it.
+                report = await self._execute(runs, record, lease, listener, lambda: True)
         except PinciteError:
             raise
         except Exception:  # the border of a worker's job: a defect ends this run, not the worker
@@ -86,17 +87,18 @@ class Execution:
             return RunStatus.FAILED
         return FINAL_STATUS[report.status]
 
-    async def resume(self, run_id: str, tell: Tell, hands_on: HandsOn | None = None) -> Report:
+    async def resume(self, run_id: str, listener: Listener, handoff: Handoff | None = None) -> Report:
         """The report of a run that is taken here.
 
         Errors: Locked, RunNotFound, and those of research; CoverageNotMet, with the report that was stored.
 
-        `hands_on` says whether workers shall go on with the run when this task is cancelled.
+        `handoff` says whether workers shall go on with the run when this task is cancelled.
         """
         runs, lease = await self._parts.runs(), Lease(self._parts.clock)
         with anyio.CancelScope(shield=True):
             record = await runs.take(run_id, this_worker(), LEASE_S)
-        report = await self._execute(runs, record, lease, tell, hands_on or _keeps)
+        # Of a run that somebody asked for by name: broken off here, it has ended.
+        report = await self._execute(runs, record, lease, listener, handoff or (lambda: False))
         settings = thawed_settings(self._settings, record.inputs.get("settings"))
         if not covers(report, settings):
             raise coverage_not_met(report, settings)
@@ -128,22 +130,28 @@ class Execution:
             with anyio.CancelScope(shield=True), suppress(StateError):
                 await runs.finish(record.run_id, record.epoch, before.status, before.reason)
 
-    async def _execute(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, hands_on: HandsOn) -> Report:
+    async def _execute(
+        self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener, handoff: Handoff
+    ) -> Report:
         with self._parts.log.noted("research", {"question": record.question}, run_id=record.run_id) as note:
-            report = await self._owned(runs, record, lease, tell, hands_on)
+            report = await self._owned(runs, record, lease, listener, handoff)
             metrics = report.metrics
             note.outcome = str(FINAL_STATUS[report.status])
             note.cost_usd, note.tokens_in, note.tokens_out = metrics.cost_usd, metrics.tokens_in, metrics.tokens_out
         return report
 
-    async def _owned(self, runs: RunStore, record: RunRecord, lease: Lease, tell: Tell, hands_on: HandsOn) -> Report:
+    async def _owned(
+        self, runs: RunStore, record: RunRecord, lease: Lease, listener: Listener, handoff: Handoff
+    ) -> Report:
         parts = self._parts
         task = from_json(Task, record.inputs["task"])
         settings = thawed_settings(self._settings, record.inputs.get("settings"))
 
         async def work() -> Report:
-            heard = partial(event_line, run_id=record.run_id, request_id=record.request_id)
-            sink = Told(await parts.events(record, topic_hash(task.question)), tell, lease, hands_on, heard=heard)
+            log_event = partial(event_line, run_id=record.run_id, request_id=record.request_id)
+            sink = PublishingSink(
+                await parts.events(record, topic_hash(task.question)), listener, lease, handoff, log_event=log_event
+            )
             if record.epoch > 1:
                 await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
             research = await parts.research(record, task, settings, sink, lease=lease)
@@ -162,17 +170,17 @@ class Execution:
         except anyio.get_cancelled_exc_class():
             # A store that is away can't take it down: the lease ends by itself, and the cancellation goes on.
             with anyio.CancelScope(shield=True), suppress(StateError):
-                if hands_on():
+                if handoff():
                     await runs.hand_back(record.run_id, record.epoch)
                 else:
                     await runs.finish(record.run_id, record.epoch, RunStatus.CANCELLED, "interrupted")
-            line("run handed on" if hands_on() else "run ended", status=str(RunStatus.CANCELLED), reason="interrupted")
+            line("run handed on" if handoff() else "run ended", status=str(RunStatus.CANCELLED), reason="interrupted")
             raise
         except RunFenced as error:
             line("run taken over by another process")
             raise await _taken_over(runs, record) from error
         except PinciteError as error:
-            if hands_on() and error.code in _PASSING:  # the lease ends, and a worker goes on
+            if handoff() and error.code in _PASSING:  # the lease ends, and a worker goes on
                 line("run handed on", code=error.code, reason=error.reason)
             else:
                 line("run ended", status=str(_ended_as(error)), code=error.code, reason=error.reason)
@@ -251,27 +259,17 @@ def next_version(report: Report, newest: Report | None) -> Report:
     return replace(report, report_id=report_id(report.run_id, version), version=version)
 
 
-def teller(on_event: OnEvent | None) -> Tell:
+def listener_of(on_event: OnEvent | None) -> Listener:
     """A plain callback, or none, as something to await."""
 
-    async def tell(event: Event) -> None:
+    async def listener(event: Event) -> None:
         if on_event is not None:
             on_event(event)
 
-    return tell
+    return listener
 
 
-def _keeps() -> bool:
-    """Of a run that somebody asked for by name: broken off here, it has ended."""
-    return False
-
-
-def _hands_on() -> bool:
-    """Of a run under a worker: others go on with it."""
-    return True
-
-
-class Unheard:
+class NullSink:
     """An event sink that keeps nothing."""
 
     def __init__(self, run_id: str) -> None:
@@ -284,7 +282,7 @@ class Unheard:
         return Event(self._last, type_, self._run_id, datetime.now(UTC), data)
 
 
-class Told:
+class PublishingSink:
     """An event sink that also tells the caller. What looks like a credential in a URL is masked first.
 
     A run whose owner hands it on while its lease holds is neither cancelled nor failed but goes on elsewhere: then
@@ -292,24 +290,24 @@ class Told:
     """
 
     def __init__(
-        self, sink: EventSink, tell: Tell, lease: Lease, hands_on: HandsOn, *, heard: Callable[[Event], None]
+        self, sink: EventSink, listener: Listener, lease: Lease, handoff: Handoff, *, log_event: Callable[[Event], None]
     ) -> None:
         self._sink = sink
-        self._heard = heard
+        self._log_event = log_event
         self._said_before = 0
-        self._tell = tell
+        self._listener = listener
         self._lease = lease
-        self._hands_on = hands_on
+        self._handoff = handoff
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
         """The stored event, told. Errors: RunFenced."""
         goes_on = type_ is EventType.RUN_CANCELLED or (type_ is EventType.RUN_FAILED and data.get("code") in _PASSING)
-        if goes_on and self._lease.lost is None and self._hands_on():
+        if goes_on and self._lease.lost is None and self._handoff():
             return Event(0, type_, "", datetime.now(UTC), data)
         event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
         if type_ is EventType.RUN_RESUMED:
             self._said_before = event.seq
         if event.seq > self._said_before:  # what an earlier owner said is not logged again
-            self._heard(event)
-        await self._tell(event)
+            self._log_event(event)
+        await self._listener(event)
         return event

@@ -113,7 +113,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 async def test_a_known_judge_is_fetched_at_one_commit_and_judges(hub: Hub, tmp_path: Path) -> None:
     told: list[str] = []
-    got = await ModelHub(hub.url).add(NAME, tmp_path / "judges", told=told.append)
+    got = await ModelHub(hub.url).add(NAME, tmp_path / "judges", on_progress=told.append)
     assert (got.revision, sorted(got.sha256)) == (COMMIT, ["config.json", "model.onnx", "tokenizer.json"])
     assert [path.split("/")[4] for path in hub.asked] == ["main", COMMIT, COMMIT]
     assert len(told) == 3

@@ -41,7 +41,7 @@ _MOST_BYTES: Final = 3_000_000_000
 _REDIRECTS: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,16 @@ class ModelHub:
         self._base = base_url.rstrip("/")
         self._transport = transport
 
-    async def add(self, name: str, folder: Path, *, revision: str = "", told: Told = lambda _: None) -> Fetched:
+    async def add(
+        self, name: str, folder: Path, *, revision: str = "", on_progress: OnProgress = lambda _: None
+    ) -> Fetched:
         """Fetch a known model into `folder/name`; one that is there already is replaced only when all files are good.
 
         Args:
             name: one of `KNOWN`.
             folder: where models are kept.
             revision: a commit (40 characters) instead of the known one.
-            told: hears what is done.
+            on_progress: called with what is done.
 
         Errors:
             InvalidInput: unknown, or refused. NotFound, ProviderAuth, ProviderBadReply (`hash_mismatch`, ...),
@@ -99,7 +101,7 @@ class ModelHub:
         new.mkdir(parents=True)
         try:
             with anyio.fail_after(_TOTAL_S):
-                commit, hashes = await self._files(known, revision or known.revision, new, told)
+                commit, hashes = await self._files(known, revision or known.revision, new, on_progress)
             labels_of(new / "config.json")
             lock = {"repository": known.repository, "revision": commit, "licence": known.licence,
                     "languages": list(known.languages), "sha256": hashes}  # fmt: skip
@@ -112,7 +114,9 @@ class ModelHub:
             shutil.rmtree(new, ignore_errors=True)
         return Fetched(target, commit, hashes)
 
-    async def _files(self, known: KnownJudge, revision: str, new: Path, told: Told) -> tuple[str, dict[str, str]]:
+    async def _files(
+        self, known: KnownJudge, revision: str, new: Path, on_progress: OnProgress
+    ) -> tuple[str, dict[str, str]]:
         import httpx2
 
         headers = {"User-Agent": f"Pincite/{VERSION}", "Accept-Encoding": "identity"}
@@ -135,7 +139,7 @@ class ModelHub:
                     if commit and announced.commit != commit:
                         raise _bad(f"the hub answered with commit {announced.commit or 'none'}", "wrong_revision")
                     commit = announced.commit
-                    told(f"{known.repository}@{commit[:12]} {path}")
+                    on_progress(f"{known.repository}@{commit[:12]} {path}")
                     hashes[name] = await _download(client, announced, new / name, known.sha256.get(path, ""))
                 except httpx2.TimeoutException:
                     raise Timeout("the model hub did not answer in time", reason="model_hub") from None

@@ -411,7 +411,7 @@ class RunManager:
                     await engine.queue(run_id, priority=INTERACTIVE)
             raise
         try:
-            await engine.resume(run_id, on_event=self._on_event, hands_on=self._hands_over_now)
+            await engine.resume(run_id, on_event=self._on_event, handoff=self._hands_over_now)
         finally:
             self._slots.release(user)
 

@@ -24,9 +24,9 @@ __all__ = [
     "CacheStats",
     "DailyBudget",
     "EvidenceKept",
-    "ServerServices",
-    "RunEstimate",
     "Parts",
+    "RunEstimate",
+    "ServerServices",
     "Shared",
     "bundle_of_run",
     "check_stored_report",
@@ -37,9 +37,9 @@ __all__ = [
     "narrowed",
     "open_parts",
     "open_shared",
-    "run_estimate",
     "requested",
     "resolve_sources",
+    "run_estimate",
     "thawed_settings",
 ]
 

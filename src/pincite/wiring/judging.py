@@ -304,7 +304,7 @@ def judge_models(settings: Settings) -> tuple[JudgeModel, ...]:
 
 
 async def add_judge_model(
-    settings: Settings, name: str, *, revision: str = "", told: Callable[[str], None]
+    settings: Settings, name: str, *, revision: str = "", on_progress: Callable[[str], None]
 ) -> JudgeModel:
     """Fetch a known judge into the home; every file is compared with its hash.
 
@@ -314,5 +314,5 @@ async def add_judge_model(
     from pincite.judges.hub import HUB, ModelHub
 
     hub = ModelHub(settings.model_hub or HUB)
-    await hub.add(name, settings.home / FOLDER, revision=revision, told=told)
+    await hub.add(name, settings.home / FOLDER, revision=revision, on_progress=on_progress)
     return next(model for model in judge_models(settings) if model.name == name)

@@ -76,13 +76,13 @@ class FakeEngine:
         await anyio.lowlevel.checkpoint()
         return page
 
-    async def resume(self, run_id: str, *, on_event: Callable[[Event], None], hands_on: Callable[[], bool]) -> None:
+    async def resume(self, run_id: str, *, on_event: Callable[[Event], None], handoff: Callable[[], bool]) -> None:
         self.on_event = on_event
         self.begun.set()
         try:
             await self.go.wait()
         except anyio.get_cancelled_exc_class():
-            self.handed_on = hands_on()
+            self.handed_on = handoff()
             raise
 
     async def queue(self, run_id: str, *, priority: int = 0) -> bool:
@@ -109,9 +109,9 @@ class FakeBudget:
 
 
 @asynccontextmanager
-async def opened(*, hands_on: bool = False, limits: ServerLimits | None = None) -> AsyncIterator[RunManager]:
+async def opened(*, handoff: bool = False, limits: ServerLimits | None = None) -> AsyncIterator[RunManager]:
     def make(groups: TaskGroups) -> RunManager:
-        return RunManager(lambda *_: None, groups, limits=limits, hand_over=hands_on)  # type: ignore[arg-type]
+        return RunManager(lambda *_: None, groups, limits=limits, hand_over=handoff)  # type: ignore[arg-type]
 
     async with open_manager(make) as manager:
         yield manager
@@ -306,11 +306,11 @@ async def test_a_key_has_so_many_streams() -> None:
         manager.vet_follower("key")
 
 
-@pytest.mark.parametrize("hands_on", [True, False])
-async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on: bool) -> None:
+@pytest.mark.parametrize("handoff", [True, False])
+async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(handoff: bool) -> None:
     running, waiting = FakeEngine(), FakeEngine()
     others = [FakeEngine() for _ in range(ServerLimits().jobs - 1)]
-    async with opened(hands_on=hands_on) as manager:
+    async with opened(handoff=handoff) as manager:
         one: Any = running
         last: Any = waiting
         manager.work_on(one, RUN, Account("key"))
@@ -322,13 +322,13 @@ async def test_what_is_broken_off_by_the_end_of_the_server_is_handed_on(hands_on
         await settled()
         assert running.begun.is_set()
         assert not waiting.begun.is_set()
-    assert running.handed_on is hands_on
-    assert waiting.queued == hands_on
+    assert running.handed_on is handoff
+    assert waiting.queued == handoff
 
 
 async def test_a_run_that_somebody_stops_is_not_handed_on() -> None:
     engine: Any = FakeEngine()
-    async with opened(hands_on=True) as manager:
+    async with opened(handoff=True) as manager:
         manager.work_on(engine, RUN, Account("key"))
         await engine.begun.wait()
         await manager.cancel(engine, RUN)
@@ -392,9 +392,9 @@ class ClosingEngine(FakeEngine):
     async def __aexit__(self, *_: object) -> None:
         self.log.append("closed")
 
-    async def resume(self, run_id: str, *, on_event: Callable[[Event], None], hands_on: Callable[[], bool]) -> None:
+    async def resume(self, run_id: str, *, on_event: Callable[[Event], None], handoff: Callable[[], bool]) -> None:
         try:
-            await super().resume(run_id, on_event=on_event, hands_on=hands_on)
+            await super().resume(run_id, on_event=on_event, handoff=handoff)
         finally:
             with anyio.CancelScope(shield=True):
                 await settled()

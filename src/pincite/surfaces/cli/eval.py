@@ -118,7 +118,7 @@ def add(
         from pincite.settings import load_settings
         from pincite.wiring.judging import add_judge_model
 
-        return await add_judge_model(load_settings({"home": home}), name, revision=revision, told=note)
+        return await add_judge_model(load_settings({"home": home}), name, revision=revision, on_progress=note)
 
     model = run_async(job, as_json=as_json)
     if as_json:
