@@ -261,7 +261,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Imprint:
+class ReportMetadata:
     """What a report carries besides its content: which run made it, when, its counts.
 
     `wanted_share` of its claims should rest on two independent sources; None sets no target.

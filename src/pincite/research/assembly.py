@@ -16,7 +16,7 @@ from pincite.domain.evidence import (
 from pincite.domain.ids import report_id
 from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind
 from pincite.domain.markdown import render_markdown
-from pincite.domain.plan import Conflict, Gap, Imprint, Progress, ReadPage, Task
+from pincite.domain.plan import Conflict, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
     ONE_SOURCE_MARK,
@@ -118,14 +118,14 @@ class Content:
         return (item for line in self.lines() for item in line.items)
 
 
-def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content, *, mode: Mode) -> Report:
+def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: Content, *, mode: Mode) -> Report:
     """The report that says `content`; without a sentence that holds it is `insufficient_evidence`."""
     pages = {page.url: page for page in progress.pages}
     progress = replace(progress, conflicts=conflicts_once(progress.conflicts, progress.claims, pages))
     used = _used(content, progress.conflicts, progress.claims)
     numbers, references = _number(content, pages)
     gaps = _gaps(progress, content)
-    coverage = _coverage(tuple(used.values()), imprint.wanted_share)
+    coverage = _coverage(tuple(used.values()), metadata.wanted_share)
     said = _Wording(numbers, frozenset(coverage.below))
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
@@ -134,11 +134,11 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
     listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
     unheeded = (f"No language model wrote this report: {listed} had no effect.",) if wishes else ()
     report = Report(
-        run_id=imprint.run_id,
-        report_id=report_id(imprint.run_id, 1),
+        run_id=metadata.run_id,
+        report_id=report_id(metadata.run_id, 1),
         question=task.question.strip(),
         title=_title(task.question),
-        created_at=imprint.created_at,
+        created_at=metadata.created_at,
         profile=task.profile,
         mode=mode,
         status=_status(content, gaps),
@@ -163,7 +163,7 @@ def assemble(task: Task, progress: Progress, imprint: Imprint, content: Content,
         ),
         coverage=coverage,
         notes=(*progress.plan.notes, *unheeded),
-        metrics=_metrics(imprint.metrics, progress, references),
+        metrics=_metrics(metadata.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
         written_by=content.written_by,

@@ -6,7 +6,17 @@ A writer may be a drafter as well.
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from pincite.domain.plan import Analysis, Found, Imprint, Plan, Progress, Reading, SubQuestion, Task, Verification
+from pincite.domain.plan import (
+    Analysis,
+    Found,
+    Plan,
+    Progress,
+    Reading,
+    ReportMetadata,
+    SubQuestion,
+    Task,
+    Verification,
+)
 from pincite.domain.report import Report
 from pincite.domain.search import SearchResult
 
@@ -71,7 +81,7 @@ class Seconder(Protocol):
 class Writer(Protocol):
     """Makes the report."""
 
-    async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
+    async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """A report that states verified claims only; `insufficient_evidence` when there are none."""
         ...
 

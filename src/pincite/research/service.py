@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.errors import InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
-from pincite.domain.plan import Imprint, Progress, Task
+from pincite.domain.plan import Progress, ReportMetadata, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.domain.search import SearchResult
 from pincite.ports import Clock, EventSink, Ledger
@@ -122,8 +122,8 @@ class ResearchService:
             await tell_claims(self._events, before, progress)
         progress = await self._confirmed(task, replace(progress, seconds_left=self._seconds_left(started_s)))
         metrics = await self._paid(await self._metrics(progress), started_s)
-        imprint = Imprint(self._run_id, self._created_at, metrics, self._limits.independent_share)
-        report = await self._roles.writer.write(task, progress, imprint)
+        metadata = ReportMetadata(self._run_id, self._created_at, metrics, self._limits.independent_share)
+        report = await self._roles.writer.write(task, progress, metadata)
         report = replace(report, metrics=await self._paid(report.metrics, started_s))
         await tell_report(self._events, report, sections=not self._roles.tells_sections)
         return report

@@ -7,7 +7,7 @@ from typing import Final
 from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, SectionKind
 from pincite.domain.page import BlockKind, Document
-from pincite.domain.plan import Imprint, Progress, SubQuestion, Task
+from pincite.domain.plan import Progress, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
 from pincite.domain.tables import CELL_SEPARATOR
 from pincite.ranking.passages import passages_of
@@ -31,9 +31,9 @@ _OF_BLOCK: Final = {BlockKind.CODE: ExcerptKind.CODE, BlockKind.LIST_ITEM: Excer
 class ExtractiveWriter:
     """Implements `roles.Writer`: prints verified claims in their own words, laid out as they stand on their pages."""
 
-    async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
+    async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """The report; without a part that is answered it is `insufficient_evidence` and says what was searched."""
-        return assemble(task, progress, imprint, content(task, progress), mode=Mode.EXTRACTIVE)
+        return assemble(task, progress, metadata, content(task, progress), mode=Mode.EXTRACTIVE)
 
 
 def content(task: Task, progress: Progress) -> Content:

@@ -9,7 +9,7 @@ from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteErr
 from pincite.domain.events import EventType
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
-from pincite.domain.plan import Analysis, Gap, Imprint, Plan, Progress, SubQuestion, Task
+from pincite.domain.plan import Analysis, Gap, Plan, Progress, ReportMetadata, SubQuestion, Task
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Mode, Report
 from pincite.ports import EventSink, Judge
@@ -202,12 +202,12 @@ class WriterWithFallback:
         with suppress(*_FAILURES):
             await self._model.draft(task, progress)
 
-    async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
+    async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """The model's report, or the rules'; its mode says who worked."""
         model = self._model
 
         async def by_rules() -> Report:
-            report = await self._rules.write(task, self._told(progress), imprint)
+            report = await self._rules.write(task, self._told(progress), metadata)
             for section in report.sections:
                 await tell_section(self._events, section.heading, [sentence.text for sentence in section.sentences])
             return report
@@ -216,7 +216,7 @@ class WriterWithFallback:
             report = await by_rules()
         else:
             report = await self._replacements.either(
-                ModelRole.WRITER, lambda: model.write(task, self._told(progress), imprint), by_rules
+                ModelRole.WRITER, lambda: model.write(task, self._told(progress), metadata), by_rules
             )
         return replace(report, mode=self._mode())
 

@@ -9,7 +9,7 @@ import anyio
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
 from pincite.domain.layout import BlockForm, SectionKind
 from pincite.domain.model import ModelRole
-from pincite.domain.plan import Gap, Imprint, Progress, Task
+from pincite.domain.plan import Gap, Progress, ReportMetadata, Task
 from pincite.domain.report import Mode, PartStatus, RejectedClaim, Report, ReportPart
 from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
@@ -101,7 +101,7 @@ class ModelWriter:
                 for name, part in wanted.items():
                     group.start_soon(write, name, part)
 
-    async def write(self, task: Task, progress: Progress, imprint: Imprint) -> Report:
+    async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """The report that states proven claims only; `insufficient_evidence` when there are none.
 
         Errors: those of `ModelCalls.ask`, when the outline can't be had.
@@ -111,7 +111,7 @@ class ModelWriter:
         gaps = _unproven(progress)
         if not items:
             nothing = Content(gaps=gaps, parts=_part_states(progress, ()))
-            return assemble(task, progress, imprint, nothing, mode=Mode.MODEL)
+            return assemble(task, progress, metadata, nothing, mode=Mode.MODEL)
         # What no site confirmed closes the report, in the words that were proven.
         unsure = [item for item in items if item.unresolved] if any(not item.unresolved for item in items) else []
         offered = _offered([item for item in items if item not in unsure])
@@ -134,7 +134,7 @@ class ModelWriter:
             rejected=(*content.rejected, *_untold(progress.claims, content)),
             written_by=", ".join(self._parts.authors),
         )
-        return assemble(task, progress, imprint, content, mode=Mode.MODEL)
+        return assemble(task, progress, metadata, content, mode=Mode.MODEL)
 
     async def _standing(self, offered: Mapping[str, VerifiedClaim]) -> list[tuple[Part, PartText]]:
         """The drafts with the blocks that hold for the claims as they are now."""

@@ -250,7 +250,7 @@ def test_a_heading_whose_section_is_left_out_goes_with_it() -> None:
     body = (
         "<header class=top><nav class=menu><a href=/>Home</a><a href=/c>Cart</a></nav></header>"
         f"<main class=product><h1>Lamp</h1><p class=text>{said}</p><h2 class=t>You may also like</h2>"
-        f"<div class=related><ul class=cards>{links}</ul></div></main><footer class=foot>Imprint</footer>"
+        f"<div class=related><ul class=cards>{links}</ul></div></main><footer class=foot>ReportMetadata</footer>"
     )
     texts = [block.text for block in extract(body.encode(), URL, "text/html").blocks]
     assert texts == ["Lamp", said.strip()]
