@@ -76,7 +76,7 @@ class Front:
         self._service = service
 
     async def search(self, query: Query) -> SearchResponse:
-        return await self._service.search(query, patience_s=300.0)
+        return await self._service.search(query, queue_wait_s=300.0)
 
 
 async def measured(question: str, *, sparing: bool) -> tuple[float, float, int]:

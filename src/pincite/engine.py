@@ -1,7 +1,7 @@
 """The facade: search, fetch, research, check, index, and what is kept of earlier runs.
 
 Open it with `async with Engine.from_settings() as engine:`. One engine serves many calls at a time; everything it
-opened is closed when the block ends. Blocking twins are in `pincite.sync`.
+opened is closed when the block ends. Blocking versions are in `pincite.sync`.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

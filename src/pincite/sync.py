@@ -1,4 +1,4 @@
-"""Blocking twins of the engine's methods, each in a thread and an engine of its own.
+"""Blocking versions of the engine's methods, each in a thread and an engine of its own.
 
 They work anywhere, also inside a running event loop (a notebook). A program that calls often should keep an
 `Engine` open instead.

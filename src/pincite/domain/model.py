@@ -26,7 +26,7 @@ class ModelRole(StrEnum):
     READER = "reader"
 
 
-# The roles of a run that have an extractive twin.
+# The roles of a run that have an extractive counterpart.
 RESEARCH_ROLES = (ModelRole.PLANNER, ModelRole.ANALYST, ModelRole.VERIFIER, ModelRole.WRITER)
 
 

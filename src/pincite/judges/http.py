@@ -38,7 +38,7 @@ _MAX_ANSWER_BYTES: Final = 256 * 1024
 _MAX_PREMISE_CHARS: Final = 26_000
 _MAX_STATEMENT_CHARS: Final = 2_000
 # Failures without any answer after which the rest of a batch is not asked about.
-_PATIENCE: Final = 3
+_FAILURES_IN_A_ROW: Final = 3
 _ENTAILS: Final = frozenset({"entailment", "entails", "supported", "support", "yes", "true", "label_entailment"})
 _NAMES: Final = ("probability", "entailment", "score", "supported")
 _DEEPEST: Final = 4
@@ -104,7 +104,7 @@ class HttpJudge:
 
         async def ask(case: JudgeCase) -> None:
             async with limiter:
-                if len(failures) >= _PATIENCE and not found:
+                if len(failures) >= _FAILURES_IN_A_ROW and not found:
                     return
                 try:
                     judgement = await self._judged(case)

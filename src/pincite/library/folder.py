@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound
 from pincite.domain.library import Skipped
 from pincite.library.manifest import MANIFEST_NAME, Manifest, read_manifest
+from pincite.library.page_sources import is_source, page_beside
 from pincite.library.records import (
     READABLE_SUFFIXES,
     Ignored,
@@ -17,7 +18,6 @@ from pincite.library.records import (
     SourceLimits,
     is_archive,
 )
-from pincite.library.twins import is_source, page_beside
 from pincite.library.wacz import wacz_page_at, wacz_pages
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
 from pincite.runtime.files import too_many_open_files

@@ -162,7 +162,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             return self._lookup.document_frequency(term)
 
     def survey(self, text: str) -> Survey:
-        """What the library knows of the words of a question: frequencies, words that are likely slips.
+        """What the library knows of the words of a question: frequencies, words that are likely typos.
 
         Errors:
             StorageUnavailable: the index is damaged.

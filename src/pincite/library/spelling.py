@@ -1,4 +1,4 @@
-"""Words of a question that a library does not have, read as the words of the library that they are slips of.
+"""Words of a question that a library does not have, read as the words of the library that they are typos of.
 
 A word is corrected by one letter wrong, missing, too many or swapped, a long word by two; a common word of English
 never is: that no page has it is an answer. Of an identifier only the parts that are on no page are corrected:
@@ -38,7 +38,7 @@ def misspelt(connection: sqlite3.Connection, text: str) -> dict[str, str]:
 
 
 def _worth_a_look(word: str) -> bool:
-    """Whether a word may be a slip: plain letters with a vowel, not an acronym and not small."""
+    """Whether a word may be a typo: plain letters with a vowel, not an acronym and not small."""
     letters = [character for character in word.lower() if character.isalpha()]
     if is_common_word(word):
         return False
@@ -47,7 +47,7 @@ def _worth_a_look(word: str) -> bool:
 
 
 def _near_stop(word: str) -> bool:
-    """Whether the word is a stop word, or a short one that is a slip of a stop word ("wich")."""
+    """Whether the word is a stop word, or a short one that is a typo of a stop word ("wich")."""
     if len(word) > _SHORT_LENGTH + 1:
         return is_stop(word)
     cuts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
@@ -67,7 +67,7 @@ def _is_known(connection: sqlite3.Connection, word: str) -> bool:
 
 
 def _is_compound(connection: sqlite3.Connection, word: str) -> bool:
-    """Whether two words of the library make it up: "downtime" is no slip of "downside"."""
+    """Whether two words of the library make it up: "downtime" is no typo of "downside"."""
     lowered = word.lower()
     least = _SHORT_LENGTH  # shorter pieces stand in any word
     cuts = range(least, len(lowered) - least + 1)

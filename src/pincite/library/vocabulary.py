@@ -1,4 +1,4 @@
-"""What an index knows of the words of a question: how often they occur, likely slips."""
+"""What an index knows of the words of a question: how often they occur, likely typos."""
 
 import json
 import re

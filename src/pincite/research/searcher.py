@@ -152,7 +152,7 @@ class QuerySearcher:
         assert self._search is not None
         with metered(RequestMeter(outer=self._share())) as sent:
             try:
-                with anyio.fail_after(self._limits.search_deadline_s + self._limits.search_patience_s):
+                with anyio.fail_after(self._limits.search_deadline_s + self._limits.search_queue_wait_s):
                     response = await self._search.search(query)
             except TimeoutError as error:
                 raise _spent(SearchProviderUnavailable("the search took too long", reason="timeout"), sent) from error

@@ -42,9 +42,9 @@ class Limits:
     fetch_deadline_s: float = 12.0
 
     @property
-    def search_patience_s(self) -> float:
+    def search_queue_wait_s(self) -> float:
         """How long a search may wait for its turn at an engine, besides what it may take itself."""
-        return self.budget.deadline_s or PATIENCE_S
+        return self.budget.deadline_s or QUEUE_WAIT_S
 
     @property
     def rounds(self) -> int:
@@ -53,7 +53,7 @@ class Limits:
 
 
 # How long a search of a run without a deadline waits for its turn: nobody sits in front of it.
-PATIENCE_S = 600.0
+QUEUE_WAIT_S = 600.0
 # Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md).
 LOW_CONFIDENCE = 0.5
 _FOLDED = 0.5

@@ -50,19 +50,19 @@ class Trail:
 class Conditions:
     """How a query may be served: the lane, the account, and when all must be over.
 
-    `patience_s` is what the wait for a turn at an engine may take besides.
+    `queue_wait_s` is what the wait for a turn at an engine may take besides.
     """
 
     priority: int
     spending: Spending | None
     deadline_s: float
     hedge_after_s: float | None
-    patience_s: float = 0.0
+    queue_wait_s: float = 0.0
 
     @property
     def waits_s(self) -> float:
         """How long a turn at an engine is waited for where there is nobody else to ask."""
-        return self.deadline_s + self.patience_s
+        return self.deadline_s + self.queue_wait_s
 
 
 class Caller:
@@ -284,9 +284,9 @@ class Caller:
                         tasks.start_soon(run, route, max_wait_s)
                         running = 1
                     limit = conditions.hedge_after_s if hedges and waiting and conditions.hedge_after_s else math.inf
-                    with anyio.move_on_after(limit) as patience:
+                    with anyio.move_on_after(limit) as waiting:
                         answer = await receive.receive()
-                    if patience.cancelled_caught:
+                    if waiting.cancelled_caught:
                         hedges = 0
                         tasks.start_soon(run, waiting.pop(0), 0.0)
                         running += 1

@@ -101,7 +101,7 @@ class Account:
 
 
 class ProviderHealthBook:
-    """The standings of all accounts; with a cache that all processes share they outlive this one."""
+    """The health of all accounts; with a cache that all processes share they outlive this one."""
 
     def __init__(self, clock: Clock, cache: Cache | None = None) -> None:
         self._clock = clock

@@ -100,18 +100,18 @@ class Router:
     """Orders the engines for a query by what is known of each."""
 
     clock: Clock
-    standings: ProviderHealthBook
+    health: ProviderHealthBook
     pace: Pace | None = None
 
     async def recall(self, engines: Sequence[Engine]) -> None:
         """Learn what other processes have noted: refusals, turns, quotas, the month's money."""
-        await self.standings.recall([engine.remembered for engine in engines])
+        await self.health.recall([engine.remembered for engine in engines])
         if self.pace is not None:
             await self.pace.share()
 
     async def remember(self) -> None:
         """Note for other processes what changed here."""
-        await self.standings.remember()
+        await self.health.remember()
         if self.pace is not None:
             await self.pace.share()
 
@@ -140,19 +140,19 @@ class Router:
             # Its next turn is the farther away, the less its weight and the less is left of its quota.
             share = routes[0].engine.quota.share(self.clock.now())
             worth = routes[0].engine.weight * max(1.0 if share is None else share, _LEAST_SHARE)
-            self.standings.change(routes[0].engine.remembered).turn += 1 / max(worth, 1e-6)
+            self.health.change(routes[0].engine.remembered).turn += 1 / max(worth, 1e-6)
         return (*routes, *(self._route(engine, query, intent) for engine in resting))
 
     def resting(self, engine: Engine) -> PinciteError | None:
         """Why the engine isn't asked at present, or None."""
-        state = self.standings.of(engine.remembered.key)
+        state = self.health.of(engine.remembered.key)
         if state.resting_until is None or state.resting_until <= self.clock.now():
             return None
         return state.error
 
     def tell(self, engine: Engine, *, error: PinciteError | None, cost_usd: Decimal) -> None:
         """Take note of how a call went."""
-        state = self.standings.change(engine.remembered)
+        state = self.health.change(engine.remembered)
         state.health = _MEMORY * self._health(state) + (1 - _MEMORY) * (error is None)
         state.told_at = self.clock.now()
         if isinstance(error, ProviderQuota | ProviderAuth):
@@ -164,7 +164,7 @@ class Router:
             self.pace.spend(cost_usd)
 
     def _fit(self, engine: Engine, intent: Intent) -> float:
-        state = self.standings.of(engine.remembered.key)
+        state = self.health.of(engine.remembered.key)
         share = engine.quota.share(self.clock.now())
         short = 0.0 if share is None else max(1 - share / _LOW_QUOTA, 0.0)
         return engine.card.fit_for(intent) - _HEALTH_WEIGHT * (1 - self._health(state)) - 2 * FIT_MARGIN * short
@@ -180,7 +180,7 @@ class Router:
 
         def rank(engine: Engine) -> tuple[Decimal, float]:
             cost = engine.card.cost(Depth.BASIC)
-            return _UNKNOWN if cost is None else cost, self.standings.of(engine.remembered.key).turn
+            return _UNKNOWN if cost is None else cost, self.health.of(engine.remembered.key).turn
 
         return sorted(equal, key=rank)
 

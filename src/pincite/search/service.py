@@ -158,7 +158,7 @@ class SearchService:
         spending: Spending | None = None,
         context: RetrievalContext | None = None,
         scopes: Scopes | None = None,
-        patience_s: float = 0.0,
+        queue_wait_s: float = 0.0,
     ) -> SearchResponse:
         """Results of the best engine, or of several named ones fused.
 
@@ -169,7 +169,7 @@ class SearchService:
             spending: caps of the caller; None means none besides the settings.
             context: what the caller's own retrieval came to; the gate may then spare the web.
             scopes: whose cache; the settings decide when None.
-            patience_s: how much longer than its deadline it may take in all, waiting for its turn at an engine.
+            queue_wait_s: how much longer than its deadline it may take in all, waiting for its turn at an engine.
 
         Errors:
             InvalidTopic, InvalidInput, InvalidSetting: the request.
@@ -179,7 +179,7 @@ class SearchService:
         """
         start = self._clock.monotonic_s()
         job = self._job(query, sources, priority, spending, scopes)
-        job = replace(job, conditions=replace(job.conditions, patience_s=patience_s))
+        job = replace(job, conditions=replace(job.conditions, queue_wait_s=queue_wait_s))
         if context is not None:
             verdict = gate(job.query, context, self._options.gate)
             if not verdict.needs_web:

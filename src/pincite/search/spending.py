@@ -108,7 +108,7 @@ class RunSpending:
 
 class _SpendingSearch(Protocol):
     async def search(
-        self, query: Query, *, priority: int = INTERACTIVE, spending: Spending | None = None, patience_s: float = 0.0
+        self, query: Query, *, priority: int = INTERACTIVE, spending: Spending | None = None, queue_wait_s: float = 0.0
     ) -> SearchResponse: ...
 
 
@@ -116,17 +116,17 @@ class BudgetedSearch:
     """Implements `ports.Search` for a run: every call stays within the run's caps, in the run's lane."""
 
     def __init__(
-        self, search: _SpendingSearch, spending: Spending, *, priority: int = INTERACTIVE, patience_s: float = 0.0
+        self, search: _SpendingSearch, spending: Spending, *, priority: int = INTERACTIVE, queue_wait_s: float = 0.0
     ) -> None:
         self._search = search
         self._spending = spending
         self._priority = priority
-        self._patience_s = patience_s
+        self._queue_wait_s = queue_wait_s
 
     async def search(self, query: Query) -> SearchResponse:
         """As the service's. Errors: also BudgetExhausted."""
         return await self._search.search(
-            query, priority=self._priority, spending=self._spending, patience_s=self._patience_s
+            query, priority=self._priority, spending=self._spending, queue_wait_s=self._queue_wait_s
         )
 
 

@@ -166,14 +166,14 @@ class SqlRunStore:
                 if row.not_before_s > now_s
                 else self._own_anew(tx, row, worker, now_s + lease_s, deaths=row.deaths)
             )
-        standing = redelivery_of(tx, row)
-        if standing.wait_s:
-            self._let_wait(tx, row, standing, now_s)
+        redelivery = redelivery_of(tx, row)
+        if redelivery.wait_s:
+            self._let_wait(tx, row, redelivery, now_s)
             return None
-        held = {"losses": standing.losses, "not_before_s": 0.0}
-        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=standing.deaths, **held)
+        held = {"losses": redelivery.losses, "not_before_s": 0.0}
+        return self._own_anew(tx, row, worker, now_s + lease_s, deaths=redelivery.deaths, **held)
 
-    def _let_wait(self, tx: Transaction, row: Any, standing: Redelivery, now_s: float) -> None:  # a row of `runs`
+    def _let_wait(self, tx: Transaction, row: Any, redelivery: Redelivery, now_s: float) -> None:  # a row of `runs`
         """Have the run wait for its next owner."""
         values: dict[str, object] = {
             "status": RunStatus.QUEUED,
@@ -182,7 +182,7 @@ class SqlRunStore:
             "lease_until_s": 0.0,
         }
         values |= {"epoch": row.epoch + 1, "offered_at_s": 0.0, "in_company": False}
-        values |= {"losses": standing.losses, "deaths": standing.deaths, "not_before_s": now_s + standing.wait_s}
+        values |= {"losses": redelivery.losses, "deaths": redelivery.deaths, "not_before_s": now_s + redelivery.wait_s}
         as_found = (runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
         tx.change(tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), **values))
 

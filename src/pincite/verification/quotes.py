@@ -1,7 +1,7 @@
 """Where a quotation stands in a text: exact after typographic folding, or not at all.
 
 Fuzzy matching only finds the place; the real text of that place then replaces the quotation, and a caller must check
-its claim against it again. No threshold of likeness separates a slip from a falsified number (docs/verification.md).
+its claim against it again. No threshold of likeness separates a typo from a falsified number (docs/verification.md).
 """
 
 import re

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CACHE_NAME: Final = "cache.sqlite"
 LIMITS_NAME: Final = "limits.sqlite"
-# Whose the standing of the engines is: of no user.
+# Whose the health of the engines is: of no user.
 COMMON_SCOPE: Final = "public"
 
 
@@ -46,7 +46,7 @@ LOCAL_DEADLINE_S: Final = DEADLINES_S["local_search"]
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What the searches of all processes of a home share: limits, breakers, the month's money, engines' standing."""
+    """What the searches of all processes of a home share: limits, breakers, the month's money, engines' health."""
 
     limiter: "MemoryLimiter | SharedLimiter"
     breaker: Breaker | None = None
@@ -72,7 +72,7 @@ def common_in_redis(redis: "CommonRedis", own: Common, clock: Clock) -> Common:
     if own.notes is None or own.notes.buckets is None or own.notes.cache is None:
         return own
     buckets = redis.buckets(own.notes.buckets)
-    # Money and standings stay where they were: they must outlive a Redis that may forget.
+    # Money and health stay where they were: they must outlive a Redis that may forget.
     notes = SharedHealth(own.notes.cache, own.notes.buckets)
     return Common(SharedLimiter(buckets, clock), redis.breaker(own.breaker or MemoryBreaker(clock)), notes)
 
@@ -246,13 +246,13 @@ def within_budget(
     search: "SearchService | None", ledger: Ledger, budget: Budget, *, priority: int = INTERACTIVE
 ) -> Search | None:
     """The service for a run: what a search will cost is held back before each call, and turns are waited for."""
-    from pincite.research.state import PATIENCE_S
+    from pincite.research.state import QUEUE_WAIT_S
     from pincite.search.spending import BudgetedSearch, RunSpending
 
     if search is None:
         return None
-    patience_s = budget.deadline_s or PATIENCE_S
-    return BudgetedSearch(search, RunSpending(ledger, budget), priority=priority, patience_s=patience_s)
+    queue_wait_s = budget.deadline_s or QUEUE_WAIT_S
+    return BudgetedSearch(search, RunSpending(ledger, budget), priority=priority, queue_wait_s=queue_wait_s)
 
 
 def lane_of(settings: Settings, *, run: bool = False) -> int:

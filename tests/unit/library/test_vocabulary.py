@@ -40,15 +40,15 @@ def library(tmp_path: Path, open_library: Callable[[Path], LocalLibrary]) -> Loc
         ("wich queue, thier connection, a poem", {}),
         ("MVCC and WAK", {}),
         ("the boiling point of nitrogen", {}),
-        # A short word with a letter changed, missing or too many may be another word; swapped or doubled, a slip.
+        # A short word with a letter changed, missing or too many may be another word; swapped or doubled, a typo.
         ("a levee, an even, a metho", {}),
         ("which levle has the quueue, which lenght", {"levle": "level", "quueue": "queue", "lenght": "length"}),
         ("queue2 and quue7", {}),
-        # An identifier whose parts are words of the pages is another identifier, not a slip.
+        # An identifier whose parts are words of the pages is another identifier, not a typo.
         ("what does io_method do", {}),
         # A common word is meant as it is, however near a word of the pages is.
         ("who gave a massage at the queue", {}),
-        # What two words make up is a word of its own, no slip of another.
+        # What two words make up is a word of its own, no typo of another.
         ("what is the downtime, and the downsidde", {"downsidde": "downside"}),
     ],
 )

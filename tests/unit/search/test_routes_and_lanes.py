@@ -98,7 +98,7 @@ async def test_the_searches_of_a_run_go_in_its_lane() -> None:
 
     class Door:
         async def search(
-            self, query: Query, *, priority: int = 1, spending: object = None, patience_s: float = 0.0
+            self, query: Query, *, priority: int = 1, spending: object = None, queue_wait_s: float = 0.0
         ) -> SearchResponse:
             seen.append(priority)
             return SearchResponse(query.text)
@@ -135,7 +135,7 @@ async def test_searches_of_a_run_wait_for_their_turn_at_a_slow_engine() -> None:
     """Ninety at one call a second: the last waits longer than a search may take, and none is lost."""
     card = replace(card_of("exa"), rates=(Rate(1, 1),))
     search = SearchService([Engine(Scripted("exa"), card)], clock=FrozenClock(NOW), options=UNHEDGED)
-    door = BudgetedSearch(search, BudgetSpending(Budget()), patience_s=300)
+    door = BudgetedSearch(search, BudgetSpending(Budget()), queue_wait_s=300)
     answered = []
 
     async def one(n: int) -> None:

@@ -1,4 +1,4 @@
-"""A role with a model, and its extractive twin for when no model can do it. What was replaced is said in the report."""
+"""A role with a model, and its extractive counterpart for when no model can do it. What was replaced is said in the report."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pincite.settings import Settings
 
 # Slow models think for a while even about one word; nobody waits longer for a yes or no.
-PATIENCE_S = 30.0
+ANSWER_WITHIN_S = 30.0
 QUERY = "PostgreSQL documentation"
 Call = Callable[[], Awaitable[Decimal | None]]
 
@@ -76,12 +76,12 @@ async def tried(name: str, call: Call) -> Tried:
 
     started = time.monotonic()
     try:
-        with anyio.fail_after(PATIENCE_S):
+        with anyio.fail_after(ANSWER_WITHIN_S):
             cost = await call()
     except PinciteError as error:
         return Tried(name, time.monotonic() - started, failure=error)
     except TimeoutError:
-        late = Timeout(f"no answer within {PATIENCE_S:.0f} s")
+        late = Timeout(f"no answer within {ANSWER_WITHIN_S:.0f} s")
         return Tried(name, time.monotonic() - started, failure=late)
     return Tried(name, time.monotonic() - started, cost)
 

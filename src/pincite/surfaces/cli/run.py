@@ -73,9 +73,9 @@ class Interrupts:
         if self._stop is None:
             self._leave()
         self.asked = True
-        patience = threading.Timer(GRACE_S, self._leave)
-        patience.daemon = True
-        patience.start()
+        grace = threading.Timer(GRACE_S, self._leave)
+        grace.daemon = True
+        grace.start()
         self._stop()
 
     def _leave(self) -> NoReturn:

@@ -78,8 +78,8 @@ async def tavily_search(body: TavilySearch, request: Request) -> dict[str, Any]:
     found = await engine.search(query, spending=(await account_of(request, engine)).budget)
     results = [_result(result) for result in found.results[: body.max_results]]
     if body.include_raw_content:
-        purse = (await account_of(request, engine)).budget
-        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None, purse)
+        budget = (await account_of(request, engine)).budget
+        pages = await _pages(engine, [str(result["url"]) for result in results], "markdown", None, budget)
         for result in results:
             page = pages[str(result["url"])]
             result["raw_content"] = None if isinstance(page, PinciteError) else page
