@@ -1,4 +1,4 @@
-"""Costs of the fetch front door on loopback: CPU a page beside a guarded httpx2, the whole service, slow hosts, memory.
+"""Costs of the fetch service on loopback: CPU a page beside a guarded httpx2, the whole service, slow hosts, memory.
 
     python benchmarks/fetch.py [cpu] [service] [slow] [memory]
 

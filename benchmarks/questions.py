@@ -61,7 +61,7 @@ from pincite.wiring.registry import load as load_class
 
 @dataclass
 class Without:
-    """A search front door that hides some pages."""
+    """A search service that hides some pages."""
 
     search_door: Search
     hidden: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The log of calls of an engine: what came through its front doors and what its runs did, masked, paged, forgotten."""
+"""The log of calls of an engine: what came through its surfaces and what its runs did, masked, paged, forgotten."""
 
 from datetime import timedelta
 from pathlib import Path

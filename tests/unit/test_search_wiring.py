@@ -1,4 +1,4 @@
-"""How settings become the search front door."""
+"""How settings become the search service."""
 
 import sys
 from decimal import Decimal

@@ -1,1 +1,1 @@
-"""The fetch front door: URL → snapshot → document. Extractors read bytes; backends come by them."""
+"""The fetch service: URL → snapshot → document. Extractors read bytes; backends come by them."""

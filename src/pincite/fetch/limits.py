@@ -1,4 +1,4 @@
-"""Numbers of the fetch front door: defaults, and ceilings that no setting and no request may pass."""
+"""Numbers of the fetch service: defaults, and ceilings that no setting and no request may pass."""
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -61,7 +61,7 @@ NOTES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Limits of one front door. Sizes are decoded bytes, times seconds.
+    """Limits of one fetch service. Sizes are decoded bytes, times seconds.
 
     Errors:
         InvalidSetting: a value above its ceiling, or not positive.

@@ -1,4 +1,4 @@
-"""The fetch front door: a request to a stored, read page: who answers, what is kept, which window is shown."""
+"""The fetch service: a request to a stored, read page: who answers, what is kept, which window is shown."""
 
 import logging
 from collections.abc import Sequence

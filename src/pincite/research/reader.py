@@ -1,4 +1,4 @@
-"""Results to stored documents: fetches through the front door, marks near-copies, keeps what could not be read."""
+"""Results to stored documents: fetches through the fetch service, marks near-copies, keeps what could not be read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -140,7 +140,7 @@ class PageReader:
         slot.done.set()
 
     async def _recorded(self, task: Task, result: SearchResult) -> _Fetched:
-        """The page from the front door, or from the record of an earlier execution of this run.
+        """The page from the fetch service, or from the record of an earlier execution of this run.
 
         A paid scraper is a call of its own, so that its price is held back before it and charged to nothing else.
         """

@@ -92,7 +92,7 @@ def _number(value: Json) -> float | None:
 
 
 def from_cache(state: str) -> bool | None:
-    """Whether the cache answered, by the `cache` of a front door's `info`; None where it was not asked."""
+    """Whether the cache answered, by the `cache` of a service's `info`; None where it was not asked."""
     return None if state == "off" else state != "miss"
 
 

@@ -64,10 +64,10 @@ class _Look:
 
 
 class Revalidation:
-    """Implements `Revalidator` through the fetch front door.
+    """Implements `Revalidator` through the fetch service.
 
     Args:
-        fetch: the front door.
+        fetch: the fetch service.
         snapshots: captures, for a run that is made again from its record.
         documents: their readings.
         ledger: record and budget of the run.

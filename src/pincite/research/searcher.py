@@ -1,4 +1,4 @@
-"""Queries to pages worth reading: asks the search front door, merges, removes, ranks, caps."""
+"""Queries to pages worth reading: asks the search service, merges, removes, ranks, caps."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

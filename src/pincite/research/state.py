@@ -37,7 +37,7 @@ class Limits:
     concurrency: int = 4
     follow_ups_per_sub_question: int = 3
     scrape_usd: Decimal | None = None
-    search_deadline_s: float = DEADLINES_S["search"] + 5.0  # the front door ends first and says why
+    search_deadline_s: float = DEADLINES_S["search"] + 5.0  # the search service ends first and says why
     search_requests: int | None = None
     fetch_deadline_s: float = 12.0
 

@@ -1,1 +1,1 @@
-"""Front doors: thin. They parse, call the engine and render; they do not know each other."""
+"""Surfaces: thin. They parse, call the engine and render; they do not know each other."""

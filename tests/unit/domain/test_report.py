@@ -1,4 +1,4 @@
-"""The rules of a report, its findings, and the one citation shape of all front doors."""
+"""The rules of a report, its findings, and the one citation shape of all surfaces."""
 
 import json
 from dataclasses import replace

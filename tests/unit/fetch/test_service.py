@@ -1,4 +1,4 @@
-"""The front door: reading, storing, windows, cache, stale rules, fallbacks."""
+"""The fetch service: reading, storing, windows, cache, stale rules, fallbacks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -19,7 +19,7 @@ from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, Smal
 
 
 class StoringFetch:
-    """The fetch front door over a small web: what is read is stored."""
+    """The fetch service over a small web: what is read is stored."""
 
     def __init__(self, web: SmallWeb, stores: MemoryStores) -> None:
         self._web = web

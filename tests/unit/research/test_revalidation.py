@@ -27,7 +27,7 @@ Answer = str | PinciteError | None
 
 @dataclass
 class OldCopies:
-    """A front door whose copies are ten days old; `now` says what sites answer when a copy is to be confirmed."""
+    """A fetch service whose copies are ten days old; `now` says what sites answer when a copy is to be confirmed."""
 
     web: SmallWeb
     stores: MemoryStores

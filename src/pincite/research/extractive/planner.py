@@ -25,7 +25,7 @@ _LONG_QUESTION: Final = 60
 _FROM_LIBRARY: Final = 2
 """A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings."""
 _MOST_RESULTS: Final = 10
-"""What the front door gives at most for one query, where the settings don't ask for more."""
+"""What the search service gives at most for one query, where the settings don't ask for more."""
 
 
 class ExtractivePlanner:

@@ -162,7 +162,7 @@ async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
 
 
 def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) -> T:
-    """What `job` returns, with errors printed as a front door does; `stopped` gives the line that Ctrl-C prints."""
+    """What `job` returns, with errors printed as a surface does; `stopped` gives the line that Ctrl-C prints."""
     # A process that has no logs of its own: Python prints warnings of libraries then.
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Masking())

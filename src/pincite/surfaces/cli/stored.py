@@ -216,7 +216,7 @@ def log(
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the calls that were made: when, by which front door, what came of them, time and money."""
+    """List the calls that were made: when, by which surface, what came of them, time and money."""
 
     async def job() -> "Sequence[LoggedCall]":
         from pincite.engine import Engine

@@ -251,7 +251,7 @@ class Audit(BaseModel):
 
 
 class LogEntry(BaseModel):
-    """A call that came through a front door, or that a run made (`surface` is `run`)."""
+    """A call that came through a surface, or that a run made (`surface` is `run`)."""
 
     id: str
     at: str
