@@ -48,7 +48,7 @@ from pincite.text.tokens import token_estimate
 T = TypeVar("T")
 MARGIN: Final = 1.15
 SCHEMA_TOKENS: Final = 400
-# A provider that asks for more patience than this is passed over for the next model.
+# A provider that asks for a longer wait than this is passed over for the next model.
 LONGEST_WAIT_S: Final = 20.0
 _SHORTEST_SECRET: Final = 6
 _MASK: Final = "[secret]"

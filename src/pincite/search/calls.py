@@ -284,9 +284,9 @@ class Caller:
                         tasks.start_soon(run, route, max_wait_s)
                         running = 1
                     limit = conditions.hedge_after_s if hedges and waiting and conditions.hedge_after_s else math.inf
-                    with anyio.move_on_after(limit) as waiting:
+                    with anyio.move_on_after(limit) as limited:
                         answer = await receive.receive()
-                    if waiting.cancelled_caught:
+                    if limited.cancelled_caught:
                         hedges = 0
                         tasks.start_soon(run, waiting.pop(0), 0.0)
                         running += 1

@@ -1,4 +1,4 @@
-"""A role with a model, and its extractive counterpart for when no model can do it. What was replaced is said in the report."""
+"""A role with a model and its extractive counterpart for when no model can do it; the report says what was replaced."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
