@@ -12,7 +12,9 @@ from pincite.domain.errors import ExtraNotInstalled, InvalidInput
 from pincite.domain.events import Json
 from pincite.runtime.installing import install_extra
 
+# A report with its pictures; what is larger is no report. Chosen, not measured.
 _LARGEST_BYTES = 50_000_000
+# Parts of a zip are looked at before they are unpacked: a small file may unpack to anything (a zip bomb).
 _DOCX_PART_BYTES = 20_000_000
 _HTML = re.compile(r"^\s*(?:<!doctype html|<html|<head|<body|<article|<div|<h1|<p[ >])", re.IGNORECASE)
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

@@ -25,8 +25,11 @@ from pincite.verification.quotes import locate, locate_near
 
 # Whether a sentence and a page can be compared at all: checks by words say nothing across languages.
 
+# Below this the detector is often wrong about names and lists of words; the language then counts as unknown.
 _SURE = 0.8
+# Shorter samples hold too few words to tell a language by.
 _LEAST_CHARS = 60
+# The beginning shows the script and the language of all of a page; the rest would only cost time.
 _LOOKED_AT = 3_000
 _LATIN = "LATIN"
 
@@ -72,8 +75,11 @@ class Languages:
 # Words in quotation marks: do they stand on a page, letter by letter?
 
 _QUOTATION = re.compile(r'"([^"\n]{1,600})"')
+# Fewer words in quotation marks are terms and ironies, which nobody took from a page.
 _QUOTED_WORDS = 4
+# English titles write all words but small ones with a capital; sentences hardly any.
 _TITLE_SHARE = 0.6
+# Titles of works are short; a longer text in capitals is a quotation that somebody shouts.
 _TITLE_WORDS = 12
 _EDGES = " .,;:\"'“”‘’"
 
@@ -114,6 +120,7 @@ def _title(text: str) -> bool:
 
 # Other pages that are asked for a sentence that its own page does not carry: the likeliest by their words.
 _OTHER_PAGES = 3
+# Shared by the pages that a sentence cites, so that one that cites ten costs no more than one that cites two.
 _MOST_PASSAGES = 12
 # How much further is looked before a judge's "not there" accuses: on labelled reports the first five passages of a page
 # missed 5 of 69 true sentences, the next ten found 3 of these (docs/audit.md).

@@ -34,6 +34,7 @@ _MONTHS = frozenset(
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _UNITS = re.compile(r"(?:\b(?:k|c|m|d|µ|n)?m|\bft|\bin|\byd|\bmi|\bs|\b10)$")
+# `[1-49]` may be sources; `[1990-2020]` and the like are years.
 _RANGE_LIMIT = 50
 # What stands between two sources in the same brackets: separators and the title of the second.
 _BETWEEN = re.compile(r">?[\s,;&|]*(?:[^()\[\]\n.!?]{0,160}[,:–—-]\s+)?<?")

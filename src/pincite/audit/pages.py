@@ -37,7 +37,9 @@ _PAGE_SUFFIX = re.compile(
 _ANY_PAGE = frozenset("index default home main page article view item story post node show read".split())
 _TITLE_ENDS = re.compile(r"\s+[|·–—-]\s+")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+# "Home" and "Contents" are titles of any page: one word names none.
 _LEAST_TITLE_WORDS = 2
+# The same for two short words ("My site").
 _LEAST_TITLE_CHARS = 10
 # Of several pages that fit, so many are named.
 _NAMED = 3
@@ -170,7 +172,9 @@ def _key(url: str) -> str:
         return url
 
 
+# At six at once and a few seconds each some minutes; an audit beyond that is for a batch. Chosen, not measured.
 MAX_PAGES = 300
+# As many connections as browsers hold to one host; sites get their own, slower pace besides.
 _AT_ONCE = 6
 _ASKED_ABOUT = frozenset({ReferenceState.DEAD, ReferenceState.INVENTED})
 # Dead addresses that an archive is asked about: at its pace (one in 5 s) about as long as an audit may take more.
@@ -179,6 +183,7 @@ _ARCHIVE_S = 75.0
 # The reason of a dead link where no site is asked and the given pages do not have the address.
 _UNKNOWN = "unknown_page"
 _NO_MATCH = Match(None, "")
+# What is longer in the first line is a paragraph.
 _LONGEST_TITLE = 200
 _DEADLINE_S = DEADLINES_S["audit_page"]
 # RFC 2606 and RFC 6761: names that belong to nobody, a model's favourite stand-ins.

@@ -13,6 +13,7 @@ from pincite.domain.markdown import BALANCE_WORD
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts
 
+# About a thousand pages: a book, not a report. Offsets and lists grow with it.
 LONGEST_REPORT_CHARS = 5_000_000
 _FENCE = re.compile(
     r"^[ \t]{0,3}(?:>[ \t]?)?(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t]{0,3}(?:>[ \t]?)?\1[`~]*[ \t]*$|\Z)",
@@ -35,7 +36,9 @@ _TITLED_QUOTE = re.compile(
     r"^[ ]{0,3}>[ ]?(?:\*\*|__)[^\n]{1,600}?(?:\*\*|__)[^\w\n]{0,3}\[[^\n]{1,200}\n(?:[ ]{0,3}>[^\n]*(?:\n|\Z))*+",
     re.MULTILINE,
 )
+# Between a marker and what goes on stand spaces and a line end, seldom more; a bound keeps the pattern linear.
 _GAP_CHARS = 8
+# "Background and previous work:" is a label; what is longer and has no fact is still read as a sentence.
 _LABEL_WORDS = 8
 _AFTER_MARKER = re.compile(rf"(?P<stop>[.!?]?)\s{{1,{_GAP_CHARS}}}(?P<letter>[^\W\d_])")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`|~~|<[^<>\n]{1,80}>")

@@ -34,6 +34,7 @@ from pincite.verification.facts import check_facts
 # What a report says of a page that was not read is a code in its parts and words in its Markdown. The words belong to
 # the version of Pincite that made the report, so other words there are no proof of a change by hand.
 
+# Enough to find the place in the report, short enough for one line of a terminal with its reason.
 _SHOWN_CHARS = 60
 
 

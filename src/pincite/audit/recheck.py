@@ -120,6 +120,7 @@ def _flat(text: str) -> str:
 # new captures are stored beside it by the fetch service. A page that can't be had today is `could_not_check`:
 # neither changed nor gone.
 
+# As for audits (`audit.pages`).
 _AT_ONCE = 6
 _DEADLINE_S = DEADLINES_S["audit_page"]
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")

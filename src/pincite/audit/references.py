@@ -44,6 +44,7 @@ _URL = re.compile(r"(?:https?://|(?<![\w/@])(?:www\.|local:(?=[^\s/]+/)))[^\s<>\
 _DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)|\b(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
 _SURNAME = re.compile(r"^\W*(?P<name>[A-ZÀ-Þ][\w'’-]+), [A-ZÀ-Þ]")
 _FEW_CHARS = 24  # "Available from:", "(accessed 2026-11-13)"
+# "Sources and further reading:" and its kin; a longer line above a list says something of its own.
 _LONGEST_CAPTION = 40
 _NO_CAPTION = re.compile(r"[.!?)\]]\s*$|^\s*(?:[-*+•|]|\d+[.)])")
 # A link that begins its line, or an address that ends it, with hardly a word behind.

@@ -19,6 +19,7 @@ from pincite.domain.evidence import Proof
 if TYPE_CHECKING:
     from pincite.domain.events import Json
 
+# Counted up when a member of the JSON changes its meaning or goes (docs/audit.md).
 SCHEMA_VERSION = 2
 WORDS = {
     AuditVerdict.SUPPORTED: "supported",

@@ -9,6 +9,7 @@ import anyio
 
 from pincite.domain.records import Offer
 
+# Hints only: a run that is not in the heap is found by the next sweep of the database.
 _MAX_WAITING: Final = 10_000
 
 

@@ -19,17 +19,25 @@ from pincite.runtime.postgresql import options_beside
 
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"
+# One connection listens, one offers; two more for bursts of both.
 _POOL: Final = 4
 # What a burst of offers opened is closed after so long: one connection stays beside the one that listens.
 _IDLE_S: Final = 5.0
+# Only behind a pooler that drops LISTEN: notifications come at once.
 _POLL_S: Final = 1.0
+# Three beats fit into the silence after which a worker counts as dead: one that is lost does no harm.
 _HEARTBEAT_S: Final = 10.0
+# From then on a dead worker's job is anybody's: its run's lease (20 s) has ended before.
 _SILENT_S: Final = 30.0
+# Left-over jobs cost a row each and hold nothing up: once a minute is soon enough.
 _CLEAR_EVERY_S: Final = 60.0
+# Four times that silence: nobody living is cleared away.
 _LEFT_OVER_S: Final = 120.0
+# A queue that broke off is entered again after a pause, lest a database that is away be asked in a loop.
 _AGAIN_AFTER_S: Final = 1.0
 # How long the queue may take to end when its caller is cancelled: it writes down what became of its jobs.
 _STOP_AT_MOST_S: Final = 30.0
+# Making the tables takes under a second; whoever waits longer waits for a frozen process.
 _LOCK_WAIT_S: Final = 20.0
 # Key of the advisory lock under which one process makes the tables of Procrastinate (any number, fixed for ever).
 _SCHEMA_LOCK: Final = 7_046_252

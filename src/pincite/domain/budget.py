@@ -14,6 +14,7 @@ ZERO_USD = Decimal(0)
 
 
 _CENTS = Decimal("0.01")
+# A hundredth of a cent: single calls of small models cost less, and then it is no matter how much.
 _LEAST_SHOWN = Decimal("0.0001")
 
 

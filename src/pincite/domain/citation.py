@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from pincite.domain.errors import InvalidInput
 
+# Two to three lines: what a reader takes in beside the sentence that cites it.
 EXCERPT_CHARS = 280
 
 

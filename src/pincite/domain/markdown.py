@@ -38,6 +38,7 @@ OPEN_HEADING = "What is missing"
 SEARCHED_HEADING = "What was searched"
 LEADS_HEADING = "Found but not read"
 REFERENCES_HEADING = "References"
+# A question that was pasted in with its material would push the answer off the first screen.
 QUESTION_CHARS = 600
 # Queries of a gap that are printed; the JSON has all.
 QUERIES_SHOWN = 4

@@ -135,6 +135,7 @@ class ModelInfo:
 #
 # Fence and marks are a help for the model, no boundary: what a model answers is checked by code whatever it was told.
 
+# 48 random bits: no page can guess the mark and close the fence itself.
 FENCE_CHARS = 12
 _TEMPLATE_TOKEN = re.compile(
     r"<\|[^|<>]{0,64}\|>|</?s>|\[/?INST\]|<</?SYS>>|</?(?:start_of_turn|end_of_turn|bos|eos|think|tool_call)>", re.I

@@ -10,6 +10,7 @@ _SPECIAL = re.compile(r"[\\`*]|<(?=[a-zA-Z/!?])|(?<=\])\((?=\S)|(?<![A-Za-z0-9])
 _LINE_START = re.compile(
     r"^(\s*\d{0,9})((?<!\d)#{1,6}(?=\s)|(?<!\d)[-+>](?=\s|$)|(?<=\d)[.)](?=\s)|=+$|-+$)", re.MULTILINE
 )
+# Marks in marks: bold in a link in a quotation is three. Deeper ones come from broken or hostile pages.
 _MAX_DEPTH = 6
 _FENCE = re.compile(r"`{3,}")
 _LISTS = frozenset({BlockKind.LIST_ITEM, BlockKind.TERM, BlockKind.DEFINITION})

@@ -28,6 +28,7 @@ from pincite.domain.evidence import (
 )
 from pincite.domain.layout import BlockForm, Section, Sentence, SentenceKind, broken_layout
 
+# Counted up when a member of the JSON changes its meaning or goes.
 SCHEMA_VERSION = 2
 PARTIAL_MARK = "(partly supported)"
 LOW_CONFIDENCE_LABEL = "Less certain: "

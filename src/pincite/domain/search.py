@@ -11,6 +11,7 @@ from pincite.domain.errors import InvalidInput
 from pincite.domain.given import day, member, names
 
 TimeRange = Literal["day", "week", "month", "year"]
+# Longest months and years, so that nothing of the period asked for is left out.
 _DAYS: Final[dict[str, int]] = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 

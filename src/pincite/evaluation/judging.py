@@ -31,12 +31,15 @@ from pincite.runtime.ledger import PassingLedger
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.wiring import keep_thresholds
 
+# Of what a judge supports, so much is true, or it supports nothing (docs/verification.md).
 SUPPORTED_PRECISION: Final = 0.97
+# Refusing a true statement costs a sentence; letting a false one pass costs trust: so this may be looser.
 REFUSED_PRECISION: Final = 0.95
 # Fewer rows beyond a threshold say nothing about its precision: one error in 19 is 5 %.
 LEAST_ROWS: Final = 20
 # So many answers of one kind, over true and false statements alike, are no chance.
 _SURE_ROWS: Final = 10
+# Several calls' worth, so that progress is told before all of them are over.
 _BATCH: Final = 60
 
 

@@ -24,6 +24,7 @@ from pincite.domain.report import Report, ReportStatus, stated
 
 # What somebody reads before deciding whether a report is worth the rest.
 FIRST_WORDS: Final = 120
+# Each is a run; beyond that somebody mistook the file. Chosen, not measured.
 MAX_QUESTIONS: Final = 2_000
 _DASHES: Final = re.compile(r"[\u2010-\u2015\u2212]")
 

@@ -44,6 +44,7 @@ from pincite.exports.warc_records import body_at
 
 T = TypeVar("T")
 
+# Some hundred pages of some megabytes each. Chosen, not measured.
 MAX_BUNDLE_BYTES = 2_000_000_000
 
 

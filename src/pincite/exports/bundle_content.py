@@ -45,6 +45,7 @@ _RESOURCE_MEMBERS = frozenset({"name", "path", "hash", "bytes"})
 _SOFTWARE = b"software: "
 # Above any page that is fetched or read: what unpacks to more is no record of ours.
 _MAX_RECORD_BYTES = 256_000_000
+# Unpacked piece by piece, so that what grows beyond the bound is stopped on the way.
 _PIECE_BYTES = 65_536
 
 

@@ -26,15 +26,22 @@ from pincite.urls.masking import mask_secrets, mask_url
 # Python's own writer is not used because its headers changed between versions; a reader can so compare a whole
 # bundle.
 
+# Local file header, APPNOTE.TXT §4.3.7. Written here so that the same report gives the same bytes.
 _LOCAL = struct.Struct("<4s5H3L2H")
+# Central directory header, APPNOTE.TXT §4.3.12.
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
+# End of central directory record, APPNOTE.TXT §4.3.16.
 _END = struct.Struct("<4s4H2LH")
 # Source: PKWARE APPNOTE 6.3. Version 2.0 is the oldest that knows folders; bit 11 says that names are UTF-8; the first
 # day that DOS dates can say; mode 0644 of a regular file, in the upper half as Unix keeps it; 3 above is Unix.
 _VERSION = 20
+# General purpose bit 11: names are UTF-8 (APPNOTE.TXT §4.4.4).
 _UTF8_NAMES = 0x800
+# 1980-01-01, the first day that the format knows: times of writing would make the bytes differ.
 _DATE_1980 = 0x21
+# External attributes of Unix: a file that its owner may write and all may read.
 _REGULAR_FILE = 0o100644 << 16
+# "Version made by": Unix, in the upper byte (APPNOTE.TXT §4.4.2).
 _UNIX = 3 << 8
 # What sizes and offsets can say without ZIP64, which is not written here.
 MAX_BYTES = 0xFFFFFFFF

@@ -12,6 +12,7 @@ from http import HTTPStatus
 
 from pincite.domain.page import Document, Snapshot
 
+# Any UUID, fixed for ever: ids of records follow from what they hold, so that bundles are reproducible.
 _NAMESPACE = uuid.UUID("5d0b0f6a-6c0e-5a54-9d3f-0f7d6f1d7c55")
 _HTTP = ("http://", "https://")
 _NOT_FETCHED = "archive"

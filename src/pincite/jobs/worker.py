@@ -25,7 +25,9 @@ SWEEP_S: Final = 3.0
 # The same on SQLite, where nothing else tells of a new run.
 LOCAL_SWEEP_S: Final = 0.5
 
+# Terms are counted in days: once an hour is exact enough and costs one statement a scope.
 LET_GO_EVERY_S: Final = 3600.0
+# Only for workers that end when nothing waits; a person who watches them takes it for at once.
 _LOOK_S: Final = 0.5
 
 log = logging.getLogger(__name__)

@@ -98,7 +98,9 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 
 LOCK: Final = "judge.json"
 _ENGLISH: Final = "en"
+# Shorter texts may have no grammar word by which to know English.
 _SENTENCE_WORDS: Final = 6
+# Names and terms in another script stay below a third of an English sentence.
 _LATIN: Final = 0.7
 # English grammar words that are words of German, French or Spanish, too.
 _AMBIGUOUS: Final = frozenset("a an am at die do has her him in me no not on or over so was will".split())

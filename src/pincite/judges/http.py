@@ -33,14 +33,19 @@ from pincite.runtime.recovery import first_failure
 if TYPE_CHECKING:
     import httpx2
 
+# A cross-encoder of the operator's own; the rest is for a queue before it. Chosen, not measured.
 CALL_S: Final = 10.0
+# A word and a few numbers a statement: a hundred times what any answer needs.
 _MAX_ANSWER_BYTES: Final = 256 * 1024
+# About 6,500 tokens: below the 8,192 of most long-context judges, with the statement.
 _MAX_PREMISE_CHARS: Final = 26_000
+# Sentences of our own reports end at 700 (`research.model.sentences`); what is cut is no sentence.
 _MAX_STATEMENT_CHARS: Final = 2_000
 # Failures without any answer after which the rest of a batch is not asked about.
 _FAILURES_IN_A_ROW: Final = 3
 _ENTAILS: Final = frozenset({"entailment", "entails", "supported", "support", "yes", "true", "label_entailment"})
 _NAMES: Final = ("probability", "entailment", "score", "supported")
+# Servers wrap their answer in lists and members; further down nobody's is looked for. Chosen, not measured.
 _DEEPEST: Final = 4
 
 

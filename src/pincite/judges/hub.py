@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     import httpx2
 
 HUB: Final = "https://huggingface.co"
+# Between two pieces of a download; a hub that is silent for longer is not coming back.
 _READ_S: Final = 30.0
+# 1.8 GB over half a megabyte a second; the largest known model has 643 MB.
 _TOTAL_S: Final = 3_600.0
+# Several times the largest known model, for those that an operator names by revision; below what fills a small disk.
 _MOST_BYTES: Final = 3_000_000_000
+# The hub sends on to its storage, which may send on again; more is a circle.
 _REDIRECTS: Final = 5
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")

@@ -14,9 +14,11 @@ from pincite.ports import ModelCalls
 from pincite.runtime.recovery import first_failure
 from pincite.text.instructions import is_flagged
 
+# A lost answer loses no more than so many (docs/verification.md). Chosen, not measured.
 CASES_PER_CALL: Final = 12
 # About 6,000 tokens of lines in a call: more statements wait for the next one.
 CALL_CHARS: Final = 24_000
+# Brackets, names of members and a closing line around the rows.
 _TOKENS_BESIDE: Final = 100
 # A row of the answer: id, label, five line ids, and `beyond` of half a sentence.
 _TOKENS_PER_CASE: Final = 80

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]
     import tokenizers
 
+# Positions of the BERT and DeBERTa models that are used: beyond them they were not trained.
 MAX_TOKENS: Final = 512
 _MODELS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _ENTAILMENT: Final = frozenset({"entailment", "entails", "supported", "consistent"})
 _CONTRADICTION: Final = frozenset({"contradiction", "contradicts", "refuted"})
+# Entailment, neutral, contradiction; models with more classes were not made for this.
 _MOST_LABELS: Final = 3
 
 

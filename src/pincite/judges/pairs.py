@@ -7,7 +7,9 @@ from pincite.domain.evidence import INSIDE, ContextRole, JudgeCase, Judgement, J
 
 # About 350 tokens: with the statement it fits the 512 of cross-encoders. Longer evidence is judged in pieces.
 PREMISE_CHARS: Final = 1_400
+# About 100 tokens of titles and headings: what is left of the window is for the passage.
 HEADER_CHARS: Final = 400
+# Each is a pass of the model: a bound on the time of one statement, however long its evidence is.
 MOST_PREMISES: Final = 12
 _NAMING: Final = frozenset(set(ContextRole) - INSIDE - {ContextRole.AROUND, ContextRole.PREMISE})
 # Where a judge without measured thresholds leans from refusing to stating.

@@ -22,6 +22,7 @@ from pincite.library.wacz import wacz_page_at, wacz_pages
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
 from pincite.runtime.files import too_many_open_files
 
+# Where a NUL or an odd mix of bytes shows that a file is no text.
 _HEAD_BYTES = 1_024
 
 

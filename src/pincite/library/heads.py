@@ -18,6 +18,7 @@ from pincite.ranking.vectors import KnownVectors
 VectorProgress = Callable[[int, int], None]
 # Heads whose vectors are held: 460 MB. A larger library is found by words, and by meaning among those.
 _MOST = 300_000
+# So that somebody who looks on sees the count move, and a stop is heard within about a second.
 _AT_A_TIME = 64
 _HEADS = (
     "SELECT min(passage_id), vector_key FROM passages JOIN pages USING (page_id) WHERE is_current = 1"

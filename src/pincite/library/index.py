@@ -27,9 +27,11 @@ from pincite.library.spelling import page_words
 from pincite.ports import Extractor
 from pincite.urls.keys import url_key
 
+# A commit costs a sync of the disk: one for each page would be most of the time.
 _BATCH_PAGES = 100
 # What is written is committed at least so often: nobody loses more when the process is stopped.
 _BATCH_S = 1.0
+# A file is hashed without being held in memory.
 _HASH_CHUNK = 1 << 20
 
 # Called with the number of pages read so far and the place of the last one; what it raises ends the update.

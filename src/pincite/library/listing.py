@@ -8,7 +8,9 @@ from pincite.domain.library import IndexReport, ListedPage, Skipped
 from pincite.library.folder import Source
 from pincite.library.records import is_archive
 
+# Titles and front matter stand within the first lines, also below a long comment.
 _HEAD_BYTES = 65_536
+# A title stands above that; what follows is text.
 _HEAD_LINES = 8
 # Of so many files the head is read; those beyond are known by name and title alone.
 _MOST_READ = 2_000

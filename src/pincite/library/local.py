@@ -26,6 +26,7 @@ from pincite.library.vocabulary import survey
 from pincite.ports import Extractor
 from pincite.ranking.vectors import KnownVectors
 
+# Another process may be indexing the same folder: thousands of pages take minutes, and its work is ours as well.
 _LOCK_WAIT_S = 600.0
 
 

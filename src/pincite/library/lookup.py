@@ -21,20 +21,28 @@ from pincite.ranking.vectors import KnownVectors
 from pincite.ranking.words import Rarity
 from pincite.urls.parse import host_matches
 
+# Candidates by SQLite's own BM25, for the ranker to put in order (docs/library.md).
 BY_WORDS = 200
 # Candidates from each side (docs/library.md).
 BY_MEANING = 100
+# Each is a lookup in the index; questions that were pasted in have hundreds.
 _MAX_TERMS = 40
+# The rarest words of the question are always looked up, however common.
 _SURE_TERMS = 4
+# With one word alone a passage that has none of the others would win.
 _LEAST_TERMS = 2
 # SQLite ranks every passage that has one of the words: in a large library the common ones must be left out.
 _PASSAGES_RANKED = 10_000
+# Of all passages: words on more of them ("use", "file") find nothing that the rarer ones don't. Chosen, not measured.
 _COMMON = 0.05
 _ANYWHERE = Constraints()
+# Some megabytes of titles and addresses for a process that is asked again and again.
 _PAGES_KEPT = 20_000
+# As many pages as a few questions look at; a text may be a megabyte.
 _TEXTS_KEPT = 128
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
+# A page with three good passages is worth a little more than one with a single one. Chosen, not measured.
 _NEXT_PASSAGES = 0.15
 
 

@@ -10,8 +10,11 @@ from typing import BinaryIO
 
 from pincite.domain.errors import ArchiveCorrupt
 
+# RFC 1952 §2.3.1, and the only compression method that exists.
 _GZIP_MAGIC = b"\x1f\x8b\x08"
+# Read and unpacked at a time: a damaged record can't make a process grow.
 _CHUNK = 1 << 16
+# HTTP and WARC headers before the body; servers refuse longer ones.
 _HEADER_CAP = 1 << 16
 _RECORD_END = b"\r\n\r\n"
 _START = b"WARC/"

@@ -11,6 +11,7 @@ from pathlib import Path
 from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnavailable
 from pincite.runtime.files import make_private, too_many_open_files
 
+# Counted up when tables or what fills them change: the file has it in its name and is made anew.
 LAYOUT = 9
 
 _TABLES = """
@@ -43,6 +44,7 @@ CREATE TABLE IF NOT EXISTS frequencies (term TEXT PRIMARY KEY, passages INTEGER 
 CREATE VIRTUAL TABLE IF NOT EXISTS passage_vocabulary USING fts5vocab('passage_terms', 'row');
 CREATE TABLE IF NOT EXISTS words (word TEXT PRIMARY KEY, pages INTEGER NOT NULL) WITHOUT ROWID;
 """
+# A writer commits every second at the latest (`library.index`); the rest is for a slow disk.
 _BUSY_S = 30.0
 
 

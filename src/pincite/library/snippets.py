@@ -3,7 +3,9 @@
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.text.sentences import Span, sentences
 
+# As engines of the web give, so that local and other results weigh the same.
 SNIPPET_CHARS = 400
+# A term or a table's header before the text; a longer one would leave no room for it.
 _LEAD_CHARS = 120
 
 

@@ -15,8 +15,10 @@ from pincite.text.similarity import nearest, typos_allowed
 from pincite.text.tokens import is_stop, words
 from pincite.text.wordpiece import is_common_word
 
+# Of three letters nearly every combination is a word or an abbreviation.
 MIN_LENGTH = 4
 _SHORT_LENGTH = 4
+# Longer strings are hashes and keys, which nobody mistypes.
 MAX_WORD = 40
 # Words of a question that are looked at.
 _MAX_WORDS = 60

@@ -19,7 +19,9 @@ from pincite.domain.errors import PinciteError
 from pincite.library.schema import mapped
 from pincite.ranking.passages import KEY_BYTES
 
+# SQLite takes 999 parameters in a statement by its oldest limit.
 _AT_A_TIME: Final = 500
+# The vectors are only a memory: who can't have them soon makes them.
 _BUSY_S: Final = 5.0
 
 

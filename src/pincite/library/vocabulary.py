@@ -11,7 +11,9 @@ from pincite.ranking.terms import index_terms, is_identifier
 from pincite.text.normalise import fold
 from pincite.text.tokens import is_stop, words
 
+# A question with material pasted in: its first page says what it is about.
 _TEXT_CHARS = 4_000
+# Each word is a lookup, and each unknown one a search among the spellings.
 _WORDS = 120
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 

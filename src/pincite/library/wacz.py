@@ -18,8 +18,11 @@ from pincite.domain.library import Skipped
 from pincite.library.records import Ignored, RawPage, SourceLimits, is_archive
 from pincite.library.warc import open_archive, warc_page_at, warc_pages
 
+# Small archives stay in memory, larger ones go to a temporary file.
 _SPOOL_MEMORY = 16_000_000
+# It is written to the disk while it is read: below what fills one. Chosen, not measured.
 _MEMBER_CAP = 20_000_000_000
+# Fixed part of a local file header, APPNOTE.TXT §4.3.7.
 _LOCAL_HEADER = 30
 
 

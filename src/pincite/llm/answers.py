@@ -14,6 +14,7 @@ from pincite.domain.errors import ModelBadOutput, ParseError
 from pincite.domain.events import Json
 
 T = TypeVar("T")
+# Far above any answer asked for; a stream that never ends is cut there.
 MAX_ANSWER_CHARS: Final = 400_000
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _CUT = frozenset({"length", "max_tokens"})

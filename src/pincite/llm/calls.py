@@ -46,12 +46,16 @@ from pincite.ports import Clock, EventSink, LanguageModel, Ledger
 from pincite.text.tokens import token_estimate
 
 T = TypeVar("T")
+# Tokenizers differ from our estimate: what is set aside should be enough for any of them. Chosen, not measured.
 MARGIN: Final = 1.15
+# What providers add to a prompt for the form of the answer. Chosen, not measured.
 SCHEMA_TOKENS: Final = 400
 # A provider that asks for a longer wait than this is passed over for the next model.
 LONGEST_WAIT_S: Final = 20.0
+# Shorter values ("dev", "test") stand in ordinary texts, and masking them would garble prompts.
 _SHORTEST_SECRET: Final = 6
 _MASK: Final = "[secret]"
+# A second try gets twice the room, but no more than this where the first had less.
 _LONGEST_ANSWER_TOKENS: Final = 16_000
 _NO_CAPS: Final = Budget()
 # Thoughts of this share of the answer's room are what left too little of it, not the answer.

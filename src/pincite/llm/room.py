@@ -12,6 +12,7 @@ from pincite.text.tokens import token_estimate
 
 # Before anything is known of a model. Frontier models at low effort were seen to think 500 to 6,000 tokens a call.
 FIRST: Final = 8_000
+# Tokens. Chosen, not measured.
 MOST: Final = 32_000
 # For a model that was never seen to think: it may count its tokens a little differently from us.
 LEAST: Final = 256

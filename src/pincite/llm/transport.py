@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # An answer of 400,000 characters, escaped, and the rest of the protocol around it.
 MAX_BODY_BYTES: Final = 4_000_000
+# A provider that does not take a connection within it is away; the next model is asked.
 CONNECT_S: Final = 10.0
 
 

@@ -13,6 +13,7 @@ from pincite.domain.errors import TooManyOpenFiles
 
 # Files that only their owner may read, whatever the folder and the umask say.
 
+# Read and written by the owner alone.
 _MODE = 0o600
 
 

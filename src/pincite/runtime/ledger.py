@@ -91,6 +91,7 @@ class PassingLedger:
 # A resumed run executes the same code; a call with a final outcome on record returns it without being made. So the key
 # is the logical request alone (kind and arguments), and everything that must not change it stays outside.
 
+# Counted up when what a key is made of changes: calls on record then no longer answer.
 KEY_VERSION: Final = 1
 # On record for a call that was cancelled or broke: nobody knows what came of it.
 UNKNOWN_OUTCOME: Final = '{"error":null}'

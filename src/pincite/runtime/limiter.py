@@ -28,6 +28,7 @@ LANES = {"critical": CRITICAL, "interactive": INTERACTIVE, "batch": BATCH}
 
 # Keys are hosts and accounts: a run meets hundreds, and memory must not grow with what pages link to.
 _MAX_KEYS = 20_000
+# Who would stand behind so many waits longer than any deadline; a refusal is the better answer.
 _MAX_WAITERS_PER_KEY = 2_000
 # Longer than any process lives.
 _NEVER_S = 366 * 86_400.0
@@ -206,8 +207,11 @@ class MemoryLimiter:
 # The buckets are behind `Buckets`: one atomic statement on a database, one short script on Redis. Only the head of a
 # line asks, and then sleeps for as long as it was told to, so that many waiters are no storm of questions.
 
+# Keys of sites and accounts that are remembered; forgetting an idle one costs nothing.
 _MAX_LINES: Final = 20_000
+# As for the limiter of one process.
 _MAX_WAITERS: Final = 2_000
+# Rounding may leave a wait of nothing at all, and the loop would spin.
 _SHORTEST_SLEEP_S: Final = 0.001
 
 

@@ -42,6 +42,7 @@ def retry_after_s(value: str | None, now: datetime) -> float | None:
     return max((when - now).total_seconds(), 0.0)
 
 
+# Doubling, as everywhere; in all 3.5 s, which a person still waits for.
 BACKOFF_S = (0.5, 1.0, 2.0)
 
 

@@ -13,9 +13,13 @@ from pincite.domain.errors import PinciteError
 from pincite.domain.events import Json
 from pincite.domain.records import LoggedCall
 
+# Written in batches: a reader of the log sees a call within a second.
 BEHIND_S: Final = 0.8
+# A bound on memory while the disk is away; the oldest go first.
 MAX_WAITING: Final = 20_000
+# A log is for what was asked, not for pages that came along with it.
 MAX_TEXT: Final = 2_000
+# The last batch takes milliseconds; a disk that hangs must not keep a process from ending.
 _CLOSE_S: Final = 10.0
 
 

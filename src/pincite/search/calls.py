@@ -28,10 +28,14 @@ from pincite.search.router import Engine, Route, Router
 from pincite.search.spending import Spending, call_estimate, without_price
 
 T = TypeVar("T")
+# As `runtime.recovery.BACKOFF_S`: in all 3.5 s, after which the next engine is the better bet.
 RETRY_PAUSES_S = (0.5, 1.0, 2.0)
+# For an engine that says "too many" and not how long. Chosen, not measured.
 _DEFAULT_PUSH_BACK_S = 5.0
+# With another engine at hand nobody waits long for a turn at this one.
 _SHORT_WAIT_S = 2.0
 _NOT_SENT = frozenset({"own_limit", "breaker_open"})
+# Where filters left too little, as many as a page of any engine costs the same for.
 _SECOND_TRY_RESULTS = 10
 _BREAKING = (NetworkError, Timeout, TlsError, ProviderBadReply, SearchProviderUnavailable)
 Judge = Callable[[SearchResponse], bool]

@@ -16,7 +16,9 @@ from pincite.search.intent import Intent
 
 _DAY_S = 86_400.0
 UNKNOWN_TERMS_CACHE_S = _DAY_S
+# The day on which prices and limits were read at the engines' own pages.
 READ_ON = date(2026, 11, 21)
+# The day on which terms of use were read.
 TERMS_READ_ON = date(2026, 11, 22)
 
 
@@ -262,6 +264,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
     )
 }
 
+# Named so that old settings end with the reason, not with "unknown engine".
 RETIRED: Mapping[str, str] = {
     "bing": "the Bing Search APIs were retired on 2025-08-11",
 }

@@ -14,9 +14,13 @@ from pincite.text.similarity import Bm25
 from pincite.text.tokens import is_stop, stem, terms, tokens
 from pincite.urls import host_matches, registrable_domain, url_key
 
+# Shorter snippets ("Read more") say nothing about the page.
 MIN_SNIPPET_CHARS = 20
+# Shorter texts hold too few words to tell a language by.
 _LANGUAGE_CHARS = 60
+# A result is dropped for its language only where the detector is sure: snippets mix languages.
 _LANGUAGE_SURE = 0.8
+# Of the words of the query that carry content. Chosen, not measured.
 LOW_COVERAGE = 0.25
 _LIKE_NAME = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}|[A-Za-z]\d")
 _PATH_MARKS = re.compile(r"[/\-_.]")

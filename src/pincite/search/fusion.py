@@ -30,6 +30,7 @@ from pincite.urls import url_key
 
 # The value of the paper; ranks below the first ten then differ by little.
 RRF_K = 60
+# What words say beside the engines' own ranks, which know far more than title and snippet show. Chosen, not measured.
 LOCAL_SHARE = 0.2
 
 

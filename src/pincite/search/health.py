@@ -61,7 +61,9 @@ def _numbers(text: str) -> list[float]:
 # How each account at an engine has been doing, and whose turn it is; kept for the processes that come after.
 
 NAMESPACE: Final = "search/state"
+# A month, as quotas run; what was longer ago says nothing about an engine of today.
 _KEEP: Final = timedelta(days=31)
+# Each look is a read of the shared cache; health of a second ago is good enough to choose by.
 _RECALL_EVERY_S: Final = 1.0
 # How long another process takes a refusal on trust: a key may be mended and an account topped up meanwhile.
 _RETOLD_REST: Final = timedelta(minutes=10)

@@ -113,6 +113,7 @@ def _any(patterns: tuple[re.Pattern[str], ...], text: str) -> bool:
 LEAST_RESULTS: Final = 10
 # Weight of the date beside rank and words: above what ranks within one answer differ by (0.11 over ten places).
 RECENCY_SHARE: Final = 0.3
+# Ten years: beyond them older is no worse.
 _OLDEST_DAYS: Final = 3_650.0
 # Pages without a date are mostly manuals and home pages: kept up to date, but not news.
 _UNDATED_DAYS: Final = 365.0

@@ -29,16 +29,22 @@ if TYPE_CHECKING:
 #
 # What engines say instead of an answer is in `apis.refusals`.
 
+# Engines give 150 to 400; longer extracts are cut to what a reader or a model skims.
 SNIPPET_CHARS = 400
+# No call costs as much: a larger figure is a mistake in the answer, and the list price counts.
 _MOST_CREDITS = 10_000
+# Titles are shown in lists; longer ones are keywords for engines.
 _TITLE_CHARS = 300
+# Only of results that are left out, to name them; those that are kept keep their whole URL.
 _URL_CHARS = 300
+# To say what kind of results was left out; the rest is counted.
 _LEFT_OUT_MAX = 10
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--.{0,500}?-->", re.DOTALL)
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
 _AGO = re.compile(r"(\d+)\s*(minute|min|hour|hr|day|week|month|year)s?\s+ago", re.IGNORECASE)
 _UNIT_DAYS = {"minute": 1 / 1440, "min": 1 / 1440, "hour": 1 / 24, "hr": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.0,
               "year": 365.0}  # fmt: skip
+# "999999 years ago" would be before the first year that Python knows.
 _ERA_DAYS = 100 * 365.0
 _DATE_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%m/%d/%Y")
 

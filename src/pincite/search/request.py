@@ -50,6 +50,7 @@ _OF_ONE_MACHINE: Final = (
 # The last part of a path may name the thing ("libssl.so.3", "settings.py"); the way to it is of one machine.
 _PATH: Final = re.compile(r"(?<![\w/.])(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+)*[/\\](?P<name>[\w.@+-]+)(?::\d+){0,2}")
 _PLACE: Final = re.compile(r"\b(?P<name>[\w-]+\.[a-z]{1,4}):\d+(?::\d+)?\b")
+# A line of the question that is longer is material, not what is asked.
 _LONG_CHARS: Final = 300
 
 
@@ -93,8 +94,11 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).strip(" ,;")
 
 
+# Engines take 400 to 2,000; more is a document.
 MAX_QUERY_CHARS = 2_000
+# What all engines give for the price of one call.
 MAX_RESULTS = 10
+# Counted up when what makes two searches the same changes: older answers are then not found.
 KEY_VERSION = 2
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff]")
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#.]+|localhost")

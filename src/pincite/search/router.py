@@ -15,12 +15,15 @@ from pincite.search.spending import Pace
 
 # Engines whose fit differs by no more than this count as equal, and the cheaper one goes first.
 FIT_MARGIN = 0.05
+# An engine that always fails loses about as much as fits differ between a good and a poor one. Chosen, not measured.
 _HEALTH_WEIGHT = 0.3
 # An exponential average: one failure takes a fifth of the health that an engine had, the next a fifth of the rest.
 _MEMORY = 0.8
 # After this time half of a bad record is forgotten, so that an engine that is not asked gets its chance again.
 _FORGIVEN_S = 300.0
+# A quota comes back by the day or month; one look an hour costs nothing.
 _QUOTA_REST = timedelta(hours=1)
+# A key that was refused may be mended by its owner meanwhile.
 _AUTH_REST = timedelta(minutes=10)
 # From this share of the quota down an engine loses fit, up to two margins when nothing is left.
 _LOW_QUOTA = 0.1

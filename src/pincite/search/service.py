@@ -32,9 +32,13 @@ from pincite.search.store import AnswerStore, CacheCounts, Found, Mask, Scopes
 from pincite.urls import mask_typed
 
 AUTO = ("auto",)
+# Longer than most engines take; one that takes longer is asked twice rather than waited for.
 _OTHER_PROCESS_WAIT_S = 2.0
+# A tenth of what an engine takes.
 _POLL_S = 0.1
+# Queries of one call of `search_many`; the engines' own rates pace them besides.
 _MANY_AT_ONCE = 8
+# Leases end by themselves within seconds; the bound is for a clock that stands still.
 _MOST_LEASES = 10_000
 
 

@@ -149,6 +149,7 @@ def without_price(usage: Usage) -> Usage:
 
 MONTH_S: Final = 30 * 86_400.0
 KEY: Final = "search:pace"
+# Never refused: what was spent is spent, and the bucket only has to know it.
 _ANY_DEBT_S: Final = 1e12
 
 

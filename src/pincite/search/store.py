@@ -30,9 +30,13 @@ TTL_S = {
     Intent.LOCAL: _DAY_S,
     Intent.GENERAL: _DAY_S,
 }
+# Nothing found may be the engine's bad moment: asked again soon, but not by every caller of the next minutes.
 EMPTY_TTL_S = 600.0
+# How long an old answer may stand in while no engine answers.
 STALE_S = 7 * _DAY_S
+# In the last tenth of its time an answer is given at once and fetched anew behind it.
 REVALIDATE_SHARE = 0.1
+# Of the words of two queries: the order may differ or a word of five. Chosen, not measured.
 NEAR_SIMILARITY = 0.8
 _NO_VALIDATORS: dict[str, str] = {}
 

@@ -167,4 +167,5 @@ def _costs(asks: Sequence[Ask]) -> dict[str, float]:
     return {f"cost_{n}": asks[n - 1].cost_s if n <= len(asks) else 0.0 for n in _NUMBERS}
 
 
+# Some thirty thousand years: room without end in arithmetic that knows no infinity in every database.
 _NO_BUCKET_S: Final = 1e12

@@ -24,8 +24,11 @@ from pincite.storage.home_files import open_side_file
 
 T = TypeVar("T")
 
+# Some thousand pages; a home is on somebody's own disk.
 MAX_BYTES: Final = 512 * 1024 * 1024
+# Summing up sizes reads the whole table: once in a while is enough, as the bound is soft.
 _PRUNE_EVERY: Final = 64
+# Some way below the bound, or every write after it would prune again.
 _PRUNE_TO: Final = 0.9
 # The time of last use is noted at most this often, so that a hit is a read.
 _USED_GRAIN_S: Final = 60.0

@@ -60,7 +60,9 @@ T = TypeVar("T")
 
 # So long a server may be away before what needs it fails.
 WAIT_S: Final = 10.0
+# The first looks at a server that restarts are close together, later ones not.
 _FIRST_PAUSE_S: Final = 0.05
+# Nobody waits much longer than the server is away.
 _LONGEST_PAUSE_S: Final = 1.0
 _COMING_BACK: Final = frozenset({"connection_lost", "shut_down", "out_of_resources"})
 

@@ -64,7 +64,9 @@ T = TypeVar("T")
 BUSY_TIMEOUT_S = 20.0
 # SQLite has one writer at a time, whatever we do; these read beside it.
 _READERS = 4
+# A process has few cores and transactions are short; more connections only take them from other processes.
 _POOL = 8
+# Far above any statement here; what takes longer holds locks for a client that may be gone.
 _STATEMENT_TIMEOUT_MS = 60_000
 
 

@@ -15,7 +15,9 @@ from pincite.storage import failures
 
 # One process at a time at a small file: the lock is the system's, so it ends with whoever holds it.
 
+# Another process at the same home may be starting up or migrating.
 WAIT_S: Final = 20.0
+# Between two looks at a lock that another process has: the file system tells nobody when it is free.
 _PAUSE_S: Final = 0.02
 
 
@@ -62,6 +64,7 @@ else:
 
 # Switching a SQLite file to a write-ahead log, which many processes may try at once on a new file.
 
+# SQLite refuses at once, without waiting, to change the journal's mode while somebody reads.
 _AGAIN_AFTER_S = 0.02
 
 
@@ -115,6 +118,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 # Small SQLite files beside the database, standard library only: each may be deleted, a damaged one is begun anew.
 
+# As `WAIT_S`, for SQLite's own locks.
 _WAIT_S = 20
 
 

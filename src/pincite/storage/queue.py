@@ -19,6 +19,7 @@ from pincite.storage.schema import calls, runs
 # Runs whose owners died: which of them counts against the run, and how long it then waits for the next.
 
 _ALL: Final = AcrossScopes()
+# Doubled with each death, so that a run that may kill its workers does not kill them all at once.
 BACKOFF_S: Final = 10.0
 # From the second death in company on a run waits, twice as long each time: longer than a restart of all workers takes,
 # so that what killed them (another run, a deployment, the machine) is over.

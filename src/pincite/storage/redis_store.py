@@ -28,7 +28,9 @@ from pincite.runtime.telemetry.meter import count_cache_read
 
 Command: TypeAlias = Sequence[str | int | float]
 
+# Redis answers in a millisecond; without it the limits of the process itself take over.
 TIMEOUT_S: Final = 2.0
+# Over HTTPS and perhaps another continent.
 REST_TIMEOUT_S: Final = 5.0
 GONE: Final = "redis_gone"
 REFUSED: Final = "redis_refused"
@@ -142,6 +144,7 @@ async def open_upstash(url: str, token: str, *, transport: Any = None) -> AsyncI
 PREFIX: Final = "pincite"
 # A larger value is not kept: it would hold up everybody else's commands.
 MAX_VALUE_BYTES: Final = 8_000_000
+# Keys for one step: Redis serves nobody else meanwhile.
 _SCAN: Final = 500
 
 # ARGV[1] is the time, or empty for Redis's own.

@@ -27,6 +27,7 @@ from pincite.storage.columns import JsonText, Moment, key, scope_column, text_co
 DIMENSIONS = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out", "cost_nanousd")
 # Rates that a shared limit of one key may have (a second, a minute, a day, a month).
 MAX_RATES = 4
+# Money is stored as whole billionths of a dollar: sums are exact in every database.
 _NANO = Decimal(1_000_000_000)
 
 

@@ -27,9 +27,11 @@ from pincite.storage.schema import (
     tool_log,
 )
 
+# Rows held in memory at a time; a row may hold a page.
 _BATCH: Final = 200
 # Runs that go in one transaction: about 20 ms of the one writer that SQLite has.
 STEP: Final = 10
+# A pause as long as the step took, so that others get every second turn at the one writer.
 _PAUSE_AT_MOST_S: Final = 1.0
 ENDED: Final = tuple(status.value for status in RunStatus if status not in (RunStatus.QUEUED, RunStatus.RUNNING))
 

@@ -19,6 +19,7 @@ from pincite.storage.schema import api_keys, nano_usd, request_keys, runs, serve
 
 # What a server remembers of requests: which key started which run, what an API key spent today, webhooks to send.
 
+# Who repeats a request does so within minutes or days; Stripe keeps its keys for one day at least.
 KEYS_KEPT: Final = timedelta(days=7)
 WAITING, SENT, GIVEN_UP = "waiting", "sent", "given_up"
 _ACTIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)

@@ -30,6 +30,7 @@ from pincite.urls.policy import Retention
 
 # Captures younger than this are never pruned: a run may be about to refer to them.
 _MIN_AGE: Final = timedelta(hours=1)
+# Captures that go in one transaction: others write in between.
 _PRUNE_STEP: Final = 200
 
 

@@ -11,8 +11,11 @@ from pincite.runtime.telemetry.meter import count_cache_read
 from pincite.storage.database import Database, Transaction
 from pincite.storage.schema import cache_entries, cache_leases
 
+# Of one user, in a database that many share.
 MAX_BYTES: Final = 4 * 1024**3
+# Summing up sizes reads all rows of the scope: once in a while is enough, as the bound is soft.
 _PRUNE_EVERY: Final = 256
+# Rows that go in one transaction: others write in between.
 _PRUNE_BATCH: Final = 500
 # The time of last use is noted at most this often, so that a hit is a read.
 _USED_GRAIN_S: Final = 60.0

@@ -16,7 +16,9 @@ from pincite.storage.database import AcrossScopes, Database, Transaction
 from pincite.storage.schema import tool_log
 
 _ALL: Final = AcrossScopes()
+# Terms are counted in days.
 _PRUNE_EVERY_S: Final = 3600.0
+# Rows in one statement: far below PostgreSQL's 65,535 parameters.
 _BATCH: Final = 500
 _TEXTS: Final = ("id", "surface", "tool", "outcome", "run_id", "session_id", "request_id")
 _NUMBERS: Final = ("latency_ms", "tokens_in", "tokens_out")

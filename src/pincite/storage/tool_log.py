@@ -17,6 +17,7 @@ from pincite.storage import failures
 from pincite.storage.home_files import can_only_be_read, open_read_only, open_side_file
 
 FILE_NAME: Final = "log.sqlite"
+# Terms are counted in days.
 _PRUNE_EVERY_S: Final = 3600.0
 _MOVED_AT_ONCE: Final = 500
 _SCHEMA: Final = """

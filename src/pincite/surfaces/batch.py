@@ -20,9 +20,11 @@ from pincite.domain.search import Constraints
 from pincite.engine import Engine, RunOptions
 from pincite.surfaces.requests import read_row
 
+# A question has 20,000 characters at most (`research.service`), escaped and with its members.
 MAX_LINE_CHARS: Final = 100_000
 # Priority of batches: after what somebody waits for.
 BATCH: Final = 0
+# How often the database is asked whether workers are done; answers take minutes.
 _LOOK_S: Final = 0.5
 _LIMITS: Final = tuple(one.name for one in fields(Constraints))
 _PLAIN: Final = ResearchRequest("?")

@@ -9,7 +9,9 @@ from pincite.domain.errors import PinciteError
 
 EXIT_OK = 0
 EXIT_CHECK_FAILED = 1
+# EX_SOFTWARE of sysexits.h: a defect here.
 EXIT_INTERNAL = 70
+# 128 + SIGINT, as shells have it.
 EXIT_INTERRUPTED = 130
 EXIT_CODES: dict[str, int] = {
     "INVALID_INPUT": 2,

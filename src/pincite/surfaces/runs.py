@@ -21,6 +21,7 @@ from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.engines import Engines, OpenEngine
 from pincite.surfaces.progress import Progress
 
+# How often the database is asked for events of a run that others work on: quick to an eye, cheap to a database.
 LOOK_EVERY_S: Final = 0.4
 # A run whose owner gave no sign for so long is nobody's. A worker takes over what a dead one left within 30 s.
 DEAD_AFTER_S: Final = 45.0
@@ -77,9 +78,11 @@ class _Signs:
 
 # Asked for as a profile: the standard one, without a language model.
 EXTRACTIVE: Final = "extractive"
+# In this process; each holds its account's money set aside. More are for workers.
 MAX_WAITING_RUNS: Final = 256
 # Event streams open at a time.
 MAX_FOLLOWERS: Final = 1000
+# A stream that hears nothing looks itself whether the run has ended: its notice may have been lost.
 LOOK_AGAIN_S: Final = 15.0
 # Events that are read ahead for a reader, however slow.
 EVENTS_AT_ONCE: Final = 100

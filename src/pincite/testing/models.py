@@ -82,6 +82,7 @@ def seen_messages(system: str, user: str) -> Seen:
 # The fakes themselves as `ports.LanguageModel`: what each one answers to each task.
 
 T = TypeVar("T")
+# More than any tokenizer takes for one: no text longer than that can fit.
 _CHARS_PER_TOKEN = 8
 # Shortest beginning that OpenAI and Anthropic keep.
 _CACHED_FROM = 1_024

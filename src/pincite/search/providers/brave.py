@@ -21,6 +21,7 @@ from pincite.search.provider import (
 from pincite.search.request import with_site_operators
 
 _CARD = CATALOGUE["brave"]
+# Brave's own limit on `q`, beside 400 characters.
 _QUERY_WORDS = 50
 _VERSION_PATH = "/res/v1"
 

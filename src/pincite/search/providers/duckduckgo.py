@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _CARD = CATALOGUE["duckduckgo"]
+# It answers a challenge or 202 without saying for how long; asked sooner it goes on refusing. Chosen, not measured.
 _COOL_OFF_S = 120.0
 _CHALLENGE = (
     "//*[contains(@id, 'challenge-form') or contains(@class, 'anomaly') or contains(@action, 'anomaly')"

@@ -34,6 +34,7 @@ from pincite.search.provider import (
 from pincite.search.request import google_tbs, shortened
 
 _CARD = CATALOGUE["firecrawl"]
+# List price of a credit, as dated in `search.catalogue`.
 _USD_PER_CREDIT = Decimal("0.00099")
 _WAIT_IN_TEXT = re.compile(r"retry after (\d{1,5})\s?s", re.IGNORECASE)
 

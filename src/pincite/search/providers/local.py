@@ -10,6 +10,7 @@ from pincite.domain.search import ProviderAttempt, Query, SearchInfo, SearchResp
 from pincite.ports import PageIndex
 
 NAME = "local"
+# SQLite answers in milliseconds; the rest is for a disk that has to wake up.
 _DEADLINE_S = 10.0
 
 

@@ -34,7 +34,9 @@ from pincite.search.provider import (
 from pincite.search.request import google_tbs, with_site_operators
 
 _CARD = CATALOGUE["serper"]
+# List price of a credit, as dated in `search.catalogue`.
 _USD_PER_CREDIT = Decimal("0.001")
+# Queries in one call, by its own documentation.
 _BATCH = 100
 
 

@@ -39,6 +39,7 @@ _NAMES = {
 }  # fmt: skip
 
 
+# List price of a credit, as dated in `search.catalogue`.
 _USD_PER_CREDIT = Decimal("0.008")
 _CARD = CATALOGUE["tavily"]
 

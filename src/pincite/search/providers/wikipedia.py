@@ -34,6 +34,7 @@ _BUSY = frozenset({"ratelimited", "maxlag"})
 _PLAIN_IN_TITLES = "()!,:;'/*@"
 # What the etiquette asks tools to send: where copies of the database lag behind more, they should come later.
 _MAX_LAG_S = "5"
+# What the API's etiquette asks for when its copies lag behind and no Retry-After came.
 _LAG_WAIT_S = 5.0
 
 

@@ -23,6 +23,7 @@ QUIET = frozenset(
         EventType.CLAIM_PROPOSED,
     }
 )
+# What was done last, above the line that moves: a third of a usual terminal.
 LIVE_LINES = 8
 # Rounds that are told of without `-v`: a log should stay short however long a run goes on.
 TOLD_ROUNDS = 4

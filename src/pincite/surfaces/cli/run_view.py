@@ -120,6 +120,7 @@ def _text(event: Event, key: str) -> str:
 
 
 _SUBJECTS: Final = ("url", "text", "query", "question", "role", "task")
+# With the columns beside it a line fits into 120.
 _WIDE: Final = 64
 
 

@@ -42,6 +42,7 @@ class ShownPart(StrEnum):
     ANSWER = "answer"
 
 
+# In one command: more than any person has looked at first.
 _RETRIED_MAX = 10_000
 RunId = Annotated[str, typer.Argument(help="The run's id, or `last`.")]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pincite.wiring import CacheCleared, CacheStats
     from pincite.wiring.scopes import Expired, Removed
 
+# A screenful; `pincite doctor` counts them all.
 SKIPPED_SHOWN = 20
 # Of so many files that are left out for one reason each is named; more are counted by their suffixes.
 _NAMED = 10

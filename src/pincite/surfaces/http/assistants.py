@@ -23,6 +23,7 @@ from pincite.surfaces.http.service import Service, account_of, owner_of, secret_
 
 SESSION: Final = "mcp-session-id"
 _ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
+# Calls that can be cancelled; beyond them a call runs on to its end all the same.
 _RUNNING_MAX: Final = 10_000
 Handle = Callable[[Scope, Receive, Send], Awaitable[None]]
 _Key = tuple[str, str, str | int]

@@ -23,8 +23,11 @@ from pincite.wiring import DailyBudget
 router = APIRouter()
 TAVILY: Any = {"tags": ["drop-in: Tavily"]}
 FIRECRAWL: Any = {"tags": ["drop-in: Firecrawl"]}
+# Tavily's own limit for `extract`.
 MAX_URLS = 20
+# Below the minute after which their clients and most proxies hang up.
 MAX_PAGE_S = 40.0
+# Pages of one call: a caller does not take all connections of the server.
 _PARALLEL = 5
 
 

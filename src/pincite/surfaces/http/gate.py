@@ -16,7 +16,9 @@ from pincite.domain.errors import InvalidInput, PinciteError, Timeout, TooLarge,
 from pincite.runtime.call_context import Caller, called_by
 from pincite.surfaces.http.responses import answer
 
+# A report to be audited, a million letters as a form sends them, fits.
 MAX_BODY_BYTES = 5_000_000
+# A body of the largest size over a slow line; longer, and half-sent requests hold memory.
 BODY_TIME_S = 20.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,80}")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -25,6 +25,7 @@ PREFIX = "pc_"
 LOCAL_SCOPE = "local"
 # How often a server looks at keys in a database: so long a revoked one may still open something.
 LOOK_EVERY_S: Final = 1.0
+# Names are shown in lists and logs.
 _NAME_LENGTH = 100
 
 

@@ -28,6 +28,7 @@ MODELS: Final = {
     "pincite-thorough": "thorough",
     "pincite-extractive": EXTRACTIVE,
 }
+# Well below the silence after which clients and proxies cut a stream. Chosen, not measured.
 KEEP_ALIVE_S: Final = 5.0
 KEEP_ALIVE: Final = ": researching\n\n"
 _MARK = re.compile(r"(?<!\\)\[(\d+)\]")

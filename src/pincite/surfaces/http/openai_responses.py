@@ -54,6 +54,7 @@ _STATUS: Final = {
     RunStatus.DEAD_LETTER: "failed",
     RunStatus.CANCELLED: "cancelled",
 }
+# What every database takes for an integer.
 _MAX_NUMBER: Final = 2**31 - 1
 
 

@@ -60,8 +60,11 @@ async def report_of(engine: Engine, run_id: str) -> Report:
 
 
 router = APIRouter(prefix="/v1/research", tags=["research"])
+# Proxies cut a silent stream after 30 to 60 s.
 HEARTBEAT_S = 15.0
+# Below the 60 s after which most proxies give up on an answer.
 MAX_WAIT_S = 50.0
+# What every database takes for an integer.
 MAX_EVENTS = 2**31 - 1
 FORMATS = {
     "json": "application/json",

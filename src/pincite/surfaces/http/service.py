@@ -21,6 +21,7 @@ from pincite.surfaces.engines import OpenEngine
 from pincite.surfaces.http.identity import LOCAL_SCOPE, KeyRing
 from pincite.surfaces.runs import RunManager, TaskGroups
 
+# Of which the last minute is remembered; a key that is forgotten begins with a full allowance.
 MAX_KEYS = 10_000
 # Of the requests of a minute, how many may come at once.
 BURST_SHARE = 0.25
@@ -76,10 +77,15 @@ def too_often(key: ApiKey, wait_s: float) -> RateLimited:
 
 # Wrong keys in a row that cost nothing: a person who pastes the wrong one, a program with an old one.
 _FREE: Final = 5
+# Hardly felt after a typing error; doubled with each further wrong key.
 _FIRST_PAUSE_S: Final = 0.25
+# A few hundred tries an hour find no key of 256 random bits; longer pauses only hold connections.
 _LONGEST_PAUSE_S: Final = 8.0
+# An address may be shared by many: after a quiet minute it begins anew.
 _FORGOTTEN_S: Final = 60.0
+# Requests held back from one address; more of them would be the attack.
 _LINE_MAX: Final = 16
+# Some megabytes; who sends from more addresses is not stopped by any of this.
 _ADDRESSES_MAX: Final = 10_000
 
 
@@ -133,7 +139,9 @@ class WrongKeys:
 
 
 COOKIE = "pincite_session"
+# A working day; the key is asked for again on the next.
 LIFETIME_S = 12 * 3600
+# Held in memory; the oldest go first and have to sign in again.
 MAX_SESSIONS = 10_000
 
 

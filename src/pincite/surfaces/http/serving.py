@@ -22,7 +22,9 @@ from pincite.wiring.sources import AUTO, BUNDLED, LOCAL, indexed_libraries
 
 log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+# Answers under way may end; runs are handed on or stopped by then (docs/deploy.md).
 _DRAIN_S = 5
+# Any free number; when it is taken the system chooses.
 _USUAL_PORT = 8787
 
 

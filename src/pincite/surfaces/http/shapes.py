@@ -308,6 +308,7 @@ def _files(kinds: tuple[str, ...]) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string"}} for kind in kinds}
 
 
+# A cursor of ours has under 100 characters.
 _LONGEST = 300
 
 

@@ -20,10 +20,13 @@ from pincite.surfaces.http.shapes import shaped
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
 log = logging.getLogger(__name__)
 
+# Runs take minutes: a second later is at once.
 LOOK_EVERY_S = 1.0
+# As other senders of webhooks have it (GitHub: 10 s); the receiver should only take note. Chosen, not measured.
 TRY_S = 15.0
 # After each failed try; when they are used up, the webhook is given up.
 WAITS_S = (5.0, 60.0, 600.0, 3600.0)
+# RFC 9110 §15.5.11: asked never to come again.
 GONE = 410
 
 

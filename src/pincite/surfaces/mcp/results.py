@@ -155,8 +155,11 @@ def page_text(text: str, url: str) -> str:
     return f'<page-text {mark} url="{url}">\n{text}\n</page-text {mark}>'
 
 
+# About 5,000 tokens; hosts cut tool answers from 10,000 to 25,000 tokens on.
 WINDOW_CHARS = 20_000
+# As for windows: about 5,000 tokens with their passages.
 MAX_FINDINGS = 40
+# Enough to compare with the sentence; the page is one call away.
 _PASSAGE_CHARS = 300
 _PLAIN = (AuditVerdict.SUPPORTED, AuditVerdict.NOT_A_CLAIM)
 

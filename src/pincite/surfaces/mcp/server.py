@@ -52,7 +52,9 @@ Request = TypeVar("Request")
 # Makes the request of a call from its arguments. Errors: InvalidInput.
 Asked: TypeAlias = Callable[[], Request]
 
+# Well below the minute or so after which hosts give up on a silent call.
 PROGRESS_S = 5.0
+# A page that its `fetch` puts into the model's window whole.
 CHATGPT_TEXT_CHARS = 50_000
 
 READS_WEB = ToolAnnotations(read_only_hint=True, open_world_hint=True, idempotent_hint=True)

@@ -23,6 +23,7 @@ from pincite.surfaces.http.service import COOKIE, account_of, run_options_of, se
 from pincite.surfaces.http.ui.rendering import page, seeing
 from pincite.wiring import RunEstimate
 
+# The longest form has about twenty; parsing costs by the field.
 MAX_FIELDS = 50
 # The fields as the page for asking names them.
 LABELS: Mapping[str, str] = {
@@ -116,6 +117,7 @@ ABOUT = {
     "thorough": "Many pages, independent sources.",
     "offline": "Local libraries only; nothing leaves this machine.",
 }
+# Below the form, without scrolling.
 RECENT_RUNS = 5
 
 
@@ -206,6 +208,7 @@ def _dollars(amount: Decimal) -> str:
     return f"${amount:.2f}".removesuffix(".00")
 
 
+# Fits into `gate.MAX_BODY_BYTES`; longer reports are for the command line.
 MAX_REPORT_CHARS = 1_000_000
 SIGNS = {
     AuditVerdict.SUPPORTED: "✓",

@@ -10,13 +10,19 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
+# In units of the drawing: the page scales it.
 WIDTH = 420
+# Left of the bars, for about eighteen letters.
 _LABEL = 122
+# Right of the bars, for a sum with its unit.
 _VALUE = 128
 _ROW = 27
+# Radii from the largest down: the first with which the highest pile fits is taken.
 _DOTS = (5.0, 4.0, 3.0, 2.0, 1.5)
+# Height for the highest pile of dots, as of the charts beside it.
 _PILE = 150.0
 _MARGIN = 18.0
+# More years would touch each other.
 _TICKS = 4
 
 

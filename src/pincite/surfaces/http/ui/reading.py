@@ -27,7 +27,9 @@ from pincite.surfaces.http.ui.report_view import ReportView
 from pincite.surfaces.progress import STAGES, progress_of
 
 router = APIRouter()
+# Searched by their question, newest first; older ones are found with `pincite runs list`.
 MAX_LOOKED_AT = 2_000
+# A list that a person reads through.
 MAX_SHOWN = 100
 
 
@@ -85,8 +87,11 @@ def _matches(record: RunRecord, q: str, status: str) -> bool:
 
 # How much of a page is shown before and after a passage; all of it is a click away.
 AROUND_CHARS = 12_000
+# A browser lays that many out at once; thorough reports have hundreds.
 CLAIMS_PER_PAGE = 100
+# A reader goes to and fro between the pages of few reports; each is some megabytes.
 REPORTS_AT_HAND = 8
+# A bound on what a browser has to lay out; the rest can be had as text. Chosen, not measured.
 SNAPSHOT_CHARS = 400_000
 EXPORTS = (
     ("html", "Web page", "one file with every quote; opens anywhere, offline"),

@@ -24,6 +24,7 @@ from pincite.surfaces.progress import STAGES, Progress
 from pincite.text.tokens import terms
 from pincite.urls import registrable_domain
 
+# Three lines of a card; the passage itself is a click away.
 CARD_CHARS = 240
 _LOCAL = "local:"
 # What the kinds of outside calls are to a reader; models' roles are named as they are.
