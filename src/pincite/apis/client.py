@@ -68,7 +68,9 @@ class Bounds:
     is_page: bool = False
 
 
+# Answers of engines have tens of kilobytes; with the text of ten pages a megabyte or two.
 SEARCH = Bounds("search", 4 * _MIB)
+# A scraper's answer holds a whole page, the largest that is fetched, as JSON.
 HOSTED = Bounds("hosted", 52_000_000, is_page=True)
 
 
@@ -300,6 +302,7 @@ def _root(error: BaseException) -> BaseException:
 
 # What a service says when it does not do what was asked, in the same words from every service.
 
+# A day: what providers name beyond that is a mistake, or nothing anybody waits for.
 LONGEST_WAIT_S = 86_400.0
 _SECONDS = ("retryAfter", "retry_after", "retry_after_seconds", "retryAfterSeconds")
 _MOMENTS = ("retryAfterDate", "retry_after_date")

@@ -6,6 +6,7 @@ from typing import Final
 
 from pincite.ranking.ranker import Features, Ranking, logit, weights
 
+# Of the best passages; further down they say nothing about whether there is an answer.
 _LOOKED_AT: Final = 10
 PART_FEATURES: Final = ("top", "sentence", "strength", "known")
 

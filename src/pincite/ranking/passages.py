@@ -22,9 +22,13 @@ TARGET_WORDS: Final = 120
 MAX_WORDS: Final = 220
 # What is embedded of a passage with what stands above it: 64 word pieces, about what the model tells apart best.
 EMBEDDED_CHARS: Final = 400
+# 128 bits of SHA-256: no two texts of any library share them by chance.
 KEY_BYTES: Final = 16
+# A block of such a size is data, whatever it calls itself; sentences are not looked for in it.
 _LONGEST_BLOCK: Final = 200_000
+# A term with its signature; more would weigh more than the definition itself.
 _TERM_CHARS: Final = 120
+# The pages of a run are looked at once for each part of its question.
 _DOCUMENTS_KEPT: Final = 256
 
 

@@ -27,8 +27,11 @@ from pincite.text.wordpiece import expected_passages
 READ: Final = 50
 # Of so many of the best passages the sentences are read one by one.
 SENTENCES_OF: Final = 16
+# About 75 tokens: a longer sentence is a list or code, and its beginning says what it is about.
 _SENTENCE_CHARS: Final = 300
+# A passage has about 120 words; one of more sentences is cut up by its marks.
 _SENTENCES_PER_PASSAGE: Final = 12
+# Other wordings of the question; each costs a pass over all passages.
 _MOST_QUERIES: Final = 6
 # Passages of English in general that stand behind those known, words as frequent as they are there.
 _BACKGROUND: Final = 100

@@ -9,6 +9,7 @@ from pincite.text.tokens import is_stop, mentions, stem, tokens, words
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _IDENTIFIER = re.compile(r"[^_]_[^_]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+# Longer ones are hashes and paths: their beginning tells them apart.
 _MAX_TERM = 64
 
 

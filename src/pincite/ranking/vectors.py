@@ -8,6 +8,7 @@ from typing import Final, Protocol, runtime_checkable
 from pincite.ports import Embedder
 from pincite.ranking.passages import vector_key
 
+# Passages, questions and sentences of a few questions.
 _KEPT: Final = 8_192
 
 

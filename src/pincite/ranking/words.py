@@ -9,10 +9,12 @@ from typing import Final
 
 from pincite.ranking.terms import index_terms
 
+# Robertson and Zaragoza 2009: 1.2 to 2 is usual.
 K1: Final = 1.2
 B: Final = 0.7
 # How much one occurrence in title, headings, term and text counts; the order of columns is that of the index.
 COLUMNS: Final = (2.0, 1.6, 1.6, 1.0)
+# As many as a few questions look at; counting the words of one again costs little.
 _PASSAGES_KEPT: Final = 8_192
 
 

@@ -47,7 +47,9 @@ from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
 from pincite.urls import mask_url, registrable_domain
 
+# A heading of two lines.
 _TITLE_CHARS = 140
+# What was found and not read, for a reader who goes on by hand; the rest is in the events.
 _MAX_LEADS = 10
 CLOSING_HEADINGS = {
     SectionKind.KEY_NUMBERS: "Key numbers",

@@ -19,6 +19,7 @@ from pincite.research.roles import Analyst
 from pincite.research.state import page_key
 from pincite.text.tokens import terms
 
+# They are put before the models with the new ones, as candidates: more would crowd those out.
 MAX_CLAIMS: Final = 40
 # Share of a part's words that an earlier claim must have to be told again.
 _SHARED: Final = 0.34

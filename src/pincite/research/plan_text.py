@@ -9,8 +9,11 @@ from pincite.domain.plan import AnswerForm, Plan, SubQuestion
 from pincite.domain.requests import PlanPart
 from pincite.domain.search import Constraints, Query
 
+# As for plans that are made here (`research.model.planner`).
 MAX_PARTS: Final = 8
+# Each is a search that may cost money; a person who wrote more meant another part.
 MAX_QUERIES: Final = 6
+# A question or a query; what is longer is a text put into the wrong place.
 _MAX_CHARS: Final = 500
 _HEAD: Final = (
     "# The plan. Each part begins with its question at the margin; the lines below it are indented.\n"

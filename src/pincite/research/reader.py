@@ -36,6 +36,7 @@ from pincite.urls import mask_url, registrable_domain
 _QUOTE_CHARS = 60
 # The first of a site: its robots.txt, the page, and one redirect or retry.
 _REQUESTS_OF_A_PAGE = 3
+# Two to three lines, to say what a page that was not read would be about.
 _LEAD_SNIPPET_CHARS = 300
 
 

@@ -12,8 +12,11 @@ from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
 from pincite.research.model.wording import plain_line
 
+# Each field is asked of a model and proven: a bound on what a schema can cost.
 MAX_FIELDS: Final = 60
+# Of a list; the same bound.
 MAX_ROWS: Final = 20
+# Forms of that depth are not written by hand; recursion has to end somewhere.
 _MAX_DEPTH: Final = 8
 # Places of a schema that are looked at: references that name one another can make millions.
 _MAX_PLACES: Final = 1000

@@ -40,17 +40,23 @@ from pincite.text.tokens import is_stop, terms, words
 from pincite.urls import registrable_domain
 from pincite.verification.proof import Proven, Statement, prove
 
+# Two publishers that don't know of each other, as newsrooms ask for.
 WANTED: Final = 2
 # So many claims are searched for at a time: after each turn those that a page of another claim settled are done.
 QUERIES_A_TURN: Final = 8
+# Each reads some pages; the caps of the run end it sooner.
 TURNS: Final = 6
+# One page of an engine: what is further down seldom says the very same.
 RESULTS: Final = 8
 # Passages put before the judge for a claim in a turn: with twenty claims sixty cases, what a judge does in a batch.
 CANDIDATES: Final = 3
 # Shorter texts ("The default is 10.") are said of many things: no judge can tell without what they are about.
 LEAST_CHARS: Final = 40
+# The shortest limit of any engine (Brave).
 _QUERY_CHARS: Final = 400
+# Engines find less with every further word.
 _QUERY_WORDS: Final = 14
+# A claim of fewer words needs what stands above it to be found.
 _LEAST_QUERY_WORDS: Final = 6
 _ABOVE: Final = (ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM)
 _PART: Final = "second"

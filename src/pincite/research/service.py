@@ -36,6 +36,7 @@ from pincite.runtime.recovery import first_failure
 if TYPE_CHECKING:
     from pincite.research.revalidation import Revalidator
 
+# Some ten pages: a question with its material. More is a document, for a library.
 MAX_QUESTION_CHARS = 20_000
 # Codes of leads whose page came and did not count: too short, another language, outside the period, ...
 _DISCARDED = frozenset({"", "EMPTY_CONTENT"})

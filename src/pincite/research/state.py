@@ -56,6 +56,7 @@ class Limits:
 QUEUE_WAIT_S = 600.0
 # Below this a claim is worded and marked as less certain, and its sub-question stays open (docs/research.md).
 LOW_CONFIDENCE = 0.5
+# What a page shows only to who asks for it may be meant for few. Chosen, not measured.
 _FOLDED = 0.5
 # Provider name of results that are URLs of the user.
 GIVEN = "given"

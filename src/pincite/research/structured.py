@@ -19,7 +19,9 @@ from pincite.research.schema_form import Form
 from pincite.research.schema_values import bare_text, keeps_rules, standing, value_of
 from pincite.text.tokens import terms
 
+# `schema_fields.MAX_FIELDS` with some rows each; an answer of more repeats itself.
 _MAX_ENTRIES: Final = 400
+# A value rests on one statement, seldom on two; more are named to be safe, and each has to be proven.
 _MOST_CLAIMS: Final = 3
 _DENYING: Final = frozenset("no not never none neither nor cannot nobody nothing nowhere without hardly".split())
 

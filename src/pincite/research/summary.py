@@ -30,9 +30,12 @@ from pincite.research.model.sentences import Proposed, SentenceProver
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import terms
 
+# More is no summary.
 MAX_SENTENCES: Final = 20
+# About ten pages of print in one call; a longer page is shown by its best windows.
 PAGE_TOKENS: Final = 6_000
 _MIN_WORDS, _MAX_WORDS = 6, 60
+# The words a page is about are few; further down they are anybody's.
 _THEME_WORDS = 14
 _ALONE = re.compile(
     r"(?!(?:it|its|this|that|these|those|they|he|she|such|here|there|however|but|and|so|also)\b)[A-Z0-9\"“]", re.I

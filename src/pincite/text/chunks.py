@@ -11,9 +11,13 @@ from pincite.text.sentences import sentences
 from pincite.text.tokens import token_estimate
 
 _LEADS_ON = frozenset({BlockKind.HEADING, BlockKind.TERM, BlockKind.CAPTION})
+# Room for ending at the border of a block instead of inside one. Chosen, not measured.
 _SPREAD = 0.2
+# Blocks are cut into pieces of that share of a slice, so that a long one fills slices evenly.
 _PIECE_SHARE = 0.2
+# Fewer than any language has on average: a piece is never too long.
 _CHARS_PER_TOKEN = 2
+# The empty line between two blocks.
 _SEPARATOR_TOKENS = 1
 
 

@@ -19,9 +19,11 @@ CONTEXT_TOKENS: Final = 300
 _AROUND_TOKENS: Final = 120
 # The most for one piece, so that a page whose title is an essay still shows its headings.
 _PIECE_TOKENS: Final = 80
+# "Changed in version 3.11" and its kin; a longer first line is text of the box.
 _NOTE_TITLE_CHARS: Final = 60
 # The most for the first line of a box to be its title ("Note", "Changed behaviour in 2.0").
 _MOST_MARKS: Final = 12
+# "In this case", "If it does": what points back stands among the first words.
 _LOOK_BACK_WORDS: Final = 3
 _END_MARKS: Final = " .!?;:)\"'”’»"
 # What stands between the cells of a row in the text of a document.

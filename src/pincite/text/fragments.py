@@ -9,9 +9,13 @@ from urllib.parse import quote as percent_encode
 
 from pincite.text.normalise import fold
 
+# WICG, URL Fragment Text Directives §4.1: shorter passages are encouraged to be given whole, longer ones as a range.
 _EXACT_LIMIT = 300
+# Enough to stand on a page only once in most cases; whether they do is looked up.
 _EDGE_WORDS = 5
+# What tells two equal passages apart, before and after.
 _CONTEXT_WORDS = 3
+# Shorter passages stand in many places of a page that changes.
 _LEAST_WORDS = 4
 _WORD = re.compile(r"\S+")
 

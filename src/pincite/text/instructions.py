@@ -8,6 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
+# One sure pattern, or several that are weak alone (their weights are below).
 FLAGGED_FROM: Final = 1.0
 _MACHINE = (
     r"(?:automated\s+readers?|readers?\s+that\s+are\s+programs?|(?:ai|artificial)[\s-]+(?:assistants?|agents?|models?|"

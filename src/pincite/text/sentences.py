@@ -27,6 +27,7 @@ _CANDIDATE = re.compile(
     re.DOTALL,
 )
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘«/—–]+\Z")
+# Longer than any abbreviation with its dots; a bound, so that no page takes long.
 _WORD_LOOK_BACK = 40
 _LINE_NUMBER = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-zA-Z]|[ivxIVX]{1,4})\Z")
 

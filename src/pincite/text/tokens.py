@@ -101,7 +101,9 @@ def terms(text: str) -> tuple[str, ...]:
 # Characters of each class for one model token, fitted to the o200k vocabulary: prose, code, HTML, Markdown, JSON and
 # German within 15 %, Russian, Chinese and Japanese within 10 %, tables and URLs within 40 %.
 _LETTERS_PER_TOKEN = 3.7
+# Characters of Chinese, Japanese and Korean that make up a token of the usual tokenizers, on average.
 _CJK_PER_TOKEN = 1.3
+# Tokenizers cut numbers into groups of three at most.
 _DIGITS_PER_TOKEN = 3
 _GAPS = re.compile(r"\s{2,}|\s(?=\d)")
 _ASCII_WORD = re.compile(r"[A-Za-z]+")

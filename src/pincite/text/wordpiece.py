@@ -6,7 +6,9 @@ from functools import cache
 from importlib import resources
 
 START, END, UNKNOWN, PADDING = "[CLS]", "[SEP]", "[UNK]", "[PAD]"
+# As BERT's own tokenizer: a longer word is unknown as a whole.
 _MAX_WORD_CHARS = 100
+# Words of a usual passage: how many passages a word of that frequency stands in.
 _PASSAGE_WORDS = 100
 _CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
 

@@ -40,6 +40,7 @@ IPV4_DENY = _networks(
     "240.0.0.0/4",
     "168.63.129.16/32",  # a cloud's host agent on a public address
 )
+# The part of IPv6 that is given out (IANA's registry of the address space); all else is refused.
 IPV6_ALLOW = _networks("2000::/3")
 IPV6_DENY = _networks(
     "2001::/23",  # Teredo, ORCHID, benchmarks
@@ -48,6 +49,7 @@ IPV6_DENY = _networks(
     "3fff::/20",  # documentation
     "2620:4f:8000::/48",  # AS112
 )
+# RFC 6052 §2.1: the well-known prefix; the address inside is looked at as well.
 NAT64 = ip_network("64:ff9b::/96")
 # Instance metadata of the clouds and what sits beside it: no setting opens these.
 METADATA = _networks(
@@ -60,6 +62,7 @@ METADATA = _networks(
     "fd00:42::42/128",
     "fe80::/10",
 )
+# RFC 5214 §6.1: the identifier before the IPv4 address inside.
 _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 
 

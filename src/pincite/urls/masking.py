@@ -20,6 +20,7 @@ _USERINFO = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)[^/?#\s@\"'<>]+@", re
 # Names that mostly name content; their values are masked when they look like a credential.
 _MAYBE = frozenset({"code", "hash", "sid", "key", "pass", "policy", "session", "auth", "ticket", "client_key"})
 _RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9+/=_%.~-]{16,}")
+# Keys may have some; words joined by many are a title.
 _SEPARATORS_MAX = 3
 # What people paste: keys in the forms that their issuers document, JSON web tokens, private keys.
 _TOKEN = re.compile(

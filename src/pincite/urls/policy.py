@@ -22,6 +22,7 @@ PORTS = frozenset({80, 443, 8000, 8080, 8443, 8888})
 URL_MAX_CHARS = 8_192
 # RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters, a label is 63 at most.
 HOST_MAX_CHARS = 253
+# RFC 1035 §2.3.4.
 LABEL_MAX_CHARS = 63
 # Names that mean this machine or this site's network; an operator opens them by opening the network behind them.
 INTERNAL_SUFFIXES = (

@@ -25,6 +25,7 @@ from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate
 
 T = TypeVar("T")
+# As for sentences of reports (`audit.judging`): shared by the pages that are given.
 _MOST_PASSAGES: Final = 12
 _SCORES: Final = {VerdictStatus.SUPPORTED: 1.0, VerdictStatus.PARTIAL: 0.5}
 

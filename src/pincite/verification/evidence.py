@@ -21,6 +21,7 @@ LIMIT: Final = 5
 _ABOVE_WEIGHT: Final = 0.5
 # What is carried already counts so much for the next passage: a statement may rest on two places of a page.
 _LEFT_WEIGHT: Final = 0.25
+# A short line without an end mark is read as a heading; longer ones are text.
 _HEADING_CHARS: Final = 100
 _END_MARKS: Final = (".", "!", "?", ",", ";", "|")
 _BLANK: Final = re.compile(r"\n[ \t]*\n")

@@ -76,7 +76,9 @@ _IDENTIFIER = re.compile(
 _QUOTED = re.compile(r'"([^"\n]{1,600})"|`([^`\n]{1,200})`')
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3}\s*\]|\.{3,})\s*")
 _EDGES = " .,;:!?'\""
+# English titles write all words but small ones with a capital; sentences hardly any.
 _TITLE_SHARE = 0.6
+# Titles of works are short.
 _TITLE_WORDS = 12
 _LIST_NUMBER = re.compile(r"^\(?\d{1,2}[.)] +(?=\D)|: +\d{1,2}\.$")
 

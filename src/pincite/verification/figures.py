@@ -51,6 +51,7 @@ _BOUND = re.compile(
     r"ungefähr|fast|environ|près de|presque|unos|unas|aproximadamente|casi|alrededor de|~|≈))\s*(?:the |[$€£]\s?)?$",
     re.IGNORECASE,
 )
+# "not more than about" and its kin, before the figure; a bound keeps the pattern linear.
 _LOOK_BACK = 24
 _TOKEN = re.compile(
     r"(?P<num>\d{1,3}(?:[ ']\d{3})+(?![\d.,']|\w)|\d+(?:\.\d+)?e[+-]?\d+(?!\w)|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+)"
@@ -494,6 +495,7 @@ class _Reader:
 
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _SUFFIXES = frozenset({"st", "nd", "rd", "th", "er", "ème"})
+# "the 1990s" is a decade; other figures with an s are plurals.
 _YEAR_DIGITS = 4
 # From here on a spelled number is a figure by itself: "a hundred" and "a thousand" are ways of saying many.
 _HUNDRED, _LARGE = 100, 1e6
@@ -525,6 +527,7 @@ def _raised(values: tuple[float, ...], power: int) -> tuple[float, ...]:
     return tuple(v**power for v in values if v > 0 and abs(power * math.log10(v)) < _LARGEST_POWER) or values
 
 
+# Floating point ends at about 1e308.
 _LARGEST_POWER = 300
 
 

@@ -12,8 +12,11 @@ from pincite.text.normalise import Folded, fold
 from pincite.text.sentences import Span
 
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\(\s*\.\.\.\s*\)|\.\.\.\.?)\s*")
+# Between the parts of a quotation with "[...]": beyond about a paragraph it is pieced together from two places.
 _GAP_LIMIT = 1_000
+# Only to show where a quotation was meant to stand; whether it stands there is decided exactly.
 _LOCATE_FROM = 85.0
+# The comparison takes time with the length; it only helps a reader.
 _LOCATE_CHARS = 200_000
 _MARKS = "\"' \n\t"
 

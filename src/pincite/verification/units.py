@@ -101,6 +101,7 @@ VULGAR = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "�
 CURRENCY_SIGNS = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr"}
 
 DAY_S: Final = 86400.0
+# 365.2422 days by twelve; comparisons of months and days allow for it (`figures`).
 MONTH_S: Final = 30.44 * DAY_S
 # name → (dimension, factors to its base unit): equal quantities of one dimension are equal whatever the unit.
 UNITS: dict[str, tuple[str, tuple[float, ...]]] = {}

@@ -118,8 +118,10 @@ def _or_raise(found: "T | PinciteError | None") -> "T | None":
 
 # Checking a stored report against a home, without the database layer.
 
+# APPNOTE.TXT §4.3.7; damaged at the start, a bundle still has its end.
 ZIP_START = b"PK\x03\x04"
 ZIP_END = b"PK\x05\x06"
+# A bundle of ours has no comment behind its directory's end: that stands in the last bytes.
 ZIP_TAIL = 1_000
 _GIVE = "Other formats are for reading. pincite bundle RUN -o evidence.wacz makes a file that can be checked anywhere."
 

@@ -35,6 +35,7 @@ NONE: Final = "none"
 MODEL: Final = "model"
 # Where in the home `pincite models add` puts what it fetched.
 FOLDER: Final = "judges"
+# In a row; after that a judge that is away is not asked for a while, and statements count as unchecked.
 _FAILURES: Final = 3
 OpenModel = Callable[[Settings], Awaitable[LanguageModel | None]]
 

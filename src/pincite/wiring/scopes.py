@@ -17,7 +17,9 @@ from pincite.settings import Settings
 from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.shared import Shared
 
+# A run looks whether it was stopped between two calls; a model's may take that long.
 _STOP_WITHIN_S: Final = 30.0
+# Rows held in memory at a time.
 _LOG_CALLS: Final = 1_000
 
 

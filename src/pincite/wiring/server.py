@@ -145,6 +145,7 @@ class DailyBudget:
 # Builds what sends webhooks: the client of the fetch service, with its vetting of addresses, and a signature.
 
 KEY_NAME: Final = "webhook.key"
+# The receiver's status counts; what it writes is not looked at, only bounded.
 MAX_ANSWER_BYTES: Final = 65_536
 
 log = logging.getLogger(__name__)
