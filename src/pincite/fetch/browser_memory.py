@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 
 _PROC = Path("/proc")
+# A page can take a gigabyte within seconds; looking costs a read of /proc for each process.
 _PAUSE_S = 0.5
 
 

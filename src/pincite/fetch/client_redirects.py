@@ -12,11 +12,15 @@ from html import unescape
 from pincite.domain.errors import PinciteError
 from pincite.urls.parse import parse_url
 
+# A refresh stands in the head, before any text.
 _HEAD_BYTES = 16_000
+# Larger bodies are pages, whatever they say first.
 _STUB_BYTES = 32_000
 _STUB_CHARS = 400
 """What a page that has only moved says of it fits into this; a page with more is one to be read."""
+# A page with text of its own that refreshes later wants to be read first.
 _AT_ONCE_S = 1
+# "You will be taken there in ten seconds": a stub is one with any pause that a person would sit out.
 _LONGEST_S = 30
 _NOT_SHOWN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL

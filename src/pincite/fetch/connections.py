@@ -35,7 +35,9 @@ from pincite.ports import Clock
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy
 
+# aiohttp's own default, named because limits of sizes count with what may be in it.
 _READ_BUFFER_BYTES = 65_536
+# As much as the WHATWG's MIME sniffing standard looks at for most types; its limit depends on what the body is.
 _SNIFF_BYTES = 512
 
 

@@ -8,7 +8,9 @@ from pincite.domain.errors import NetworkError, PinciteError, TooLarge, Unsuppor
 from pincite.fetch.limits import ZSTD_WINDOW_BYTES_MAX
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+# Of decoded bytes, so that a bomb is noticed after a quarter of a megabyte.
 _STEP = 262_144
+# RFC 1952 §2.3.1, and the only compression method that exists.
 _GZIP = b"\x1f\x8b\x08"
 
 

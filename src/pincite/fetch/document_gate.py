@@ -14,6 +14,7 @@ _BOILERPLATE = re.compile(
     r"|enable javascript|newsletter|accept all|copyright)\b",
     re.IGNORECASE,
 )
+# Of what is left of the page in characters. Chosen, not measured.
 _BOILERPLATE_SHARE = 0.8
 
 

@@ -18,8 +18,11 @@ from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy, vet_parsed
 
 HOST = "127.0.0.1"
+# As for answers (`fetch.limits.HEADER_BYTES_MAX`).
 _HEAD_BYTES_MAX = 65_536
+# The browser on the same machine writes it at once.
 _HEAD_S = 10.0
+# As for pages (`fetch.limits`).
 _CONNECT_S = 5.0
 _CHUNK_BYTES = 65_536
 _FORWARDED = frozenset({"GET", "HEAD", "OPTIONS"})

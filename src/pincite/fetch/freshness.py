@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pincite.domain.page import Document, Snapshot
 from pincite.urls.parse import parse_url
 
+# How long a page counts as fresh is chosen by how often its kind changes, not measured.
 NEWS = timedelta(hours=1)
 PAGE = timedelta(hours=24)
 DOCUMENTATION = timedelta(days=7)

@@ -19,6 +19,7 @@ from pincite.urls.masking import mask_url
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy, check_addresses, vet_url
 
+# They start a browser for the page, and may queue; their own limits are about a minute.
 _TOTAL_S = 60.0
 
 

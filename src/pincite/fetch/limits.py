@@ -5,16 +5,27 @@ from enum import StrEnum
 
 from pincite.domain.errors import InvalidSetting
 
+# 1xx answers before the one that counts (RFC 9110 §15.2): a server could send them for ever.
 INTERIM_RESPONSES_MAX = 8
+# Servers send some twenty to fifty; Apache itself takes a hundred. Chosen, not measured.
 HEADER_FIELDS_MAX = 128
+# Cookies and policies of large sites come to some tens of kilobytes.
 HEADER_BYTES_MAX = 65_536
+# A Content-Security-Policy can have some thousand characters.
 HEADER_LINE_BYTES_MAX = 32_768
+# RFC 9659: what `zstd` as a content coding may ask of a receiver.
 ZSTD_WINDOW_BYTES_MAX = 8_388_608
+# RFC 9309 §2.5: at least 500 KiB are to be read, and no more need be.
 ROBOTS_BYTES_MAX = 512_000
+# Some of each family to try; more would only make a dead host take longer.
 DNS_ANSWERS_MAX = 6
+# Long enough for the pages of a run, too short to matter to a site that moves. Answers are vetted again when used.
 DNS_CACHE_S = 60.0
+# RFC 8305 §5: 250 ms before the other family is tried as well.
 HAPPY_EYEBALLS_DELAY_S = 0.25
+# A site that asks for more is not read by a run in time: it is refused with the reason.
 CRAWL_DELAY_MAX_S = 30.0
+# Longer waits outlast any run; the page is asked for again by whoever comes later.
 RETRY_AFTER_MAX_S = 600.0
 
 

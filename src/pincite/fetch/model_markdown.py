@@ -25,10 +25,14 @@ from pincite.fetch.window import window
 from pincite.ports import Cache, Clock, Ledger, ModelCalls
 from pincite.text.tokens import token_estimate
 
+# A caller waits for a page; without an answer by then the Markdown by rules is given.
 DEADLINE_S: Final = 25.0
+# The same text gives the same Markdown: kept as long as the longest page stays fresh.
 KEPT: Final = timedelta(days=30)
 _NAMESPACE: Final = "page_markdown"
+# The output that most models allow; a longer page is written by rules.
 _MOST_TOKENS: Final = 32_000
+# Longer lines are data; they would take the room of the text.
 _LINE_CHARS: Final = 4_000
 Clean: TypeAlias = Callable[[str, str], tuple[str, ...]]
 

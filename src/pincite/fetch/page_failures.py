@@ -7,7 +7,9 @@ from pincite.domain.page import Snapshot
 from pincite.runtime.recovery import retry_after_s
 from pincite.urls.parse import parse_url
 
+# Challenges and login walls show in the title and the first scripts.
 _HEAD_BYTES = 65_536
+# Pages of challenges and errors are small; a larger one that has their words speaks about them.
 _SMALL_BYTES = 60_000
 _CHALLENGE_MARKS = (
     b"/cdn-cgi/challenge-platform/",

@@ -11,6 +11,7 @@ from pincite.fetch.limits import RETRY_AFTER_MAX_S, FetchLimits
 from pincite.ports import Breaker, Limiter
 from pincite.runtime.recovery import recovery_of
 
+# Between `CRITICAL` and batches, as in `runtime.limiter`.
 INTERACTIVE = 1
 
 

@@ -5,6 +5,7 @@ import re
 from pincite.domain.page import Document, Snapshot
 
 _LIBRARY = "archive"
+# "Please enable JavaScript" and a menu; any text of a page has more.
 _SHELL_TEXT_CHARS = 200
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _SCRIPTS = re.compile(rb"<script\b.*?(?:</script\s*>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -16,6 +17,7 @@ _EMPTY_ROOT = re.compile(
     re.IGNORECASE,
 )
 _NOSCRIPT = re.compile(rb"<noscript[^<>]{0,200}>[^<]{0,400}\bjavascript\b", re.IGNORECASE)
+# Where frameworks leave their marks: root elements and first scripts.
 _HEAD_BYTES = 300_000
 
 

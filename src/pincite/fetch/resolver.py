@@ -15,7 +15,9 @@ from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.files import too_many_open_files
 from pincite.urls.policy import UrlPolicy, check_addresses
 
+# A few megabytes; hosts of a run are hundreds.
 _CACHED_HOSTS_MAX = 10_000
+# getaddrinfo blocks its thread: so many lookups at a time. Chosen, not measured.
 _THREADS = 16
 
 

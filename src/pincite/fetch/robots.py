@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pincite.fetch.limits import CRAWL_DELAY_MAX_S, ROBOTS_BYTES_MAX
 
+# As Google's parser has it: eight times 2,083, the longest URL of old browsers.
 _LINE_BYTES_MAX = 16_664
 _TOKEN = re.compile(rb"[A-Za-z_-]*")
 _ESCAPE = re.compile(rb"%[0-9a-fA-F]{2}")

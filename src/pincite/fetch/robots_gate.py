@@ -27,14 +27,21 @@ from pincite.runtime.recovery import retry_after_s
 from pincite.urls.parse import ParsedUrl, parse_url
 from pincite.urls.policy import UrlPolicy, vet_parsed
 
+# RFC 9309 §2.4: not longer than 24 hours.
 _KEEP_S = 86_400.0
+# An answer that allows or refuses all without rules may be a mistake of the day: looked at again sooner.
 _KEEP_UNCLEAR_S = 3_600.0
+# A site in trouble is not asked with every page that somebody wants of it.
 _RETRY_S = 600.0
 _RETRY_FAILED_S = 30.0
 """A site that could not be reached is asked again sooner than one that answered an error: it may be our network."""
+# A site that lets nothing be cached would have to be asked before every page.
 _MIN_KEEP_S = 60.0
+# Rules that are remembered; the least recently used go first, and are asked for again.
 _SITES_MAX = 20_000
+# Part of the page's own deadline (12 s unless set): without rules there is no page.
 _DEADLINE_S = 10.0
+# RFC 9309 §2.3.1.2: at least five are to be followed.
 _REDIRECTS_MAX = 5
 
 

@@ -39,6 +39,7 @@ from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 LOCAL_SCHEME = "local:"
 _LIBRARY = "archive"
+# Another process fetches the page: a tenth of what the quickest page takes would gain nothing.
 _LOOK_S = 0.1
 _LARGE_BYTES = 300_000
 """Pages from here on are looked through in a thread: the loop is for everybody."""

@@ -9,6 +9,7 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _TEXTUAL = re.compile(
     r"^(?:text/|application/(?:[\w.+-]*\+)?(?:json|xml|xhtml\+xml|javascript)\b)|html|^$", re.IGNORECASE
 )
+# WHATWG HTML §4.2.5.4: a declaration of the encoding stands within the first 1024 bytes.
 _META_BYTES = 1_024
 
 

@@ -14,7 +14,9 @@ import anyio
 
 from pincite.domain.errors import InvalidSetting
 
+# A status line and a few fields; some proxies add a page of text.
 _REPLY_BYTES_MAX = 16_384
+# As for connections (`fetch.limits`): the proxy connects in our place.
 _REPLY_S = 5.0
 
 

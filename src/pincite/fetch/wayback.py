@@ -19,6 +19,7 @@ INDEX_URL = "https://web.archive.org"
 # Availability answered 429 early to a client that asked more often (waybackpy waits 5 s). The index takes 30 a minute
 # from one address (staff, June 2026); `wayback` 0.5.1 asks 24.
 RATES = {"availability": (Rate(1, 5.0),), "index": (Rate(24, 60.0, burst=4.0),)}
+# Six turns at its pace of one in 5 s; who would wait longer is told to come again.
 LONGEST_WAIT_S = 30.0
 BLOCKED_WAIT_S = 60.0
 """Whoever goes on after a 429, which names no time, is shut out for an hour (edgi-govdata-archiving/wayback#137)."""

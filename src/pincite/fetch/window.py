@@ -4,7 +4,9 @@ import re
 
 from pincite.domain.errors import InvalidInput
 
+# As excerpts of citations (`domain.citation`).
 EXCERPT_CHARS = 280
+# How far before the bound a border is looked for; without one the window ends in the middle of a line.
 _SLACK = 0.2
 _ELLIPSIS = "…"
 _BORDERS = ("\n\n", "\n", ". ", " ")

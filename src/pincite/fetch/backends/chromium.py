@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+# Of one page. Heavy pages ask for a hundred things; one that asks for more loads advertisements or loops.
 REQUESTS_MAX = 200
+# Browser and tabs together; a page that needs more is ended with it (`browser_memory`).
 MEMORY_MB = 1_024
+# Scripts that fetch the text do so at once; some pages are never idle.
 _SETTLE_S = 3.0
 _SKIPPED = frozenset({"image", "media", "font", "websocket", "eventsource", "manifest", "ping", "texttrack"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -24,6 +24,7 @@ from pincite.urls.parse import ParsedUrl
 
 BASE_URL = "https://api.firecrawl.dev"
 KEY = "FIRECRAWL_API_KEY"
+# A day, as pages stay fresh here (`fetch.freshness.PAGE`): its cached copy costs it no visit.
 _MAX_AGE_MS = 86_400_000
 _WAIT_IN_TEXT = re.compile(r"retry after (\d{1,5})\s?s", re.IGNORECASE)
 

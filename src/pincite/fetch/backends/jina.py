@@ -22,6 +22,7 @@ from pincite.urls.parse import ParsedUrl
 
 BASE_URL = "https://r.jina.ai"
 KEY = "JINA_API_KEY"
+# Its default as documented; a copy of the last hour is fresh for any page.
 _TOLERANCE_S = 3_600
 _STATUS_IN_WARNING = re.compile(r"\b(?:error|status|code|returned|answered)\b\D{0,12}\b([45]\d\d)\b", re.IGNORECASE)
 
