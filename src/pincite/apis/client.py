@@ -326,9 +326,11 @@ def missing_key(provider: str, setting: str) -> ProviderAuth:
 def out_of_credit(provider: str) -> ProviderQuota:
     """The account has nothing left."""
     return ProviderQuota(
-        f"{provider} is out of credit", reason="out_of_credit", hint=f"Top up or change the plan of {provider}.",
+        f"{provider} is out of credit",
+        reason="out_of_credit",
+        hint=f"Top up or change the plan of {provider}.",
         context={"provider": provider},
-    )  # fmt: skip
+    )
 
 
 def rate_limited(provider: str, wait_s: float | None) -> RateLimited:

@@ -132,25 +132,25 @@ def _blocks(body: "object") -> Iterator["object"]:
 
 def _block(node: "object", targets: dict[str, str]) -> str:
     """A paragraph in Markdown, or a table row with bars between its cells."""
-    if node.tag == f"{_WORD}p":  # type: ignore[attr-defined]
+    if node.tag == f"{_WORD}p":  # type: ignore[attr-defined]  # as above
         return "".join(_runs(node, targets))
     cells = (
         " ".join("".join(_runs(paragraph, targets)).strip() for paragraph in cell.iter(f"{_WORD}p"))
-        for cell in node.iter(f"{_WORD}tc")  # type: ignore[attr-defined]
+        for cell in node.iter(f"{_WORD}tc")  # type: ignore[attr-defined]  # as above
     )
     return f"| {' | '.join(cells)} |"
 
 
 def _runs(paragraph: "object", targets: dict[str, str]) -> Iterator[str]:
     """The pieces of a paragraph in Markdown."""
-    style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")  # type: ignore[attr-defined]
+    style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")  # type: ignore[attr-defined]  # as above
     name = str(style.get(f"{_WORD}val", "")) if style is not None else ""
     if name.lower().startswith(("heading", "title")):
         yield "# "
-    elif paragraph.find(f"{_WORD}pPr/{_WORD}numPr") is not None:  # type: ignore[attr-defined]
+    elif paragraph.find(f"{_WORD}pPr/{_WORD}numPr") is not None:  # type: ignore[attr-defined]  # as above
         yield "- "
     links: dict[int, str] = {}
-    for node in paragraph.iter():  # type: ignore[attr-defined]
+    for node in paragraph.iter():  # type: ignore[attr-defined]  # as above
         if node.tag == f"{_WORD}hyperlink":
             target = targets.get(str(node.get(f"{_RELATION}id")), "")
             texts = list(node.iter(f"{_WORD}t"))

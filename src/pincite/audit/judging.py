@@ -99,9 +99,15 @@ def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int
                 detail, passage = f'"{quotation}" is not verbatim; the page says "{words}"', near.text
                 break
         return AuditedSentence(
-            sentence.start, sentence.end, sentence.claim, AuditVerdict.MISQUOTED, detail,
-            sentence.references, sentence.missing, passage=passage,
-        )  # fmt: skip
+            sentence.start,
+            sentence.end,
+            sentence.claim,
+            AuditVerdict.MISQUOTED,
+            detail,
+            sentence.references,
+            sentence.missing,
+            passage=passage,
+        )
     return None
 
 

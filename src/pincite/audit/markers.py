@@ -122,9 +122,13 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
         unit = _UNITS.search(match.string[max(0, start - 6) : start])
         return Marker(start, end, keys) if all(map(known, keys)) and not unit else None
     numbers = (
-        match["numbers"] or match["round_numbers"] or match["lens_numbers"] or match["named_numbers"]
-        or match["sup_numbers"] or match["caret_numbers"]
-    )  # fmt: skip
+        match["numbers"]
+        or match["round_numbers"]
+        or match["lens_numbers"]
+        or match["named_numbers"]
+        or match["sup_numbers"]
+        or match["caret_numbers"]
+    )
     keys = tuple(expand(numbers))
     if match["round"] and not all(map(known, keys)):
         return None

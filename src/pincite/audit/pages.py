@@ -99,10 +99,11 @@ def _by_file_name(reference: ListedReference, pages: Sequence[ListedPage]) -> li
     """The pages whose file is called as the address ends, or whose file the entry names."""
     written = reference.text.casefold()
     named = [
-        page for page in pages
+        page
+        for page in pages
         if _PAGE_SUFFIX.search(page.path)
         and re.search(rf"(?<![\w/-]){re.escape(page.path.rpartition('/')[2].casefold())}(?![\w-])", written)
-    ]  # fmt: skip
+    ]
     if named or not reference.url:
         return named
     address = urlsplit(reference.url)

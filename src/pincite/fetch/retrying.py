@@ -28,7 +28,7 @@ async def retried(do: Callable[[], Awaitable[T]], clock: Clock, left_s: Callable
             delays = recovery_of(error).delays_s
             if tries >= len(delays):
                 raise
-            wait_s = max(delays[tries] + random.uniform(0, _JITTER_S), error.retry_after_s or 0.0)  # noqa: S311
+            wait_s = max(delays[tries] + random.uniform(0, _JITTER_S), error.retry_after_s or 0.0)  # noqa: S311  # no secret
             if wait_s >= left_s():
                 raise
             tries += 1

@@ -32,7 +32,7 @@ Read = Callable[[bytes, str, str | None], Document]
 def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
     """Answer requests with what `read` makes of them until the input ends."""
     replies = os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - what native libraries print must not reach the pipe
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123  # what native libraries print must not reach the pipe
         os.dup2(nowhere.fileno(), 1)
     _limit(memory_bytes)
     gc.freeze()

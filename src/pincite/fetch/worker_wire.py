@@ -20,7 +20,7 @@ def pack_document(document: Document) -> bytes:
             [[span.row, span.column, span.rows, span.columns] for span in block.spans],
         ]
         for block in document.blocks
-    ]  # fmt: skip
+    ]  # fmt: skip  # in the order that `_block` reads
     value = {name: getattr(document, name) for name in _FIELDS} | {
         "blocks": blocks,
         "published_at": document.published_at and document.published_at.isoformat(),

@@ -107,8 +107,13 @@ class ModelHub:
             with anyio.fail_after(_TOTAL_S):
                 commit, hashes = await self._files(known, revision or known.revision, new, on_progress)
             labels_of(new / "config.json")
-            lock = {"repository": known.repository, "revision": commit, "licence": known.licence,
-                    "languages": list(known.languages), "sha256": hashes}  # fmt: skip
+            lock = {
+                "repository": known.repository,
+                "revision": commit,
+                "licence": known.licence,
+                "languages": list(known.languages),
+                "sha256": hashes,
+            }
             (new / LOCK).write_text(json.dumps(lock, indent=2) + "\n", encoding="utf-8")
             shutil.rmtree(target, ignore_errors=True)
             new.rename(target)
@@ -167,9 +172,11 @@ class ModelHub:
                 if not _COMMIT.fullmatch(commit):
                     raise _bad("the hub names no commit", "wrong_revision")
                 return _Announced(
-                    commit, etag.removeprefix("W/").strip('"').lower(), int(size) if size and size.isdigit() else None,
+                    commit,
+                    etag.removeprefix("W/").strip('"').lower(),
+                    int(size) if size and size.isdigit() else None,
                     location,
-                )  # fmt: skip
+                )
             if not reply.is_redirect or urlsplit(location).netloc != urlsplit(place).netloc:
                 break
             place = location

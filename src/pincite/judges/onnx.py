@@ -22,7 +22,7 @@ from pincite.judges.pairs import judgement_of, premises_of
 from pincite.runtime.installing import install_extra
 
 if TYPE_CHECKING:
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime  # type: ignore[import-untyped]  # it ships no types
     import tokenizers
 
 # Positions of the BERT and DeBERTa models that are used: beyond them they were not trained.
@@ -190,6 +190,7 @@ def _encodable(text: str) -> str:
 
 def _unreadable(detail: str) -> InvalidSetting:
     return InvalidSetting(
-        f"the files of the model for entailment can't be used: {detail[:200]}", reason="bad_model",
+        f"the files of the model for entailment can't be used: {detail[:200]}",
+        reason="bad_model",
         context={"setting": "judge"},
-    )  # fmt: skip
+    )

@@ -219,7 +219,7 @@ class Update:
                     " WHERE page_id = ?",
                     (found.member, found.offset, found.length, _stamp(found.captured_at), found.note,
                      found.content_type, page_id),
-                )  # fmt: skip
+                )  # fmt: skip  # in the order of the columns
                 self._tally.unchanged += 1
                 continue
             yield found
@@ -243,7 +243,7 @@ class Update:
             (file_id, page.url, page_key(page.url), page.member, page.offset, page.length, page.content_type,
              _stamp(page.captured_at), page.note, sha256_hex(page.body), prepared.document_id, prepared.title,
              prepared.language, published, zlib.compress(prepared.text.encode("utf-8", "surrogatepass"), 6)),
-        )  # fmt: skip
+        )  # fmt: skip  # in the order of the columns
         page_id = cursor.lastrowid or 0
         keep.add(page_id)
         self._db.executemany(
@@ -252,7 +252,7 @@ class Update:
             ((page_id, passage.draft.start, passage.draft.end, passage.draft.kind.value,
               json.dumps(passage.draft.section, ensure_ascii=False), passage.draft.label, prepared.title_terms,
               passage.headings, passage.body, passage.vector_key) for passage in prepared.passages),
-        )  # fmt: skip
+        )  # fmt: skip  # in the order of the columns
         self._db.execute(
             "INSERT INTO passage_terms (rowid, title, headings, body)"
             " SELECT passage_id, title, headings, body FROM passages WHERE page_id = ?",

@@ -42,7 +42,7 @@ class VectorFile:
                 for start in range(0, len(keys), _AT_A_TIME):
                     some = keys[start : start + _AT_A_TIME]
                     marks = ",".join("?" * len(some))
-                    rows = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some)  # noqa: S608
+                    rows = connection.execute(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some)  # noqa: S608  # question marks alone
                     found.update((key, _read(blob)) for key, blob in rows)
         except PinciteError:
             return found

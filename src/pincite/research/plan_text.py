@@ -33,7 +33,7 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def read_plan(text: str, constraints: Constraints = Constraints(), max_results: int = 5) -> tuple[SubQuestion, ...]:  # noqa: B008
+def read_plan(text: str, constraints: Constraints = Constraints(), max_results: int = 5) -> tuple[SubQuestion, ...]:  # noqa: B008  # frozen
     """The parts of such a text. Errors: InvalidInput (`plan_invalid`)."""
     blocks: list[tuple[str, list[tuple[str, str]]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -63,8 +63,10 @@ def read_plan(text: str, constraints: Constraints = Constraints(), max_results: 
 
 
 def plan_parts(
-    rows: Sequence[dict[str, object]], constraints: Constraints = Constraints(), max_results: int = 5  # noqa: B008
-) -> tuple[SubQuestion, ...]:  # fmt: skip
+    rows: Sequence[dict[str, object]],
+    constraints: Constraints = Constraints(),  # noqa: B008  # frozen
+    max_results: int = 5,
+) -> tuple[SubQuestion, ...]:
     """The parts of a plan given as values: `question`, `queries`, `form`, `heading`, `after`. Errors: InvalidInput."""
     if not 1 <= len(rows) <= MAX_PARTS:
         raise _bad(f"the plan has {len(rows)} parts; it needs 1 to {MAX_PARTS}")

@@ -34,7 +34,7 @@ class Searcher(Protocol):
 
     async def search(
         self, task: Task, progress: Progress, begin: Callable[[SearchResult], None] | None = None
-    ) -> Found:  # fmt: skip
+    ) -> Found:
         """New results of the plan's queries in the order to read them: no page twice, domain rules applied.
 
         `begin` is called for results that will be read whatever else is found, while other queries still wait.

@@ -55,7 +55,7 @@ class QuerySearcher:
 
     async def search(
         self, task: Task, progress: Progress, begin: Callable[[SearchResult], None] | None = None
-    ) -> Found:  # fmt: skip
+    ) -> Found:
         """New results in the order to read them, and leads for those that may not be asked for.
 
         The first result of the first query is read first, whatever the others find: reading them can `begin` while
@@ -189,9 +189,7 @@ class QuerySearcher:
                 await self._events.emit(EventType.SEARCH_FAILED, {**data, "code": code, "reason": reason})
         return found
 
-    async def _left_out(
-        self, answers: Sequence[_Answer | PinciteError | None], progress: Progress
-    ) -> tuple[Lead, ...]:  # fmt: skip
+    async def _left_out(self, answers: Sequence[_Answer | PinciteError | None], progress: Progress) -> tuple[Lead, ...]:
         """Leads for results that may not be asked for, each told once."""
         told = {lead.url for lead in progress.leads}
         items = {item.url: item for answer in answers if isinstance(answer, _Answer) for item in answer.left_out}
@@ -201,9 +199,7 @@ class QuerySearcher:
             if url not in told
         ]
         for lead in leads:
-            await self._events.emit(
-                EventType.PAGE_REFUSED, {"url": lead.url, "code": lead.code, "reason": lead.reason}
-            )  # fmt: skip
+            await self._events.emit(EventType.PAGE_REFUSED, {"url": lead.url, "code": lead.code, "reason": lead.reason})
         return tuple(leads)
 
 

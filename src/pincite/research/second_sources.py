@@ -134,9 +134,7 @@ class SecondSources:
         several = sum(item.independent_sources >= WANTED for item in printed)
         return several >= (self._limits.independent_share or 0.0) * len(printed)
 
-    async def _turn(
-        self, task: Task, progress: Progress, seconds_left: Callable[[], float | None]
-    ) -> Progress | None:  # fmt: skip
+    async def _turn(self, task: Task, progress: Progress, seconds_left: Callable[[], float | None]) -> Progress | None:
         """Progress after one turn of searches for claims that have one source; None: nothing is left to ask."""
         plan = replace(progress.plan, sub_questions=(SubQuestion(_PART, _HEADING, self._queries(task, progress)),))
         asking = replace(progress, plan=plan, round_number=progress.round_number + 1, seconds_left=seconds_left())
@@ -182,9 +180,7 @@ class SecondSources:
                 made.setdefault(query_key(query), query)
         return tuple(made.values())[:QUERIES_A_TURN]
 
-    async def _seconded(
-        self, progress: Progress, pages: Sequence[ReadPage], seconds_left: float | None
-    ) -> Progress:  # fmt: skip
+    async def _seconded(self, progress: Progress, pages: Sequence[ReadPage], seconds_left: float | None) -> Progress:
         """Progress in which claims that one of the pages states, by the judge, have it as their second source."""
         by_url = {page.url: page for page in progress.pages}
         candidates = await anyio.to_thread.run_sync(self._candidates, progress.claims, pages, by_url)

@@ -65,10 +65,9 @@ RECOVERY: dict[str, Recovery] = {
     # what the caller asked for, or what policy refuses: the same call gives the same answer
     **dict.fromkeys(
         (
-            "INVALID_INPUT", "INVALID_TOPIC", "INVALID_URL", "INVALID_SETTING", "EXTRA_NOT_INSTALLED",
-            "LIBRARY_NOT_FOUND", "NOT_FOUND", "CONFLICT", "BLOCKED_ADDRESS", "DOMAIN_DENIED", "ROBOTS_DISALLOWED",
-            "UNAUTHORIZED",
-        ),
+            "INVALID_INPUT INVALID_TOPIC INVALID_URL INVALID_SETTING EXTRA_NOT_INSTALLED LIBRARY_NOT_FOUND NOT_FOUND "
+            "CONFLICT BLOCKED_ADDRESS DOMAIN_DENIED ROBOTS_DISALLOWED UNAUTHORIZED"
+        ).split(),
         _NEVER,
     ),
     # the network and the other side
@@ -79,9 +78,9 @@ RECOVERY: dict[str, Recovery] = {
     # the host answered; the page is the trouble
     **dict.fromkeys(
         (
-            "TOO_LARGE", "TOO_MANY_REDIRECTS", "DEAD_LINK", "PAGE_BLOCKED", "LOGIN_REQUIRED",
-            "UNSUPPORTED_CONTENT_TYPE", "PARSE_ERROR", "EMPTY_CONTENT", "ARCHIVE_CORRUPT",
-        ),
+            "TOO_LARGE TOO_MANY_REDIRECTS DEAD_LINK PAGE_BLOCKED LOGIN_REQUIRED UNSUPPORTED_CONTENT_TYPE PARSE_ERROR "
+            "EMPTY_CONTENT ARCHIVE_CORRUPT"
+        ).split(),
         _NEVER,
     ),
     # providers and models
@@ -95,14 +94,14 @@ RECOVERY: dict[str, Recovery] = {
     # budget, evidence, state
     **dict.fromkeys(
         (
-            "BUDGET_EXHAUSTED", "COVERAGE_NOT_MET", "INSUFFICIENT_EVIDENCE", "QUOTE_MISMATCH", "RUN_NOT_FOUND",
-            "RUN_CANCELLED", "RUN_FENCED", "STORAGE_UNAVAILABLE", "STORAGE_FULL", "SCHEMA_MISMATCH", "INTERNAL",
-        ),
+            "BUDGET_EXHAUSTED COVERAGE_NOT_MET INSUFFICIENT_EVIDENCE QUOTE_MISMATCH RUN_NOT_FOUND RUN_CANCELLED "
+            "RUN_FENCED STORAGE_UNAVAILABLE STORAGE_FULL SCHEMA_MISMATCH INTERNAL"
+        ).split(),
         _NEVER,
     ),
     "LOCKED": Recovery(BACKOFF_S),
     "TOO_MANY_OPEN_FILES": Recovery(BACKOFF_S),
-}  # fmt: skip
+}
 
 
 def recovery_of(error: PinciteError) -> Recovery:

@@ -146,9 +146,13 @@ class Caller:
         return value
 
     async def _call(
-        self, route: Route, conditions: Conditions, max_wait_s: float, do: Callable[[], Awaitable[T]],
+        self,
+        route: Route,
+        conditions: Conditions,
+        max_wait_s: float,
+        do: Callable[[], Awaitable[T]],
         cost_of: Callable[[T], tuple[Decimal, str]],
-    ) -> T:  # fmt: skip
+    ) -> T:
         engine = route.engine
         if not await self._breaker.allow(engine.key):
             last = self._contacts.last(engine.key)
@@ -306,7 +310,7 @@ class Caller:
 
     async def all_of(
         self, routes: Sequence[Route], query: Query, conditions: Conditions, trail: Trail
-    ) -> list[SearchResponse]:  # fmt: skip
+    ) -> list[SearchResponse]:
         """The answers of all engines that gave one, asked side by side. Errors: as `first_good`, when none did."""
         answers: dict[int, SearchResponse] = {}
 

@@ -286,6 +286,12 @@ def card_of(name: str) -> ProviderCard:
     if known is not None:
         return known
     return ProviderCard(
-        name=name, title=name, base_url="", key_variable="", native=(), max_results=10, rates=(Rate(1, 1, burst=2),),
+        name=name,
+        title=name,
+        base_url="",
+        key_variable="",
+        native=(),
+        max_results=10,
+        rates=(Rate(1, 1, burst=2),),
         price=None,
-    )  # fmt: skip
+    )

@@ -186,7 +186,7 @@ def _health_of(plain: dict[str, Any], quota: Quota) -> ProviderHealth:  # the JS
         quota.left, quota.of, quota.until = float(left), float(of), _moment(full_at)
     return ProviderHealth(
         float(plain["health"]), _moment(plain["told_at"]), float(plain["turn"]), until, error, changed_at
-    )  # fmt: skip
+    )
 
 
 def _text(moment: datetime | None) -> str | None:

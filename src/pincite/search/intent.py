@@ -36,25 +36,33 @@ _ERROR = (
     re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b"),
     re.compile(r"\b(?:E|ERR|SQLSTATE|HTTP|errno|error code)[ _:-]?[A-Z]{0,4}\d{2,6}\b", re.IGNORECASE),
     re.compile(r"\b0x[0-9a-f]{6,}\b", re.IGNORECASE),
-    _words(r"errors?|exceptions?|stack ?trace|traceback|fails? (?:with|to)|failing|crash(?:es|ed)?|not working"
-           r"|undefined reference|cannot (?:find|open|connect|import|resolve)|permission denied|connection refused"),
-)  # fmt: skip
+    _words(
+        r"errors?|exceptions?|stack ?trace|traceback|fails? (?:with|to)|failing|crash(?:es|ed)?|not working"
+        r"|undefined reference|cannot (?:find|open|connect|import|resolve)|permission denied|connection refused"
+    ),
+)
 _EVENT = (
-    _words(r"today|tonight|yesterday|this (?:week|morning|month)|right now|breaking|latest news|news|headlines"
-           r"|announc(?:ed|es|ement)|just released|election results?|live score|stock price|weather"),
+    _words(
+        r"today|tonight|yesterday|this (?:week|morning|month)|right now|breaking|latest news|news|headlines"
+        r"|announc(?:ed|es|ement)|just released|election results?|live score|stock price|weather"
+    ),
     _words(r"(?:latest|current|newest|recent) (?:version|release|update|developments?|status|price|events?)"),
-)  # fmt: skip
+)
 _RESEARCH = (
-    _words(r"papers?|arxiv|doi|preprints?|peer[- ]reviewed|literature review|systematic review|meta[- ]analysis"
-           r"|state of the art|benchmark(?:s|ing)? (?:of|for)|survey (?:of|on)|research (?:on|about|into)|theorem"
-           r"|dataset|randomi[sz]ed (?:controlled )?trial|et al"),
-)  # fmt: skip
+    _words(
+        r"papers?|arxiv|doi|preprints?|peer[- ]reviewed|literature review|systematic review|meta[- ]analysis"
+        r"|state of the art|benchmark(?:s|ing)? (?:of|for)|survey (?:of|on)|research (?:on|about|into)|theorem"
+        r"|dataset|randomi[sz]ed (?:controlled )?trial|et al"
+    ),
+)
 _DOCUMENTATION = (
-    _words(r"documentation|docs|manual|reference|man page|api|changelog|release notes|tutorial|getting started"
-           r"|quick ?start|configur(?:e|ing|ation)|install(?:ing|ation)?|set ?up|upgrad(?:e|ing)|migrat(?:e|ing|ion)"
-           r"|parameters?|options?"),
+    _words(
+        r"documentation|docs|manual|reference|man page|api|changelog|release notes|tutorial|getting started"
+        r"|quick ?start|configur(?:e|ing|ation)|install(?:ing|ation)?|set ?up|upgrad(?:e|ing)|migrat(?:e|ing|ion)"
+        r"|parameters?|options?"
+    ),
     re.compile(r"^\s*how (?:to|do (?:i|you|we)|can i)\b", re.IGNORECASE),
-)  # fmt: skip
+)
 _CODE = (
     re.compile(r"\b\w+\([^)]*\)|::|->|=>|[{};]|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w+\b|</?\w+>"),
     _words(

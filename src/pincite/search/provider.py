@@ -42,8 +42,16 @@ _LEFT_OUT_MAX = 10
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>|<!--.{0,500}?-->", re.DOTALL)
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
 _AGO = re.compile(r"(\d+)\s*(minute|min|hour|hr|day|week|month|year)s?\s+ago", re.IGNORECASE)
-_UNIT_DAYS = {"minute": 1 / 1440, "min": 1 / 1440, "hour": 1 / 24, "hr": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.0,
-              "year": 365.0}  # fmt: skip
+_UNIT_DAYS = {
+    "minute": 1 / 1440,
+    "min": 1 / 1440,
+    "hour": 1 / 24,
+    "hr": 1 / 24,
+    "day": 1.0,
+    "week": 7.0,
+    "month": 30.0,
+    "year": 365.0,
+}
 # "999999 years ago" would be before the first year that Python knows.
 _ERA_DAYS = 100 * 365.0
 _DATE_FORMATS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y/%m/%d", "%m/%d/%Y")
@@ -71,9 +79,14 @@ class Extras:
 
 
 def build_response(
-    provider: str, query: Query, rows: Iterable[Row], now: datetime, extras: Extras = Extras(),
-    *, policy: UrlPolicy = DEFAULT,
-) -> SearchResponse:  # fmt: skip
+    provider: str,
+    query: Query,
+    rows: Iterable[Row],
+    now: datetime,
+    extras: Extras = Extras(),
+    *,
+    policy: UrlPolicy = DEFAULT,
+) -> SearchResponse:
     """The response of one engine in its own order; unusable rows are dropped and counted by reason."""
     dropped: Counter[str] = Counter()
     results: list[SearchResult] = []
@@ -99,7 +112,7 @@ def build_response(
     follow_ups = extras.follow_up_questions if isinstance(extras.follow_up_questions, list | tuple) else ()
     info = SearchInfo(
         cost_usd=extras.cost_usd, fetched_at=now, dropped=dict(dropped), reason=extras.reason, left_out=tuple(left_out)
-    )  # fmt: skip
+    )
     return SearchResponse(
         query=query.text,
         results=tuple(results[: query.max_results]),
@@ -202,9 +215,10 @@ def money(value: Any) -> Decimal | None:
 def bad_request(provider: str, detail: Any) -> InvalidInput:
     """The engine refuses the request itself; asking again won't help."""
     return InvalidInput(
-        f"{provider} refused the request: {clean(detail, 200) or 'no reason given'}", reason="provider_bad_request",
+        f"{provider} refused the request: {clean(detail, 200) or 'no reason given'}",
+        reason="provider_bad_request",
         context={"provider": provider},
-    )  # fmt: skip
+    )
 
 
 # What the adapters of provider APIs have in common: their client, clock, URL policy, and the record of raw answers.

@@ -121,14 +121,16 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
         raise InvalidTopic("the query has no word in it", reason="query_empty", hint="Give at least one word.")
     if len(text) > MAX_QUERY_CHARS:
         raise InvalidTopic(
-            f"the query has {len(text)} characters, {MAX_QUERY_CHARS} are the most", reason="query_too_long",
+            f"the query has {len(text)} characters, {MAX_QUERY_CHARS} are the most",
+            reason="query_too_long",
             hint="Ask in a sentence or two; for a long text use research.",
-        )  # fmt: skip
-    if not isinstance(query.max_results, int) or not 1 <= query.max_results <= max_results:  # type: ignore[redundant-expr]
+        )
+    if not isinstance(query.max_results, int) or not 1 <= query.max_results <= max_results:  # type: ignore[redundant-expr]  # callers without types
         raise InvalidInput(
-            f"max_results must be 1 to {max_results}, not {query.max_results}", reason="max_results",
+            f"max_results must be 1 to {max_results}, not {query.max_results}",
+            reason="max_results",
             hint="A higher results_per_query in the settings (PINCITE_RESULTS_PER_QUERY) raises the most.",
-        )  # fmt: skip
+        )
     for name, value in (("language", query.constraints.language), ("region", query.region)):
         if value is not None and not _CODE.fullmatch(value):
             raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)
@@ -269,11 +271,17 @@ def _hash(level: str, text: str, query: Query, sources: tuple[str, ...]) -> str:
         language=(constraints.language or "").lower() or None,
     )
     shape = {
-        "level": level, "version": KEY_VERSION, "text": text, "sources": list(sources),
-        "constraints": to_json(defaults), "region": (query.region or "").lower(), "topic": query.topic.value,
-        "depth": query.depth.value if query.depth else "", "max_results": query.max_results,
+        "level": level,
+        "version": KEY_VERSION,
+        "text": text,
+        "sources": list(sources),
+        "constraints": to_json(defaults),
+        "region": (query.region or "").lower(),
+        "topic": query.topic.value,
+        "depth": query.depth.value if query.depth else "",
+        "max_results": query.max_results,
         "answer": query.include_answer,
-    }  # fmt: skip
+    }
     return sha256_hex(json.dumps(shape, sort_keys=True, ensure_ascii=False).encode())
 
 

@@ -134,9 +134,10 @@ def call_estimate(cost_usd: Decimal | None, spending: Spending | None, provider:
     """What one call is expected to use. Errors: BudgetExhausted (`price_unknown`) under a cap on dollars."""
     if cost_usd is None and spending is not None and spending.caps_money():
         raise BudgetExhausted(
-            f"the price of {provider} is not known and dollars are capped", reason="price_unknown",
+            f"the price of {provider} is not known and dollars are capped",
+            reason="price_unknown",
             hint="Leave this provider out, or take the cap on dollars away.",
-        )  # fmt: skip
+        )
     return Usage(searches=1, web_requests=1, cost_usd=cost_usd or Decimal(0))
 
 

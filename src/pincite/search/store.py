@@ -74,9 +74,14 @@ class AnswerStore:
     """Search answers in a `ports.Cache`; those of a team in one of their own where `shared` is given."""
 
     def __init__(
-        self, cache: Cache, clock: Clock, *, near_duplicates: bool = True, shared: Cache | None = None,
+        self,
+        cache: Cache,
+        clock: Clock,
+        *,
+        near_duplicates: bool = True,
+        shared: Cache | None = None,
         mask: Mask = mask_typed,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._cache = cache
         self._shared = shared or cache
         self._clock = clock
@@ -181,7 +186,7 @@ class RawAnswers:
 
     def __init__(
         self, cache: Cache, clock: Clock, scope: str, terms: dict[str, Terms], *, mask: Mask = mask_typed
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._cache = cache
         self._clock = clock
         self._namespace = f"search/raw/{scope}"

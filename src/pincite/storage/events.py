@@ -76,7 +76,7 @@ class SqlEvents:
         """The events numbered above `after` as they come, until `close`; a slow reader misses none."""
         while True:
             news, closed = self._news, self._closed  # before the read: what is said during it is read next time
-            batch = await self._database.read(self._scope, lambda tx, n=after: read_events(tx, self._run_id, n))  # type: ignore[misc]
+            batch = await self._database.read(self._scope, lambda tx, n=after: read_events(tx, self._run_id, n))  # type: ignore[misc]  # mypy infers no defaults
             for event in batch:
                 yield event
                 after = event.seq

@@ -189,7 +189,7 @@ class ModelFake(ABC):
 
     def _cached(self, sent: str, kept: int | None) -> int:
         """Tokens that a provider would have in its cache: the longest beginning of an answered call, from 1,024 on."""
-        shared = max((len(commonprefix([sent, before])) for before in self._sent[:kept]), default=0)  # noqa: RUF071
+        shared = max((len(commonprefix([sent, before])) for before in self._sent[:kept]), default=0)  # noqa: RUF071  # of texts, not of paths
         self._sent.append(sent)
         tokens = token_estimate(sent[:shared])
         return tokens if tokens >= _CACHED_FROM else 0

@@ -82,7 +82,7 @@ class _Pages:
             snapshot_id=snapshot_id(url, READ_AT, digest), url=url, final_url=url, canonical_url=url, status=200,
             content_type="text/html; charset=utf-8", headers=(("content-type", "text/html; charset=utf-8"),),
             body=body, body_sha256=digest, fetched_at=READ_AT, via="direct",
-        )  # fmt: skip
+        )  # fmt: skip  # a page of facts, not a column of them
 
     def evidence(self, passage: str) -> ReportEvidence:
         start = self.document.text.index(passage)
@@ -91,7 +91,7 @@ class _Pages:
             quote.document_id, self.snapshot.snapshot_id, self.snapshot.body_sha256, self.snapshot.url, quote.text,
             quote.start, quote.end, quote.prefix, quote.suffix, reference_n=self.n,
             context=context_of(self.document, quote.start, quote.end),
-        )  # fmt: skip
+        )  # fmt: skip  # a page of facts, not a column of them
 
     def reference(self, excerpt: str) -> Reference:
         snapshot = self.snapshot
@@ -125,7 +125,7 @@ def proven_report() -> SampleReport:
     keeper, said_keeper = _entailed(
         "The keeper can stop the vacuum with halden_stop at any time.", stop,
         label=JudgementLabel.PARTLY, beyond="at any time",
-    )  # fmt: skip
+    )  # fmt: skip  # a page of facts, not a column of them
     other = _quoted(
         "On our machines the vacuum takes 96 MB of memory.",
         notes.evidence("On our machines the vacuum takes 96 MB of memory."),

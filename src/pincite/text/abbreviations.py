@@ -45,9 +45,8 @@ def _long_form(short: str, before: str) -> str:
     for index in range(len(short) - 1, -1, -1):
         at -= 1
         while at >= 0 and not (
-            before[at].lower() == short[index].lower()
-            and (index > 0 or at == 0 or not before[at - 1].isalnum())
-        ):  # fmt: skip
+            before[at].lower() == short[index].lower() and (index > 0 or at == 0 or not before[at - 1].isalnum())
+        ):
             at -= 1
         if at < 0:
             return ""

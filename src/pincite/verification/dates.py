@@ -128,9 +128,9 @@ def _moment(match: re.Match[str]) -> Moment | None:
     found = match.groupdict()
     form = next(name for name in _FORMS if found[name] is not None)
     kind, year, month, day, swapped = _FORMS[form](found, text)
-    if form == "month" and not (text[0].isupper() and (text.lower() not in _WORDS_TOO or _ABOUT_TIME.search(
-        match.string[: match.start()]
-    ))):  # fmt: skip
+    if form == "month" and not (
+        text[0].isupper() and (text.lower() not in _WORDS_TOO or _ABOUT_TIME.search(match.string[: match.start()]))
+    ):
         # A bare "May" opens sentences and "march" is a walk: a date only behind a word of time.
         return None
     return Moment(text, match.start(), match.end(), kind, year, month, day, swapped)

@@ -267,8 +267,10 @@ def _year_left_out(wanted: Moment, found: Moment) -> bool:
 
 def _as_precise(one: Moment, other: Moment) -> bool:
     return ((one.year is None), (one.month is None), (one.day is None)) == (
-        (other.year is None), (other.month is None), (other.day is None),
-    )  # fmt: skip
+        (other.year is None),
+        (other.month is None),
+        (other.day is None),
+    )
 
 
 def _number(fact: _Fact, wanted: Figure, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:

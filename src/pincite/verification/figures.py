@@ -58,9 +58,16 @@ _TOKEN = re.compile(
     r"|(?P<sup>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)|(?P<sign>\*\*|[-%°$€£¥₹×^/½⅓⅔¼¾⅛⅕])|(?P<word>[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½⅓⅔¼¾⅛⅕]+)"
 )
 _STARTS: Final = frozenset(
-    {phrase.split()[0] for phrase in NUMBER_WORDS} | set(HUNDREDS) | HALF | QUARTER | set(SHARES) | set(ORDINALS)
-    | ARTICLES | _EACH | {word for word in MAGNITUDES if word not in _ABBREVIATED}
-)  # fmt: skip
+    {phrase.split()[0] for phrase in NUMBER_WORDS}
+    | set(HUNDREDS)
+    | HALF
+    | QUARTER
+    | set(SHARES)
+    | set(ORDINALS)
+    | ARTICLES
+    | _EACH
+    | {word for word in MAGNITUDES if word not in _ABBREVIATED}
+)
 
 
 @dataclass(frozen=True, slots=True)

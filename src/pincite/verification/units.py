@@ -81,7 +81,7 @@ _DOZEN = dict.fromkeys("dozen dozens dutzend douzaine douzaines docena docenas".
 MAGNITUDES: Final[Mapping[str, tuple[float, ...]]] = {
     **_THOUSAND, **_MILLION, **_MILLIARD, **_BILLION, **_TRILLION, **_DOZEN,
     "lakh": (1e5,), "crore": (1e7,),
-}  # fmt: skip
+}  # fmt: skip  # a table
 LETTERS = {"k": (1e3,), "m": (1e6,), "b": (1e9,), "bn": (1e9,), "mn": (1e6,), "tn": (1e12,)}
 GLUE = frozenset({"and", "und", "et", "y", "-"})
 ARTICLES = frozenset("a an one ein eine einen einem einer un une una".split())
@@ -92,7 +92,7 @@ SHARES = {
     **dict.fromkeys("third drittel tiers tercio".split(), 1 / 3),
     **dict.fromkeys("quarter viertel quart cuarto".split(), 1 / 4),
     "thirds": 1 / 3, "quarters": 1 / 4, "fifth": 1 / 5, "fifths": 1 / 5, "tenth": 1 / 10, "tenths": 1 / 10,
-}  # fmt: skip
+}  # fmt: skip  # a table
 ORDINALS = {
     word: value
     for value, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), start=1)
@@ -167,7 +167,7 @@ for _names, _dimension, _factors in (
     ("yen jpy", "jpy", 1.0),
     ("rupee rupees inr", "inr", 1.0),
     ("franc francs chf franken", "chf", 1.0),
-):  # fmt: skip
+):  # fmt: skip  # a table
     for _name in _names.split():
         UNITS[_name] = (_dimension, (_factors,))
 for _power, (_letter, _long, _binary) in enumerate(

@@ -41,13 +41,13 @@ _S, _P, _C, _U, _N = (
 
 #                          states partly contradicts absent open
 _ROWS: Final = {
-    Facts.FOUND:          (_S,    _P,    _C,         _U,    _N),
+    Facts.FOUND: (_S, _P, _C, _U, _N),
     # The judge was asked again with the fact pointed out before "states" is read here.
-    Facts.ABSENT:         (_P,    _P,    _C,         _U,    _N),
-    Facts.OTHER:          (_P,    _C,    _C,         _C,    _N),
-    Facts.NOWHERE:        (_U,    _U,    _U,         _U,    _U),
-    Facts.NOWHERE_OTHER:  (_U,    _C,    _C,         _C,    _C),
-}  # fmt: skip
+    Facts.ABSENT: (_P, _P, _C, _U, _N),
+    Facts.OTHER: (_P, _C, _C, _C, _N),
+    Facts.NOWHERE: (_U, _U, _U, _U, _U),
+    Facts.NOWHERE_OTHER: (_U, _C, _C, _C, _C),
+}
 # The verdict on a statement that is not in its source's own words.
 VERDICTS: Final[Mapping[tuple[Facts, Said], VerdictStatus]] = {
     (facts, said): verdict for facts, row in _ROWS.items() for said, verdict in zip(Said, row, strict=True)

@@ -132,9 +132,11 @@ class Judges:
 
 
 def judge_of(
-    parts: Sequence[JudgePart], calls: ModelCalls | None, calls_over: Callable[[LanguageModel], ModelCalls],
+    parts: Sequence[JudgePart],
+    calls: ModelCalls | None,
+    calls_over: Callable[[LanguageModel], ModelCalls],
     ledger: Ledger | None,
-) -> Judge | None:  # fmt: skip
+) -> Judge | None:
     """The judge for one run, or for what belongs to none.
 
     Args:
@@ -168,7 +170,7 @@ def parts_on_record(record: Json) -> tuple[JudgePart, ...]:
         if not isinstance(row, Mapping):
             continue
         name, limits = str(row.get("name")), row.get("thresholds")
-        thresholds = Thresholds(**limits) if isinstance(limits, dict) else None  # type: ignore[arg-type]
+        thresholds = Thresholds(**limits) if isinstance(limits, dict) else None  # type: ignore[arg-type]  # floats of our own file
         match row.get("kind"):
             case "other":
                 found.append(JudgePart(name, AbsentJudge(name, thresholds)))

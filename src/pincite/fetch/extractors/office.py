@@ -133,7 +133,7 @@ def read_pptx(body: bytes, url: str) -> Document:
     try:
         presentation = pptx.Presentation(io.BytesIO(body))
         for number, slide in enumerate(presentation.slides, start=1):
-            if slide._element.get("show") != "0":  # noqa: SLF001 - the library has no name for hidden slides
+            if slide._element.get("show") != "0":  # noqa: SLF001  # the library has no name for hidden slides
                 blocks += _slide(slide, number)
     except (PythonPptxError, *BROKEN) as error:
         raise ParseError("the presentation can't be read", reason="pptx_unreadable") from error

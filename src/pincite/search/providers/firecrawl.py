@@ -108,9 +108,10 @@ def _failure(answer: Answer, text: str, wait_s: float | None) -> PinciteError:
     if "rate limit" in said or "concurrency limit" in said:
         return rate_limited("firecrawl", _wait(text, wait_s))
     return ProviderBadReply(
-        f"firecrawl did not succeed: {clean(text, 160) or 'no reason given'}", reason="not_successful",
+        f"firecrawl did not succeed: {clean(text, 160) or 'no reason given'}",
+        reason="not_successful",
         context={"provider": "firecrawl", "status": answer.status},
-    )  # fmt: skip
+    )
 
 
 def _wait(text: str, wait_s: float | None) -> float | None:

@@ -60,10 +60,15 @@ class SearXng(ApiProvider):
                 f"searxng: none of its engines answered ({_engines(body)})", reason="engines_unresponsive"
             )
         rows = [
-            Row(row.get("title"), row.get("url"), row.get("content"), row.get("score"),
-                row.get("publishedDate") or row.get("pubdate"))
+            Row(
+                row.get("title"),
+                row.get("url"),
+                row.get("content"),
+                row.get("score"),
+                row.get("publishedDate") or row.get("pubdate"),
+            )
             for row in found
-        ]  # fmt: skip
+        ]
         said = _answer(body) if query.include_answer else None
         return build_response(
             self.name, query, rows, now, Extras(said, body.get("suggestions")), policy=self.around.policy

@@ -179,8 +179,12 @@ def evaluate(
         return
     named = [*(options.joined(source) or ()), *(f"local:{path}" for path in library or ())]
     settings: dict[str, object] = {
-        "source": tuple(named) or None, "llm": llm, "judge": judge, "profile": profile, "home": home,
-    }  # fmt: skip
+        "source": tuple(named) or None,
+        "llm": llm,
+        "judge": judge,
+        "profile": profile,
+        "home": home,
+    }
 
     async def job() -> "dict[str, Figures]":
         from pincite.evaluation.questions import read_questions

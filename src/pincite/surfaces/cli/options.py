@@ -49,8 +49,13 @@ AllowNetwork = Annotated[
 ]
 Home = Annotated[Path | None, typer.Option("--home", help="Folder of the database and indexes (PINCITE_HOME).")]
 
-METAVARS: Final = {"llm": "MODEL", "continues": "RUN", "plan": "show|edit|FILE", "output_schema": "FILE",
-                   "metadata": "KEY=VALUE"}  # fmt: skip
+METAVARS: Final = {
+    "llm": "MODEL",
+    "continues": "RUN",
+    "plan": "show|edit|FILE",
+    "output_schema": "FILE",
+    "metadata": "KEY=VALUE",
+}
 # What a member means here, where the line of its rule is not for somebody at a command line.
 WORDS: Final = {
     "plan": "Print the plan only, edit it first, or take it from a file.",

@@ -57,9 +57,7 @@ def _run(app: Any, listening: socket.socket | None = None, **where: Any) -> None
 
     from pincite.surfaces.http.gate import PatientProtocol
 
-    config = uvicorn.Config(
-        app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol, **where
-    )  # fmt: skip
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_S, http=PatientProtocol, **where)
     uvicorn.Server(config).run(sockets=None if listening is None else [listening])
 
 

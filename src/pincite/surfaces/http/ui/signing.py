@@ -21,7 +21,7 @@ own_router = APIRouter()
 
 
 @router.get("/login")
-async def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002
+async def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002  # the parameter's name in the URL
     """The page that asks for a key."""
     if not service_of(request).keys.needed:
         return seeing(local_path(next))
