@@ -23,7 +23,7 @@ from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
 from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, run_options_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
-from pincite.surfaces.parts import part_json
+from pincite.surfaces.parts import Part, part_json
 from pincite.surfaces.requests import body_of, request_of
 
 
@@ -217,32 +217,24 @@ async def report(
     return Response(data, media_type=FORMATS[format], headers=headers)
 
 
-@router.get("/{run_id}/claims", response_model=None, responses=shaped(shapes.Claims))
-async def claims(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
-    """The claims with verdicts and quotes."""
-    engine = await service_of(request).engine(scope)
-    return part_json(await engine.report(run_id), "claims")
+def _serve_part(part: Part, shape: type[Any], about: str) -> None:
+    async def answered(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
+        engine = await service_of(request).engine(scope)
+        return part_json(await engine.report(run_id), part)
+
+    router.add_api_route(
+        f"/{{run_id}}/{part}", answered, name=part, description=about, response_model=None, responses=shaped(shape)
+    )
 
 
-@router.get("/{run_id}/sources", response_model=None, responses=shaped(shapes.Sources))
-async def sources(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
-    """The references and what was found but not read."""
-    engine = await service_of(request).engine(scope)
-    return part_json(await engine.report(run_id), "sources")
-
-
-@router.get("/{run_id}/findings", response_model=None, responses=shaped(shapes.Findings))
-async def findings(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
-    """Each statement once, with the sources that support it."""
-    engine = await service_of(request).engine(scope)
-    return part_json(await engine.report(run_id), "findings")
-
-
-@router.get("/{run_id}/citations", response_model=None, responses=shaped(shapes.Citations))
-async def citations(run_id: str, request: Request, scope: Scope) -> dict[str, Any]:
-    """Each source that is cited, in the one shape of all doors: `url`, `title`, `publishedAt`, `accessedAt`, ..."""
-    engine = await service_of(request).engine(scope)
-    return part_json(await engine.report(run_id), "citations")
+_serve_part("claims", shapes.Claims, "The claims with verdicts and quotes.")
+_serve_part("sources", shapes.Sources, "The references and what was found but not read.")
+_serve_part("findings", shapes.Findings, "Each statement once, with the sources that support it.")
+_serve_part(
+    "citations",
+    shapes.Citations,
+    "Each source that is cited, in the one shape of all surfaces: `url`, `title`, `publishedAt`, `accessedAt`, ...",
+)
 
 
 @router.get("/{run_id}/answer", response_model=None, responses=shaped(shapes.Answer))
