@@ -1,10 +1,13 @@
 """What a standard run with a model costs: tokens by task, prompt caches, the time to the first section, imports.
 
     python benchmarks/model_cost.py STATEMENTS.jsonl --sites DIR --work DIR [--runs 3] [--seconds 3] [--thinking 0]
+    python benchmarks/model_cost.py --recorded tests/e2e/data/recorded/python-concurrency.json --work DIR [--seconds 3]
 
 The model writes in other words what labelled statements truly say (`ParaphrasingModel`) and judges by the labels
-with 3 % of errors. A token is cacheable when the call begins with at least 1,024 tokens that an earlier call began
-with, as providers count; the share is of all tokens sent. `--seconds` is what each call takes on the clock of the wall.
+with 3 % of errors. With `--recorded` it answers as a strong reader did, whose answers and pages are on record
+(`benchmarks/record_answers.py`), and the claims of that reader that held are counted. A token is cacheable when the
+call begins with at least 1,024 tokens that an earlier call began with, as providers count; the share is of all tokens
+sent. `--seconds` is what each call takes on the clock of the wall.
 """
 
 import argparse
@@ -12,18 +15,22 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 from model_statements import library, spread
 from tests.fakes.models import LabelledStatement, ParaphrasingModel
+from tests.fakes.models.recorded import RecordedModel
 
 from pincite.domain.events import Event, EventType
 from pincite.domain.report import Report
 from pincite.engine import Engine
 from pincite.settings import load_settings
+from pincite.testing.models import ModelFake
 
 IMPORTS = """
 import sys, time
@@ -37,14 +44,17 @@ print(round(time.process_time() - begun, 2))
 
 
 async def one(
-    question: str, statements: list[LabelledStatement], folder: Path, arguments: argparse.Namespace
+    question: str, model: ModelFake, folder: Path, arguments: argparse.Namespace
 ) -> tuple[Report, list[Event], float, float]:
     settings = load_settings(
-        {"home": arguments.work / "home", "source": (f"local:{folder}",), "profile": arguments.profile},
+        {
+            "home": Path(tempfile.mkdtemp(dir=arguments.work)),
+            "source": (f"local:{folder}",),
+            "profile": arguments.profile,
+        },
         environ={},
         files=(),
     )
-    model = ParaphrasingModel(statements, latency_s=arguments.seconds, thinking=[arguments.thinking], errors=0.03)
     events: list[Event] = []
     first_s = 0.0
     begun = time.perf_counter()
@@ -87,16 +97,39 @@ def tell(question: str, report: Report, events: list[Event], first_s: float, all
     return tokens, total["cached_in"], total["tokens_in"]
 
 
-async def main_async(arguments: argparse.Namespace) -> None:
+def runs(arguments: argparse.Namespace) -> Iterator[tuple[str, ModelFake, Path, int]]:
+    """Each question with the model that answers and the pages; how many claims the recorded reader made of them."""
+    for path in arguments.recorded:
+        book = json.loads(path.read_text())
+        model = RecordedModel(book)
+        model.latency_s = arguments.seconds
+        yield book["question"], model, path.with_suffix(".warc.gz"), sum(map(len, book["claims"].values()))
+    if arguments.file is None:
+        return
     rows = [json.loads(line) for line in arguments.file.read_text().splitlines()]
     statements = [
         LabelledStatement(row["claim"], tuple(row["passages"]), row["label"] == "true", row["title"]) for row in rows
     ]
     folder = arguments.library or library(rows, arguments.sites, arguments.work)
-    found, firsts = [], []
     for question in arguments.question or spread(rows, arguments.runs):
-        report, events, first_s, all_s = await one(question, statements, folder, arguments)
+        thinking = [arguments.thinking]
+        yield (
+            question,
+            ParaphrasingModel(statements, latency_s=arguments.seconds, thinking=thinking, errors=0.03),
+            folder,
+            0,
+        )
+
+
+async def main_async(arguments: argparse.Namespace) -> None:
+    found, firsts = [], []
+    for question, model, folder, made in runs(arguments):
+        report, events, first_s, all_s = await one(question, model, folder, arguments)
         found.append(tell(question, report, events, first_s, all_s))
+        if made:
+            listed = [left for left in report.rejected_claims if left.verdict == "supported"]
+            held = sum(claim.verdict == "supported" for claim in report.claims) + len(listed)
+            print(f"    claims of the reader that held: {held} of {made}")
         firsts.append(first_s)
         (arguments.work / f"report-{len(found)}.md").write_text(report.markdown)
     tokens = [row[0] for row in found]
@@ -115,7 +148,10 @@ def tell_imports() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument(
+        "--recorded", type=Path, nargs="+", default=[], help="recorded runs: NAME.json beside NAME.warc.gz"
+    )
     parser.add_argument("--sites", type=Path)
     parser.add_argument("--library", type=Path, help="a library instead of the pages of the statements")
     parser.add_argument("--work", type=Path, required=True)
@@ -126,6 +162,8 @@ def main() -> None:
     parser.add_argument("--profile", default="standard")
     parser.add_argument("--imports", action="store_true")
     arguments = parser.parse_args()
+    if arguments.file is None and not arguments.recorded:
+        parser.error("a file of statements, or --recorded")
     arguments.work = arguments.work.resolve()
     arguments.work.mkdir(parents=True, exist_ok=True)
     anyio.run(main_async, arguments)

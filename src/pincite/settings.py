@@ -225,7 +225,7 @@ class Settings(BaseModel):
     llm_extractive_fallback: bool = Field(
         True, description="Do a role's work by rules when no model can; the report says so."
     )
-    llm_page_tokens: int = Field(3_000, ge=200, description="Tokens of one page that a model reads at most.")
+    llm_page_tokens: int = Field(3_500, ge=200, description="Tokens of one page that a model reads at most.")
 
     # ---- fetch ----
     user_agent: str | None = Field(None, description="User agent in full; the default is Pincite/VERSION (+CONTACT).")

@@ -134,9 +134,9 @@ def row(name: str, label: str = "states", **more: Json) -> dict[str, Json]:
 
 async def test_cases_of_one_page_share_a_call() -> None:
     model = FaithfulModel()
-    cases = [case(f"{page}{n}", f"{STATEMENT} {n}", page=page) for page in "ab" for n in range(13)]
+    cases = [case(f"{page}{n}", f"{STATEMENT} {n}", page=page) for page in "ab" for n in range(CASES_PER_CALL + 1)]
     found = await model_judge(model).judge(cases)
-    assert len(found) == 26
+    assert len(found) == 2 * (CASES_PER_CALL + 1)
     assert len(model.seen) == 4
     assert max(len(batch) for batch in batches(cases)) == CASES_PER_CALL
     assert all(len({line.page for one in batch for line in one.lines}) == 1 for batch in batches(cases))
@@ -144,9 +144,9 @@ async def test_cases_of_one_page_share_a_call() -> None:
 
 def test_few_statements_of_many_pages_share_a_call() -> None:
     """The instructions of a call cost more than the lines of one statement; no group is torn for it."""
-    cases = [case(f"{page}-{n}", f"{STATEMENT} {n}", page=page) for page in "abcd" for n in range(5)]
+    cases = [case(f"{page}-{n}", f"{STATEMENT} {n}", page=page) for page in "abcd" for n in range(10)]
     asked = list(batches(cases))
-    assert [len(batch) for batch in asked] == [10, 10]
+    assert [len(batch) for batch in asked] == [20, 20]
     assert [sorted({one.lines[0].page for one in batch}) for batch in asked] == [["a", "b"], ["c", "d"]]
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import cycle
 from os.path import commonprefix
@@ -19,65 +18,9 @@ from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece, messages_of
 from pincite.llm.answers import read_answer, schema_of
+from pincite.testing.seen import Seen as Seen
+from pincite.testing.seen import seen_messages as seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words
-
-# A prompt as a fake model reads it: the task, our words, and the fenced material with its ids.
-
-_TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
-_FENCED = re.compile(
-    r"^<<(?P<fence>[0-9a-f]+)>> ?(?P<title>[^\n]*)\n(?P<body>.*?)^<</(?P=fence)>>$", re.MULTILINE | re.DOTALL
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was read: `task` is the prompt's name, `lines` maps ids to texts over all material, `ours` is the rest."""
-
-    task: str
-    system: str
-    user: str
-    ours: str
-    titles: tuple[str, ...] = ()
-    lines: Mapping[str, str] = field(default_factory=dict)
-    blocks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The same by the title of their material; the last one of that title."""
-
-    @property
-    def statements(self) -> dict[str, str]:
-        """The statements that a writer is to tell, by their ids: not those of other sections, which it sees, too."""
-        own = self.blocks.get("Statements", self.lines)
-        return {name: text for name, text in own.items() if re.fullmatch(r"c\d+", name)}
-
-    @property
-    def question(self) -> str:
-        """The question of the run, when the prompt tells it."""
-        found = re.search(r"^Question: (.+)$", self.ours, re.MULTILINE)
-        return found.group(1) if found else ""
-
-    def listed(self, title: str) -> dict[str, str]:
-        """The `id: text` lines under a heading of ours, as in "Parts:"."""
-        found = re.search(rf"^{re.escape(title)}:\n((?:\S+: .*\n?)+)", self.ours, re.MULTILINE)
-        if not found:
-            return {}
-        return dict(line.split(": ", 1) for line in found.group(1).strip().splitlines() if ": " in line)
-
-
-def seen_messages(system: str, user: str) -> Seen:
-    """The messages of one of our prompts, read as a model would; other messages have the task `chat`."""
-    task = _TASK.search(system)
-    lines: dict[str, str] = {}
-    titles: list[str] = []
-    blocks: dict[str, dict[str, str]] = {}
-    for match in _FENCED.finditer(user):
-        titles.append(match.group("title"))
-        for line in match.group("body").splitlines():
-            name, separator, text = line.partition(": ")
-            if separator:
-                lines[name] = text
-                blocks.setdefault(titles[-1], {})[name] = text
-    ours = _FENCED.sub("", user)
-    return Seen(task.group(1) if task else "chat", system, user, ours, tuple(titles), lines, blocks)
-
 
 # The fakes themselves as `ports.LanguageModel`: what each one answers to each task.
 
@@ -208,6 +151,17 @@ def _numbers(ranges: str) -> list[int]:
     return found
 
 
+def in_parts(seen: Seen, write: Callable[[Seen], "Json | PinciteError"]) -> "Json | PinciteError":
+    """What is written part by part as one answer; a text or an error for one of them is all that comes."""
+    made: list[Json] = []
+    for name, part in seen.parts().items():
+        written = write(part)
+        if not isinstance(written, dict):
+            return written
+        made.append({"id": name, **written})
+    return {"parts": made}
+
+
 class FaithfulModel(ModelFake):
     """A model that does each task honestly by simple rules: it repeats what it read and cites where."""
 
@@ -221,7 +175,7 @@ class FaithfulModel(ModelFake):
             "judge_statements": self.judge_statements,
             "conflicts": self.conflicts,
             "outline": self.outline,
-            "writer": self.write,
+            "writer": lambda told: cast("Json", in_parts(told, self.write)),
             "edit": self.edit,
             "rewrite": self.rewrite,
             "summary": self.summarise,
@@ -393,7 +347,11 @@ class ScriptedModel(FaithfulModel):
                 raise AssertionError(f"the script has no answer to {seen.task!r}")
             return super().answer(seen)
         given = left.pop(0) if len(left) > 1 else left[0]
-        made = given(seen) if callable(given) else given
+
+        def say(asked: Seen) -> "Json | PinciteError":
+            return cast("Json | PinciteError", given(asked) if callable(given) else given)
+
+        made = in_parts(seen, say) if seen.task == "writer" else say(seen)
         if isinstance(made, PinciteError):
             raise made
-        return cast("Json", made)
+        return made

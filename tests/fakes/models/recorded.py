@@ -45,7 +45,7 @@ def record(calls: Iterable[tuple[Seen, Any]]) -> Recording:
                 sections = [{**part, "claims": _named(part["claims"], texts)} for part in answer["sections"]]
                 made["outline"] = {"answer": _named(answer["answer"], texts), "sections": sections}
             case "writer":
-                made["sections"][_section(seen)] = _with_claims(answer, lambda names, s=seen: _named(names, s.lines))
+                _record_sections(made, seen, answer)
             case "rewrite" | "mend":
                 for repair in answer["repairs"]:
                     row = {"text": repair["text"], "claims": _named(repair["claims"], seen.lines)}
@@ -92,7 +92,7 @@ class RecordedModel(ModelFake):
             case "outline":
                 return self._outline(seen)
             case "writer":
-                return self._section(seen)
+                return {"parts": [{"id": name, **self._section(part)} for name, part in seen.parts().items()]}
             case "rewrite" | "mend":
                 return self._repairs(seen)
             case "edit":
@@ -140,7 +140,7 @@ class RecordedModel(ModelFake):
         answer: Any = {"answer": _known(book["answer"], ids), "sections": sections}
         return answer  # type: ignore[no-any-return]
 
-    def _section(self, seen: Seen) -> Json:
+    def _section(self, seen: Seen) -> dict[str, Json]:
         written = self._book["sections"].get(_section(seen))
         if written is None:
             self.missed.append(_section(seen))
@@ -191,6 +191,13 @@ def _record_judgements(made: Recording, seen: Seen, answer: Any) -> None:
         kept |= {key: row[key] for key in ("beyond",) if row.get(key)}
         kept |= {key: False for key in ("alone", "answers") if row.get(key) is False}
         made["judgements"].setdefault(seen.statements[row["id"]], []).append(kept)
+
+
+def _record_sections(made: Recording, seen: Seen, answer: Any) -> None:
+    asked = seen.parts()
+    for part in answer["parts"]:
+        mine = {key: value for key, value in part.items() if key != "id"}
+        made["sections"][_section(asked[part["id"]])] = _with_claims(mine, lambda names: _named(names, seen.lines))
 
 
 def _lines_of(seen: Seen, name: str) -> dict[str, str]:

@@ -52,7 +52,7 @@ class ModelAnalyst:
         concurrency: pages read at the same time.
     """
 
-    def __init__(self, calls: ModelCalls, *, page_tokens: int = 3_000, concurrency: int = 8) -> None:
+    def __init__(self, calls: ModelCalls, *, page_tokens: int = 3_500, concurrency: int = 8) -> None:
         self._calls = calls
         self._page_tokens = page_tokens
         self._concurrency = concurrency
@@ -87,7 +87,7 @@ class ModelAnalyst:
         """Read each page that was not read before, side by side; near-copies are not read again."""
         new = [page for page in progress.pages if page.url not in self._read and page.duplicate_of is None]
         failures: dict[str, PinciteError] = {}
-        asked = [task.question, *(part.text for part in progress.plan.sub_questions)]
+        asked = [task.question, *map(_asked, progress.plan.sub_questions)]
         windows = await anyio.to_thread.run_sync(page_windows, new, asked, self._page_tokens) if new else ()
         limiter = anyio.CapacityLimiter(self._concurrency)
 
@@ -164,6 +164,11 @@ class ModelAnalyst:
             why = f"more than {_CLAIMS_PER_LOOK} of one look at a page"
             made.append(_Found(_unplaced(text, made[0].sub_question_id, why), made[0].sub_question_id))
         return tuple(made)
+
+
+def _asked(part: SubQuestion) -> str:
+    """The part in its own words, which count twice, and in those of its queries: the words of pages that answer it."""
+    return " ".join((part.text, part.text, *(query.text for query in part.queries)))
 
 
 def _part_of(found: FoundClaim, parts: Sequence[SubQuestion]) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from pincite.domain.evidence import VerifiedClaim
 from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.research.assembly import DraftedSection, Line
-from pincite.research.model.outputs import Written, WrittenBlock, WrittenSentence
+from pincite.research.model.outputs import Written, WrittenBlock, WrittenPart, WrittenSentence
 from pincite.research.model.sentences import Checked, Proposed
 from pincite.research.model.wording import links_in, plain_line
 from pincite.text.context import points_back
@@ -45,7 +45,7 @@ class Planned:
     rows: tuple[str, ...] = ()
 
 
-def planned(written: Written, *, heading: str = "") -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
+def planned(written: Written | WrittenPart, *, heading: str = "") -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
     """The blocks of a written part, and what is more than a part may have. Without a heading all is one paragraph."""
     forms = bool(heading)
     blocks: list[Planned] = []

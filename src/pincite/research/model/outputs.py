@@ -151,10 +151,26 @@ class WrittenBlock:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One part of a report: sentences of a paragraph, then blocks."""
+    """A text: sentences of a paragraph, then blocks."""
 
     sentences: tuple[WrittenSentence, ...] = ()
     blocks: tuple[WrittenBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """The part of a report that was asked for under this id."""
+
+    id: str
+    sentences: tuple[WrittenSentence, ...] = ()
+    blocks: tuple[WrittenBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenParts:
+    """The parts of one call."""
+
+    parts: tuple[WrittenPart, ...]
 
 
 @dataclass(frozen=True, slots=True)

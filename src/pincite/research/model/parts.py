@@ -1,10 +1,10 @@
-"""One part of a report written by a model: each sentence, item and cell proven, mended twice at most, else replaced."""
+"""Parts of a report written by a model: each sentence, item and cell proven, mended twice at most, else replaced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
+from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
 from pincite.domain.evidence import Relation, VerdictStatus, VerifiedClaim
 from pincite.domain.layout import BlockForm
 from pincite.domain.model import Material, ModelRole, Prompt
@@ -13,9 +13,9 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.report import RejectedClaim
 from pincite.ports import ModelCalls
 from pincite.research.assembly import Line
-from pincite.research.model.blocks import DraftBlock, laid_out, own_words, planned
+from pincite.research.model.blocks import DraftBlock, Planned, laid_out, own_words, planned
 from pincite.research.model.outline import Part
-from pincite.research.model.outputs import Repairs, Written
+from pincite.research.model.outputs import Repairs, WrittenPart, WrittenParts
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.style import style_lines
@@ -25,11 +25,14 @@ from pincite.text.tokens import terms
 
 ANSWER_SENTENCES: Final = 4
 MENDED_AT_MOST: Final = 2
-_QUOTE_CHARS: Final = 500
+# Statements that one call tells: the outline costs more than one section, so small sections are written together.
+CLAIMS_PER_CALL: Final = 24
+_QUOTE_CHARS: Final = 400
 _NEAREST: Final = 2
 """Statements beside those named that a failed sentence may tell: the one that was meant shares its words."""
 _IN_OWN_WORDS: Final = "its statements stand in their own words instead"
 _TOO_MUCH: Final = "more than a part of a report may hold"
+_LEFT_OUT: Final = "the model did not write this section; the statements stand as proven"
 _FORMS: Final = {
     BlockForm.PARAGRAPH: "short paragraphs, with a list or table where that serves",
     BlockForm.LIST: "a list",
@@ -77,7 +80,7 @@ class Sight:
 
 
 class PartWriter:
-    """Has a model write one part.
+    """Has a model write parts.
 
     Args:
         calls: the models.
@@ -91,28 +94,44 @@ class PartWriter:
         """The models that wrote, in the order in which they first did."""
 
     async def write(
-        self, task: Task, part: Part, offered: Mapping[str, VerifiedClaim], progress: Progress, sight: Sight
-    ) -> PartText:
-        """The part with all that holds; its claims in their own words where the model can't write it."""
-        mine = {name: offered[name] for name in part.claims}
-        prompt = _part_prompt(task, part, mine, sight)
+        self,
+        task: Task,
+        parts: Sequence[Part],
+        offered: Mapping[str, VerifiedClaim],
+        progress: Progress,
+        sight: Sight,
+    ) -> list[PartText]:
+        """These parts in one call, with all that holds; their claims in their own words where the model can't."""
+        mine = [{name: offered[name] for name in part.claims} for part in parts]
+        prompt = _parts_prompt(task, parts, mine, sight)
         # What others tell stands there already: it needs no place in its own words here.
-        own = {name: item for name, item in mine.items() if name not in part.elsewhere}
+        own = [
+            {name: item for name, item in told.items() if name not in part.elsewhere}
+            for part, told in zip(parts, mine, strict=True)
+        ]
         try:
-            written, author = await self._calls.ask_named(
-                ModelRole.WRITER, prompt, Written, deadline_s=progress.seconds_left
+            answer, author = await self._calls.ask_named(
+                ModelRole.WRITER, prompt, WrittenParts, deadline_s=progress.seconds_left
             )
         except PASSING as error:
-            return _unwritten(own, error)
+            failure = f"{reason_text(error.reason, error.code)}; the statements stand as proven"
+            return [_unwritten(left, failure) for left in own]
         self.authors[author] = None
-        blocks, over = planned(written, heading=part.heading)
-        proposed = [said for block in blocks for item in block.items for said in item]
+        written = {made.id: made for made in answer.parts}
+        drafts = [
+            None if made is None else planned(made, heading=part.heading)
+            for number, part in enumerate(parts, start=1)
+            for made in [_of(written, number, len(parts))]
+        ]
+        proposed = [
+            said for draft in drafts if draft is not None for block in draft[0] for item in block.items for said in item
+        ]
         # Statements of other sections may be named where a sentence compares: the whole offer counts.
-        found = await self.proven(proposed, offered, progress)
-        checked = dict(zip(map(id, proposed), found, strict=True))
-        rejected = [item.rejected(_IN_OWN_WORDS if item.items else "") for item in found if item.why]
-        rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
-        return PartText(laid_out(blocks, checked, tuple(own.values())), tuple(rejected))
+        checked = dict(zip(map(id, proposed), await self.proven(proposed, offered, progress), strict=True))
+        return [
+            _unwritten(left, _LEFT_OUT) if draft is None else _laid(*draft, checked, left)
+            for left, draft in zip(own, drafts, strict=True)
+        ]
 
     async def proven(
         self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim], progress: Progress
@@ -162,30 +181,69 @@ class PartWriter:
         )
 
 
-def _unwritten(mine: Mapping[str, VerifiedClaim], error: PinciteError) -> PartText:
-    """The claims in the words in which they were proven, for a part that the model could not write."""
+def grouped(parts: Sequence[Part]) -> list[tuple[Part, ...]]:
+    """The parts in their order, as many together as `CLAIMS_PER_CALL` lets."""
+    groups: list[tuple[Part, ...]] = []
+    for part in parts:
+        told = sum(len(other.claims) for other in groups[-1]) if groups else 0
+        if groups and told + len(part.claims) <= CLAIMS_PER_CALL:
+            groups[-1] = (*groups[-1], part)
+        else:
+            groups.append((part,))
+    return groups
+
+
+def _of(written: Mapping[str, WrittenPart], number: int, count: int) -> WrittenPart | None:
+    """The part of that number; the only one whatever its id."""
+    found = written.get(f"p{number}")
+    return next(iter(written.values()), None) if found is None and count == 1 else found
+
+
+def _laid(
+    blocks: Sequence[Planned],
+    over: Sequence[Proposed],
+    checked: Mapping[int, Checked],
+    mine: Mapping[str, VerifiedClaim],
+) -> PartText:
+    """A part with what is proven of it."""
+    found = {id(said): checked[id(said)] for block in blocks for item in block.items for said in item}
+    rejected = [item.rejected(_IN_OWN_WORDS if item.items else "") for item in found.values() if item.why]
+    rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
+    return PartText(laid_out(blocks, found, tuple(mine.values())), tuple(rejected))
+
+
+def _unwritten(mine: Mapping[str, VerifiedClaim], failure: str) -> PartText:
+    """The claims in the words in which they were proven, for a part that the model did not write."""
     lines = tuple(own_words(tuple(mine.values()), set()))
-    failure = f"{reason_text(error.reason, error.code)}; the statements stand as proven"
     return PartText((DraftBlock(BlockForm.PARAGRAPH, (lines,)),) if lines else (), failure=failure)
 
 
-def _part_prompt(task: Task, part: Part, mine: Mapping[str, VerifiedClaim], sight: Sight) -> Prompt:
-    wanted = (
-        f"Write the section “{part.heading}” as {_FORMS[part.form]}. It tells {', '.join(mine)}."
-        if part.heading
-        else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences. It tells {', '.join(mine)}."
-    )
-    if told := [name for name in mine if name in part.elsewhere]:
-        wanted += f" Other sections tell {', '.join(told)} in full: say here what follows from them."
+def _parts_prompt(
+    task: Task, parts: Sequence[Part], own: Sequence[Mapping[str, VerifiedClaim]], sight: Sight
+) -> Prompt:
+    """The outline with all statements, which every call shares; then what is to be written, and its quotes."""
+    wanted: list[str] = []
+    for number, (part, mine) in enumerate(zip(parts, own, strict=True), start=1):
+        what = (
+            f"Write the section “{part.heading}” as {_FORMS[part.form]}."
+            if part.heading
+            else f"Write the direct answer in at most {ANSWER_SENTENCES} sentences."
+        )
+        line = f"p{number}: {what} It tells {', '.join(mine)}."
+        if told := [name for name in mine if name in part.elsewhere]:
+            line += f" Other sections tell {', '.join(told)} in full: say here what follows from them."
+        wanted.append(line)
+    together = {name: item for mine in own for name, item in mine.items()}
+    quotes = tuple(line for line in _told(together) if line[0] not in together)
     return Prompt(
         "writer",
         VERSIONS["writer"],
         instructions("writer"),
         context=(f"Question: {plain_line(task.question)}", *style_lines(task)),
         shared=sight.shared(),
-        task=(wanted,),
-        material=(Material("Statements", tuple(_told(mine))),),
-        max_tokens_out=500 + 150 * len(mine),
+        task=("\n".join(wanted),),
+        material=(Material("Quotes behind the statements", quotes),) if quotes else (),
+        max_tokens_out=500 + 150 * sum(map(len, own)),
         effort="medium",
     )
 

@@ -18,7 +18,7 @@ from pincite.research.model.editing import EditableSection, Editor
 from pincite.research.model.leads import with_leads
 from pincite.research.model.outline import Part, early_parts, outline_prompt, outlined
 from pincite.research.model.outputs import Outline
-from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter, Sight
+from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter, Sight, grouped
 from pincite.research.model.sentences import SentenceProver
 from pincite.research.model.style import WORDS
 from pincite.research.telling import tell_section
@@ -70,7 +70,7 @@ class ModelWriter:
         calls: the models.
         prover: decides about every sentence.
         events: each section is told as soon as it and those before it are ready, and again when the edit changed it.
-        concurrency: parts written at the same time.
+        concurrency: calls that write at the same time.
     """
 
     def __init__(self, calls: ModelCalls, prover: SentenceProver, events: EventSink, *, concurrency: int = 8) -> None:
@@ -90,16 +90,19 @@ class ModelWriter:
         wanted = early_parts(progress, offered, self._begun)
         self._begun |= set(wanted)
 
-        async def write(name: str, part: Part) -> None:
-            text = await self._parts.write(task, part, offered, progress, Sight((part,), offered))
-            if text.by_model and text.lines:
-                self._drafts[name] = _Draft(part.heading, text)
-                await tell_section(self._events, part.heading, [line.text for line in text.lines], early=True)
+        names = {id(part): name for name, part in wanted.items()}
+
+        async def write(parts: Sequence[Part]) -> None:
+            texts = await self._parts.write(task, parts, offered, progress, Sight(tuple(parts), offered))
+            for part, text in zip(parts, texts, strict=True):
+                if text.by_model and text.lines:
+                    self._drafts[names[id(part)]] = _Draft(part.heading, text)
+                    await tell_section(self._events, part.heading, [line.text for line in text.lines], early=True)
 
         with first_failure():
             async with anyio.create_task_group() as group:
-                for name, part in wanted.items():
-                    group.start_soon(write, name, part)
+                for parts in grouped(list(wanted.values())):
+                    group.start_soon(write, parts)
 
     async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """The report that states proven claims only; `insufficient_evidence` when there are none.
@@ -148,17 +151,21 @@ class ModelWriter:
     async def _write_all(
         self, task: Task, parts: Sequence[Part], offered: Mapping[str, VerifiedClaim], progress: Progress
     ) -> tuple[list[PartText], Progress]:
-        """All parts side by side, each told once those before it are; and the progress with its leads described."""
+        """All parts, some in a call and calls side by side, each told once those before it are.
+
+        Also the progress with its leads described, which is done meanwhile.
+        """
         texts: list[PartText | None] = [None] * len(parts)
         told = 0
         limiter = anyio.CapacityLimiter(self._concurrency)
         telling = anyio.Lock()
         sight = Sight(tuple(parts), offered)
 
-        async def write(index: int) -> None:
+        async def write(first: int, together: Sequence[Part]) -> None:
             nonlocal told
             async with limiter:
-                texts[index] = await self._parts.write(task, parts[index], offered, progress, sight)
+                made = await self._parts.write(task, together, offered, progress, sight)
+                texts[first : first + len(made)] = made
             async with telling:
                 while told < len(parts) and (ready := texts[told]) is not None:
                     if parts[told].heading and ready.lines:
@@ -173,8 +180,10 @@ class ModelWriter:
 
         with first_failure():
             async with anyio.create_task_group() as group:
-                for index in range(len(parts)):
-                    group.start_soon(write, index)
+                first = 0
+                for together in grouped(parts):
+                    group.start_soon(write, first, together)
+                    first += len(together)
                 group.start_soon(describe)
         return [text for text in texts if text is not None], found
 

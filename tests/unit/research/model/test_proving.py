@@ -195,10 +195,11 @@ async def test_a_sentence_is_mended_with_what_goes_beyond_in_sight() -> None:
 
     def mend(task: Seen) -> Any:
         seen.extend([text for name, text in task.lines.items() if name.endswith(" beyond")])
-        return {"repairs": [{"id": "r1", "text": REWORDED, "claims": ["c1"]}]}
+        failed = [name.split()[0] for name in task.lines if name.endswith(" sentence")]
+        return {"repairs": [{"id": name, "text": REWORDED, "claims": ["c1"]} for name in failed]}
 
     script = {"analyst": claims(REWORDED), "writer": written({"text": STRETCHED}), "rewrite": mend}
     report = await report_of(script, judge)
     assert said(report) == [REWORDED]
-    assert seen == ["more than any other"]
+    assert seen == ["more than any other"] * 2, "of the direct answer and of its section, in one request"
     assert report.rejected_claims == ()

@@ -11,6 +11,8 @@ from pincite.domain.evidence import JudgementLabel
 from pincite.domain.layout import BlockForm
 from pincite.domain.plan import ReportLength, ReportStyle, Task
 from pincite.domain.report import Report, broken_rules, statements_of
+from pincite.research.model.outline import Part
+from pincite.research.model.parts import grouped
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen
 
@@ -257,10 +259,31 @@ async def test_a_section_sees_the_outline_the_answer_and_its_neighbours() -> Non
     }
     _, (model, _) = await run({"outline": outline}, {})
     writers = [seen for seen in model.seen if seen.task == "writer"]
-    assert len(writers) == 3
-    for seen in writers:
-        assert {"Direct answer", "Section 1: Lamp (how far)", "Section 2: Rest"} <= set(seen.titles)
-        assert {HEIGHT, LAMP, OWNER, PAINT} <= set(seen.lines.values())
+    [seen] = writers
+    assert {"Direct answer", "Section 1: Lamp (how far)", "Section 2: Rest"} <= set(seen.titles)
+    assert {HEIGHT, LAMP, OWNER, PAINT} <= set(seen.lines.values())
+    assert [list(part.statements) for part in seen.parts().values()] == [["c1"], ["c2"], ["c3", "c4"]]
+    assert seen.user.count(OWNER) == 1, "a statement is sent once, with the outline"
+
+
+def part(heading: str, count: int) -> Part:
+    return Part(heading, tuple(f"{heading}{number}" for number in range(count)))
+
+
+def test_small_sections_are_written_together_and_large_ones_alone() -> None:
+    parts = [part("", 4), part("a", 10), part("b", 10), part("c", 16), part("d", 30), part("e", 1)]
+    assert [[one.heading for one in group] for group in grouped(parts)] == [["", "a", "b"], ["c"], ["d"], ["e"]]
+    assert grouped([]) == []
+    assert [len(group) for group in grouped([part("", 0), part("a", 30)])] == [1, 1]
+
+
+async def test_a_section_that_the_model_leaves_out_stands_as_proven() -> None:
+    def forgets(seen: Seen) -> Any:
+        return same(seen) if "direct answer" in seen.ours else {"id": "p7", "sentences": [cell("Gone.", "c2")]}
+
+    report, _ = await run({"writer": forgets}, {"Gone.": S})
+    assert [sentence.text for sentence in report.sections[0].sentences] == [LAMP, OWNER, PAINT]
+    assert any("did not write this section" in gap.reason for gap in report.gaps)
 
 
 async def test_wishes_shape_the_prompt_and_never_the_truth() -> None:

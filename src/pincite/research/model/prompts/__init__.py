@@ -12,7 +12,7 @@ VERSIONS: Final = {
     "conflicts": "1",
     "outline": "4",
     "edit": "1",
-    "writer": "4",
+    "writer": "5",
     "rewrite": "3",
     "summary": "1",
     "leads": "1",
