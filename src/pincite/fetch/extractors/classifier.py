@@ -7,34 +7,14 @@ cross-validation expects of them on sites they have not seen. They know no words
 Source: ADR 0007.
 """
 
-import json
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+
+from pincite.fetch.extractors import content_trees
 
 ONE, BOTH = "one", "both"
 _GROUP_MIN = 3
 _AGREEMENT = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class _Trees:
-    """Flat trees: a negative child is the leaf at its complement."""
-
-    roots: tuple[int, ...]
-    feature: tuple[int, ...]
-    threshold: tuple[float, ...]
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-    leaf: tuple[float, ...]
-
-
-@cache
-def _trees(votes: str) -> _Trees:
-    data = json.loads(files("pincite.fetch.extractors").joinpath("content_model.json").read_text(encoding="utf-8"))
-    return _Trees(*(tuple(data[votes][name]) for name in ("roots", "feature", "threshold", "left", "right", "leaf")))
 
 
 def content_odds(rows: Sequence[Sequence[float]], votes: str) -> list[float]:
@@ -44,20 +24,8 @@ def content_odds(rows: Sequence[Sequence[float]], votes: str) -> list[float]:
         rows: the features.
         votes: whose votes they hold: `ONE`, the cheap reader's alone, or `BOTH`.
     """
-    trees = _trees(votes)
-    roots, feature, threshold, left, right, leaf = (
-        trees.roots, trees.feature, trees.threshold, trees.left, trees.right, trees.leaf,
-    )  # fmt: skip
-    odds: list[float] = []
-    for row in rows:
-        total = 0.0
-        for root in roots:
-            node = root
-            while node >= 0:
-                node = left[node] if row[feature[node]] <= threshold[node] else right[node]
-            total += leaf[~node]
-        odds.append(1.0 / (1.0 + math.exp(-total)))
-    return odds
+    log_odds = content_trees.both if votes == BOTH else content_trees.one
+    return [1.0 / (1.0 + math.exp(-log_odds(row))) for row in rows]
 
 
 def agreed(odds: Sequence[float], sizes: Sequence[int], groups: Sequence[Hashable]) -> list[float]:

@@ -18,7 +18,23 @@ _MOST_BUTTONS = 8
 
 def without_controls(found: Sequence[Found]) -> list[Found]:
     """The blocks but for those that are labels of controls alone; all of them on a page that has nothing else."""
-    return [item for item in found if not _is_label(item)] or list(found)
+    if not found:
+        return []
+    near = _near_buttons(found[0].element.getroottree().getroot())
+    return [item for item in found if item.element not in near or not _is_label(item)] or list(found)
+
+
+def _near_buttons(root: HtmlElement) -> set[HtmlElement]:
+    """All elements that hold a button or stand in one; most blocks of a page are none, and need no look around."""
+    near: set[HtmlElement] = set()
+    for button in root.iter("button"):
+        if button not in near:
+            near.update(button.iter())
+        above = button.getparent()
+        while above is not None and above not in near:
+            near.add(above)
+            above = above.getparent()
+    return near
 
 
 def _is_label(item: Found) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain as chained
-from operator import mul
+from operator import itemgetter, mul
 
 from lxml.html import HtmlElement
 
@@ -82,9 +82,11 @@ FEATURES = (
     *(f"own_{name}" for name in _ROLE_NAMES),
 )  # fmt: skip
 
-_AROUND = tuple(
-    FEATURES.index(f"in_{name}")
-    for name in ("nav", "footer", "aside", "form", "navigation", "side", "related", "social", "overlay", "advert")
+_AROUND = itemgetter(
+    *(
+        FEATURES.index(f"in_{name}")
+        for name in ("nav", "footer", "aside", "form", "navigation", "side", "related", "social", "overlay", "advert")
+    )
 )
 _LINK_SHARE = FEATURES.index("link_share")
 
@@ -106,7 +108,7 @@ def is_plain(row: Sequence[float]) -> bool:
 
 def is_around(row: Sequence[float]) -> bool:
     """Whether a block (its row of features) stands in what surrounds content."""
-    return any(row[place] for place in _AROUND)
+    return any(_AROUND(row))
 
 
 def is_mostly_links(item: Found) -> bool:
@@ -235,6 +237,8 @@ def _type_features(types: frozenset[str]) -> tuple[float, float, float, float]:
 
 def shares_of(found: Sequence[Found], text: str) -> list[float]:
     """For each block how much of it stands in `text`."""
+    if not text:
+        return [0.0] * len(found)
     return _shares([_WORD.findall(item.block.text.lower()) for item in found], text)
 
 

@@ -69,7 +69,11 @@ _NAMED = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa
 _BRACE = re.compile(r"[{}]")
 _SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
 _WITH_NAMES = etree.XPath("//*[@class or @id]")
-_MAY_HIDE = re.compile(r"none|hidden|collapse|:\s*0|-\d{3}|clip|transparent|color|scale|translate")
+_MAY_HIDE = re.compile(
+    r"none|hidden|collapse|:\s*\.?0|size\s*:\s*[1.]|-\d{3}|clip|transparent|color|scale|translate|rotate|opacity\(|\*/",
+    re.IGNORECASE,
+)
+"""Something of this is in all that hides; most styles have none of it and are not taken apart."""
 _MAX_SHEET_NAMES = 100
 _MAX_SHEET_CHARS = 200_000
 _MOST = 0.8
@@ -140,6 +144,8 @@ def _unseen(element: HtmlElement) -> str:
 @lru_cache(maxsize=2_048)
 def style_hides(style: str) -> str:
     """`gone` for text that is not laid out, `unseen` for text made invisible, else nothing."""
+    if not _MAY_HIDE.search(style):
+        return ""
     flat = re.sub(r"/\*.*?\*/|\s*([:;,()])\s*|^\s+|\s+$", r"\1", style.lower())
     if _GONE.search(flat):
         return "gone"
@@ -194,7 +200,7 @@ def _hidden_by_sheet(page: Page) -> list[HtmlElement]:
         return []
     hiding: dict[tuple[str, str], None] = {}
     for selectors, declarations in _plain_rules(page.styles):
-        if not _MAY_HIDE.search(declarations) or not style_hides(declarations):
+        if not style_hides(declarations):
             continue
         for selector in selectors.split(","):
             match = _SIMPLE_SELECTOR.match(selector.strip())

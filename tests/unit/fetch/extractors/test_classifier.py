@@ -1,18 +1,19 @@
 """The trees fit the features; the threshold of a page follows how clear its blocks are."""
 
-import json
-from importlib.resources import files
+import inspect
+import re
 
-from pincite.fetch.extractors import extract
+from pincite.fetch.extractors import content_trees, extract
 from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds
 from pincite.fetch.extractors.features import FEATURES, is_made_of_records
 
 
 def test_trees_were_trained_on_the_features_there_are() -> None:
-    stored = json.loads(files("pincite.fetch.extractors").joinpath("content_model.json").read_text())
-    assert tuple(stored["features"]) == FEATURES
-    for votes in (ONE, BOTH):
-        assert max(stored[votes]["feature"]) < len(FEATURES)
+    assert content_trees.FEATURES == FEATURES
+    for log_odds in (content_trees.one, content_trees.both):
+        asked = {int(place) for place in re.findall(r"\br\[(\d+)\]", inspect.getsource(log_odds))}
+        assert len(asked) > 20
+        assert max(asked) < len(FEATURES)
 
 
 def test_what_both_extractors_chose_is_likelier_content() -> None:
