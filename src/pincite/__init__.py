@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pincite.domain.errors import RunNotFound as RunNotFound
     from pincite.domain.errors import SchemaMismatch as SchemaMismatch
     from pincite.domain.errors import SearchProviderUnavailable as SearchProviderUnavailable
+    from pincite.domain.errors import ShareRefused as ShareRefused
     from pincite.domain.errors import StateError as StateError
     from pincite.domain.errors import StorageFull as StorageFull
     from pincite.domain.errors import StorageUnavailable as StorageUnavailable
@@ -122,6 +123,8 @@ if TYPE_CHECKING:
     from pincite.wiring import RunEstimate as RunEstimate
     from pincite.wiring import ServerServices as ServerServices
     from pincite.wiring import Shared as Shared
+    from pincite.wiring.sharing import Exported as Exported
+    from pincite.wiring.sharing import Imported as Imported
 
 # Names by the module they come from.
 _NAMES: dict[str, str] = {
@@ -136,8 +139,8 @@ _NAMES: dict[str, str] = {
         "ModelUnavailable NetworkError NotFound PageBlocked ParseError PinciteError PolicyRefusal "
         "ProviderAuth ProviderBadReply ProviderError ProviderQuota QuoteMismatch RateLimited RemoteError "
         "RobotsDisallowed RunCancelled RunFenced RunNotFound SchemaMismatch SearchProviderUnavailable "
-        "StateError StorageFull StorageUnavailable Timeout TlsError TooLarge TooManyOpenFiles TooManyRedirects "
-        "Unauthorized UnsupportedContentType"
+        "ShareRefused StateError StorageFull StorageUnavailable Timeout TlsError TooLarge TooManyOpenFiles "
+        "TooManyRedirects Unauthorized UnsupportedContentType"
     ),
     "pincite.domain.events": "Event EventType RunStatus",
     "pincite.domain.evidence": "JudgeCase Judgement JudgementLabel Thresholds Verdict",
@@ -160,6 +163,7 @@ _NAMES: dict[str, str] = {
     "pincite.urls.policy": "vet_url",
     "pincite.verification.claims": "check_claim",
     "pincite.wiring": "CacheCleared CacheStats RunEstimate ServerServices Shared",
+    "pincite.wiring.sharing": "Exported Imported",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {"errors": "pincite.domain.errors", "sync": "pincite.sync"}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -20,6 +21,7 @@ from pincite.wiring import CacheCleared, CacheStats, Parts, Shared, open_parts
 if TYPE_CHECKING:
     from pincite.ports import Judge, LanguageModel
     from pincite.wiring import EvidenceKept
+    from pincite.wiring.sharing import Exported, Imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,43 @@ class Archive:
         from pincite.wiring import bundle_of_run
 
         return await anyio.to_thread.run_sync(bundle_of_run, wanted, self.settings, kept)
+
+    async def share_export(self, path: Path) -> "Exported":
+        """Write a signed bundle of what this scope may share: captures with their bodies, and search answers.
+
+        Errors:
+            ShareRefused (`scope_private`: the scope is not in `share_scopes`), InvalidInput (the file can't be
+            written), ExtraNotInstalled.
+        """
+        return await (await self._parts.sharing()).export(path)
+
+    async def share_import(self, path: Path, *, key: str | None = None) -> "Imported":
+        """Take in a bundle of another installation, signed with `key` or with that of a peer in `share_peers`.
+
+        Addresses, sizes, hashes, dates and robots.txt are checked again here, and the text is read anew from the
+        body. What does not hold is left out and counted; it changes nothing.
+
+        Errors:
+            ShareRefused (the file as a whole does not hold), InvalidInput (no such file), InvalidSetting,
+            ExtraNotInstalled.
+        """
+        return await self._parts.take_in(path, key)
+
+    async def shared_item(self, kind: str, key: str) -> bytes | None:
+        """What a peer that asks is given, signed: a `capture` or an `answer` by its key; None where there is none.
+
+        Errors:
+            ShareRefused (`scope_private`), ExtraNotInstalled.
+        """
+        return await (await self._parts.sharing()).item(kind, key)
+
+    async def share_key(self) -> str:
+        """What others put into their settings to know this installation by; made at first use.
+
+        Errors:
+            ExtraNotInstalled, StorageUnavailable (`share_key`).
+        """
+        return (await self._parts.sharing()).key
 
     def vet_format(self, format_: str) -> None:
         """Return when reports can be exported in that format. Errors: InvalidInput, ExtraNotInstalled."""

@@ -152,7 +152,7 @@ class Engine(Archive):
                 context=context,
             )
             note.cost_usd = found.info.cost_usd
-            note.outcome = "ok" if found.info.cache in ASKED else "cached"
+            note.outcome = _outcome(found.info.cache)
         return found
 
     async def explain_search(self, query: str | Query) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class Engine(Archive):
             fetch = await self._parts.fetch()
             page = await self._parts.paid_for(asked, fetch, spending)
             await self._parts.settle_page(page.snapshot)
-            note.outcome = "ok" if page.info.cache in ASKED else "cached"
+            note.outcome = _outcome(page.info.cache)
             if asked.markdown == "model":
                 page = await self._parts.written_by_model(asked, page, spending)
                 note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
@@ -514,6 +514,11 @@ class Engine(Archive):
     async def server_services(self) -> ServerServices:
         """What a server needs beside the surfaces: its memory of requests, budgets of keys, webhooks."""
         return await self._parts.server_services()
+
+
+def _outcome(cache: str) -> str:
+    """How a call is noted in the log, by the state of the cache."""
+    return "ok" if cache in ASKED else "shared" if cache == "shared" else "cached"
 
 
 def _vetted_extra(request: ResearchRequest, has_model: bool) -> dict[str, Json]:

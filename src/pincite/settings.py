@@ -295,6 +295,20 @@ class Settings(BaseModel):
         description="This process serves many people: DuckDuckGo is off. `pincite serve` and PostgreSQL imply it.",
     )
 
+    # ---- sharing with other installations ----
+    share_scopes: Names = Field(
+        (), description="Scopes whose pages and search answers may leave (docs/sharing.md); none by default."
+    )
+    share_domains: Names = Field(
+        (), description="Sites whose pages may be shared; `*` is every public one. None by default."
+    )
+    share_peers: Pairs = Field(
+        {},
+        description='Installations to ask before sites and engines: office = "https://pincite.example ed25519:...".',
+    )
+    share_peer_tokens: SecretPairs = Field({}, description="API keys that open those peers, by the same names.")
+    share_timeout_s: float = Field(2.0, gt=0, le=10, description="Seconds for one question to one peer.")
+
     # ---- search ----
     duckduckgo: bool | None = Field(
         None, description="Whether DuckDuckGo, which needs no key, may be asked. By default yes, but not by a server."
@@ -381,7 +395,7 @@ class Settings(BaseModel):
     def secrets(self) -> tuple[str, ...]:
         """Every key and password of the settings."""
         values = [getattr(self, name) for name in type(self).model_fields]
-        held = [*values, *self.llm_keys.values(), *self.site_sessions.values()]
+        held = [*values, *self.llm_keys.values(), *self.site_sessions.values(), *self.share_peer_tokens.values()]
         return tuple(value.get_secret_value() for value in held if isinstance(value, SecretStr))
 
     @property

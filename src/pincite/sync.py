@@ -5,6 +5,7 @@ They work anywhere, also inside a running event loop (a notebook). A program tha
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.from_thread
@@ -17,6 +18,7 @@ from pincite.engine import Engine
 
 if TYPE_CHECKING:
     from pincite.audit.findings import Audit
+    from pincite.wiring.sharing import Exported, Imported
 
 T = TypeVar("T")
 
@@ -47,6 +49,16 @@ def research(
 def audit(report: str | bytes, *, sources: Mapping[str, str] | None = None, **settings: object) -> "Audit":
     """As `Engine.audit`; `settings` are names of docs/settings.md."""
     return _call(lambda engine: engine.audit(report, sources=sources), settings)
+
+
+def share_export(path: str | Path, **settings: object) -> "Exported":
+    """As `Engine.share_export`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.share_export(Path(path)), settings)
+
+
+def share_import(path: str | Path, *, key: str | None = None, **settings: object) -> "Imported":
+    """As `Engine.share_import`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.share_import(Path(path), key=key), settings)
 
 
 def _call(job: Callable[[Engine], Awaitable[T]], settings: dict[str, object]) -> T:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 import anyio
@@ -12,6 +13,7 @@ from tests.fakes.storage import MemoryCache
 
 from pincite.domain.records import Entry
 from pincite.ports import Cache
+from pincite.runtime.fallback import CountedCache
 from pincite.storage.cache import open_cache
 from pincite.storage.redis_store import RedisCache
 from pincite.storage.service import open_storage
@@ -90,3 +92,12 @@ async def test_one_caller_at_a_time_computes_a_key(cache: Cache, clock: FrozenCl
     assert await cache.lease("search", "k", 10)
     await cache.put("search", "k", entry(clock))
     assert await cache.lease("search", "k", 10)
+
+
+async def test_the_keys_of_a_namespace_are_listed(cache: Cache, clock: FrozenClock) -> None:
+    counted = cast("CountedCache", cache)
+    for namespace, key in (("search/private/a", "k2"), ("search/private/a", "k1"), ("search/private/ab", "k3")):
+        await cache.put(namespace, key, entry(clock))
+    assert list(await counted.keys("search/private/a", 10)) == ["k1", "k2"]
+    assert list(await counted.keys("search/private/a", 1)) == ["k1"]
+    assert list(await counted.keys("search/private", 10)) == []

@@ -417,6 +417,10 @@ class MemoryCache:
             del self._entries[place]
         return len(gone)
 
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """The keys of the entries that are in the namespace, the first `limit` of them in order."""
+        return sorted(key for place, key in self._entries if place == namespace)[:limit]
+
     async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
         """Whether the caller may compute this key now."""
         now = self._clock.now().timestamp()

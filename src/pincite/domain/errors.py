@@ -152,6 +152,13 @@ class Unauthorized(PolicyRefusal):
     default_reason = "unauthorized"
 
 
+class ShareRefused(PolicyRefusal):
+    """What another installation shared does not hold, or may not be shared; nothing of it is kept."""
+
+    code = "SHARE_REFUSED"
+    default_reason = "share_refused"
+
+
 # ---- remote: the network or the page failed ---------------------------------------------------------------
 
 

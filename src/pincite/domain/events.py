@@ -21,7 +21,7 @@ class EventType(StrEnum):
     SEARCH_COMPLETED = "search.completed"  # a query was answered; `query`, `results` (how many), `left_out` by reason
     SEARCH_FAILED = "search.failed"  # no provider answered a query; `query`, `code`, `reason`
     PAGE_REQUESTED = "page.requested"  # a page is asked for; `url`
-    PAGE_FETCHED = "page.fetched"  # a page was read and stored; `url`, `title`, ids, `via`, `size_bytes`, `chars`
+    PAGE_FETCHED = "page.fetched"  # a page was read; `url`, `title`, ids, `via`, `shared_by`, `size_bytes`, `chars`
     PAGE_REFUSED = "page.refused"  # a rule forbids the page (address, robots, domains, period); `url`, `code`, `reason`
     PAGE_FAILED = "page.failed"  # a page could not be read; `url`, `code`, `reason`
     PAGE_DUPLICATE = "page.duplicate"  # a page is the same as, or a near-copy of another; `url`, `of`, `reason`

@@ -18,6 +18,8 @@ from pincite.domain.given import member, names
 from pincite.domain.ids import document_id, sha256_hex
 
 BLOCK_SEPARATOR = "\n\n"
+PEER_VIA = "peer:"
+"""What `Snapshot.via` begins with where another installation shared the capture; its name follows."""
 # Characters kept on either side of a quote when a page is kept in excerpts.
 _WINDOW_CHARS = 160
 
@@ -58,6 +60,11 @@ class Snapshot:
     note: str = ""
     kept: Kept = Kept.FULL
     cost_usd: Decimal = Decimal(0)
+
+    @property
+    def shared_by(self) -> str:
+        """The peer that the capture came from; empty where it was made here."""
+        return self.via.removeprefix(PEER_VIA) if self.via.startswith(PEER_VIA) else ""
 
     @property
     def quotable_chars(self) -> int | None:
@@ -463,7 +470,7 @@ class FetchInfo:
     """How the page was come by. Times in milliseconds, sizes in bytes or characters as named.
 
     `markdown_by` is `rules`, the name of the model that wrote the content, or `text`; `markdown_note` says why a model
-    that was asked for did not, and the tokens are what it used.
+    that was asked for did not, and the tokens are what it used. `shared_by` names the peer that the capture came from.
     """
 
     via: str
@@ -480,6 +487,7 @@ class FetchInfo:
     markdown_note: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    shared_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

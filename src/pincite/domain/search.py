@@ -128,7 +128,8 @@ class LeftOut:
 class SearchInfo:
     """How an answer came about: who was tried and why, cache state, time, money, results dropped by rule.
 
-    `left_out` names those that the address policy refused; the first few, `dropped` counts them all.
+    `left_out` names those that the address policy refused; the first few, `dropped` counts them all. `shared_by` is
+    the peer that the answer came from.
     """
 
     providers_tried: tuple[ProviderAttempt, ...] = ()
@@ -140,6 +141,7 @@ class SearchInfo:
     dropped: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    shared_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,10 @@ class PageCache:
         value = json.dumps({"snapshot_id": snapshot.snapshot_id, "document_id": document.document_id}).encode()
         headers = dict(snapshot.headers)
         validators = {name: headers[name] for name in ("etag", "last-modified") if headers.get(name)}
-        await self._put(_PAGES, key, value, time_to_live(snapshot, document), validators)
+        lives = time_to_live(snapshot, document)
+        if snapshot.shared_by:  # what a peer gave has lived there already
+            lives = max(lives - (self._clock.now() - snapshot.fetched_at), timedelta())
+        await self._put(_PAGES, key, value, lives, validators)
         await self._cache.delete(_FAILURES, key)
 
     async def take_turn(self, key: str) -> bool:

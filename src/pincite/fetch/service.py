@@ -12,6 +12,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from pincite.domain.errors import (
+    BudgetExhausted,
     DeadLink,
     EmptyContent,
     ExtraNotInstalled,
@@ -24,6 +25,7 @@ from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.document_gate import DocumentGate
+from pincite.fetch.freshness import time_to_live
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
@@ -39,6 +41,7 @@ from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 LOCAL_SCHEME = "local:"
 _LIBRARY = "archive"
+_PEER = "peer"
 # Another process fetches the page: a tenth of what the quickest page takes would gain nothing.
 _LOOK_S = 0.1
 _LARGE_BYTES = 300_000
@@ -233,10 +236,14 @@ class FetchService:
                 if snapshot.status == 304 and found is not None:
                     return _Page(found.snapshot, found.document, "revalidated")
                 got = self._clock.monotonic_s()
-                return await self._kept(request, snapshot, ((got - started) * 1000, got))
+                return await self._kept(request, snapshot, ((got - started) * 1000, got), fresh=source.name == _PEER)
             except NotFound:
                 continue
             except PinciteError as error:
+                if source.name == _PEER and not isinstance(error, BudgetExhausted):
+                    # What a peer gave says nothing about the page.
+                    _log.info("a shared page is not used: %s %s", error.code, error.reason)
+                    continue
                 first_error = first_error or error
                 if not another_may_help(error):
                     raise first_error from None
@@ -254,7 +261,27 @@ class FetchService:
         own = () if request.hosted is Hosted.ONLY else self._backends
         return (*own, *(() if request.hosted is Hosted.NEVER else self._hosted))
 
-    async def _kept(self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float]) -> _Page:
+    async def take_in(self, request: FetchRequest, snapshot: Snapshot, *, cached: bool = False) -> FetchResult:
+        """A capture that came another way (a given file, a bundle), read and stored as any other.
+
+        `cached`: it may answer later requests for its address, unless what is cached is newer.
+
+        Errors: those of `fetch` about the body.
+        """
+        page = await self._kept(request, snapshot, (0.0, self._clock.monotonic_s()))
+        if cached and self._pages is not None:
+            key = self._pages.key(request)
+            known = await self._pages.find(key)
+            if known is None or known.snapshot.fetched_at < snapshot.fetched_at:
+                await self._pages.keep(key, page.snapshot, page.document)
+        if len(snapshot.body) < _LARGE_BYTES:
+            return _result(request, page)
+        return await to_thread.run_sync(_result, request, page)
+
+    async def _kept(
+        self, request: FetchRequest, snapshot: Snapshot, fetched: tuple[float, float], *, fresh: bool = False
+    ) -> _Page:
+        """The capture, read and stored. Errors: those of the body; NotFound when it must be `fresh` and is not."""
         fetch_ms, started = fetched
         if (failure := failure_of(snapshot) or _leads_nowhere(request, snapshot)) is not None:
             raise failure
@@ -264,6 +291,8 @@ class FetchService:
                 self._gate.check(document)
             else:
                 await to_thread.run_sync(self._gate.check, document)
+        if fresh and self._clock.now() - snapshot.fetched_at >= time_to_live(snapshot, document):
+            raise NotFound("the shared page is older than its kind is kept", reason="too_old")
         snapshot = replace(
             snapshot,
             canonical_url=merged_canonical(snapshot.final_url, document.canonical_url, self._policy),
@@ -272,7 +301,7 @@ class FetchService:
         read_ms = (self._clock.monotonic_s() - started) * 1000
         await self._snapshots.put(snapshot)
         await self._documents.put(document, snapshot.snapshot_id)
-        cache = "off" if self._pages is None or not request.persist else "miss"
+        cache = "off" if self._pages is None or not request.persist else "shared" if snapshot.shared_by else "miss"
         timings = (("fetch", round(fetch_ms, 1)), ("read", round(read_ms, 1)))
         return _Page(snapshot, document, cache, timings_ms=timings)
 
@@ -362,6 +391,7 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
             cache=page.cache,
             stale=page.is_stale,
             cost_usd=snapshot.cost_usd,
+            shared_by=snapshot.shared_by,
         ),
         snapshot=snapshot,
         document=document,

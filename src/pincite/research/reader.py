@@ -263,6 +263,8 @@ class PageReader:
             "size_bytes": len(page.snapshot.body),
             "chars": len(page.document.text),
         }
+        if page.snapshot.shared_by:
+            data["shared_by"] = page.snapshot.shared_by
         await self._events.emit(EventType.PAGE_FETCHED, data)
         made = len(page.chunks) if self._chunked else len(page.document.blocks)
         await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": made})

@@ -114,7 +114,9 @@ class Revalidation:
         old = [
             page
             for page in progress.pages
-            if page.url in cited and (page.snapshot.via in _OWN_VIA and since - page.snapshot.fetched_at > self._after)
+            if page.url in cited
+            and (page.snapshot.via in _OWN_VIA or page.snapshot.shared_by)
+            and since - page.snapshot.fetched_at > self._after
         ]
         if not old:
             return progress

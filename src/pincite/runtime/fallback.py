@@ -143,6 +143,12 @@ class FallbackCache:
             lambda: self._shared.lease(namespace, key, ttl_s), lambda: self._own.lease(namespace, key, ttl_s)
         )
 
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """As `CountedCache.keys`."""
+        return await self._switch.either(
+            lambda: self._shared.keys(namespace, limit), lambda: self._own.keys(namespace, limit)
+        )
+
     async def counts(self) -> CacheCounts:
         """What it holds now."""
         return await self._switch.either(self._shared.counts, self._own.counts)
@@ -154,7 +160,11 @@ class FallbackCache:
 
 
 class CountedCache(Cache, Protocol):
-    """A cache that can be counted and emptied."""
+    """A cache that can be listed, counted and emptied."""
+
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """The keys of the entries that are in the namespace, the first `limit` of them in order."""
+        ...
 
     async def counts(self) -> CacheCounts:
         """What it holds."""

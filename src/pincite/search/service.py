@@ -27,6 +27,7 @@ from pincite.search.health import NOWHERE, ProviderHealthBook, SharedHealth
 from pincite.search.intent import GateRules, Intent, RetrievalContext, freshness_of, gate, intent_of
 from pincite.search.request import MAX_RESULTS, checked, exact_key
 from pincite.search.router import Engine, Router, engine_of
+from pincite.search.shared_answers import AnswerIntake, terms_of
 from pincite.search.spending import Pace, Spending
 from pincite.search.store import AnswerStore, CacheCounts, Found, Mask, Scopes
 from pincite.urls import mask_typed
@@ -88,10 +89,11 @@ class SearchService:
         cache: where answers are kept; None keeps none.
         shared_cache: where answers of a team are kept.
         notes: what other processes see of engines and money.
+        answers: those that other installations share; None asks nobody for any.
         options: the settings.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # one argument per part that the operator chooses
         self,
         providers: Sequence[SearchProvider | Engine],
         *,
@@ -101,6 +103,7 @@ class SearchService:
         cache: Cache | None = None,
         shared_cache: Cache | None = None,
         notes: SharedHealth = NOWHERE,
+        answers: AnswerIntake | None = None,
         options: SearchOptions = SearchOptions(),
     ) -> None:
         self._engines = tuple(engine_of(provider) for provider in providers)
@@ -108,6 +111,7 @@ class SearchService:
         rates = {engine.key: engine.card.rates for engine in self._engines}
         self._limiter = limiter or MemoryLimiter(self._clock, rates)
         self._options = options
+        self._answers = answers
         usd = options.pace_usd_per_month
         self._router = Router(
             self._clock,
@@ -291,11 +295,30 @@ class SearchService:
         elsewhere = await self._await_other_process(self._store, job)
         if elsewhere is not None:
             return from_cache(elsewhere)
+        shared = await self._shared(job)
+        if shared is not None:
+            return shared
         response = await self._fresh(job)
         timely = freshness_of(job.query, self._clock.now().date()) is not None
         kept_as = Intent.CURRENT_EVENT if timely else job.intent  # what is so now is not kept for a week
-        await self._store.keep(job.query, job.sources, job.scopes, response, kept_as, self._terms(response))
+        terms = terms_of(response, self._options.terms)
+        await self._store.keep(job.query, job.sources, job.scopes, response, kept_as, terms)
         return response
+
+    async def _shared(self, job: _Job) -> SearchResponse | None:
+        """What a peer was told by the engines that would be asked now, or None. It costs nothing."""
+        if self._answers is None or self._store is None:
+            return None
+        if (found := await self._answers.find(job.query, job.sources)) is None:
+            return None
+        asked = {tried.provider for tried in found.response.info.providers_tried}
+        others = {engine.provider.name for engine in self._fitting(job.sources, job.intent)} - asked
+        if others and not is_good(job.query, self._options.quality, found.response):
+            return None  # an engine that was not asked there may know more
+        terms = terms_of(found.response, self._options.terms)
+        await self._store.keep(job.query, job.sources, job.scopes, found.response, found.kind, terms)
+        self._store.counts.shared += 1
+        return found.response
 
     async def _await_other_process(self, store: AnswerStore, job: _Job) -> Found | None:
         key, now = self._flight_key(job), self._clock.monotonic_s()
@@ -313,15 +336,6 @@ class SearchService:
             if found is not None and found.fresh:
                 return found
         return None
-
-    def _terms(self, response: SearchResponse) -> Terms:
-        """The strictest terms of the engines whose answers are in the response."""
-        names = dict.fromkeys(attempt.provider for attempt in response.info.providers_tried if attempt.outcome == "ok")
-        terms = [self._options.terms.get(name, card_of(name).terms) for name in names]
-        combined = terms[0] if terms else Terms()
-        for other in terms[1:]:
-            combined = combined.strictest(other)
-        return combined
 
     # ---- engines -------------------------------------------------------------------------------------------
 

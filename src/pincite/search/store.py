@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from pincite.domain.codec import from_json, to_json
+from pincite.domain.codec import from_json, to_json, utc_text
 from pincite.domain.errors import ParseError
 from pincite.domain.events import Json
 from pincite.domain.ids import sha256_hex
@@ -43,13 +43,14 @@ _NO_VALIDATORS: dict[str, str] = {}
 
 @dataclass(slots=True)
 class CacheCounts:
-    """How lookups ended; `hit` includes near ones."""
+    """How lookups ended; `hit` includes near ones, `miss` those that a peer answered (`shared`)."""
 
     hit: int = 0
     near: int = 0
     miss: int = 0
     stale: int = 0
     coalesced: int = 0
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +110,29 @@ class AnswerStore:
         intent: Intent,
         terms: Terms,
     ) -> None:
-        """Store the answer as long as its kind and the terms allow; a query with a secret in it leaves nothing."""
+        """Store the answer as long as its kind and the terms allow; a query with a secret in it leaves nothing.
+
+        The time of one that a peer shared began there.
+        """
         if self._mask(query.text) != query.text:
             return
-        now = self._clock.now()
+        now = (response.info.fetched_at if response.info.shared_by else None) or self._clock.now()
         ttl_s = min(TTL_S[intent] if response.results else EMPTY_TTL_S, terms.cap_s())
         stale_s = min(ttl_s + (STALE_S if response.results else 0.0), terms.cap_s())
         if ttl_s <= 0:
             return
         cache, namespace = self._places(scopes)[-1 if terms.may_share() else 0]
         entry = Entry(
-            value=json.dumps({"text": query.text, "response": to_json(response)}, ensure_ascii=False).encode(),
+            value=json.dumps(
+                {
+                    "text": query.text,
+                    "response": to_json(response),
+                    "query": to_json(query),
+                    "sources": list(sources),
+                    "kind": intent.value,
+                },
+                ensure_ascii=False,
+            ).encode(),
             fresh_until=now + timedelta(seconds=ttl_s),
             stale_until=now + timedelta(seconds=stale_s),
             stored_at=now,
@@ -130,6 +143,18 @@ class AnswerStore:
         if len(keys) > 1 and response.results:
             pointer = json.dumps({"text": query.text, "see": keys[0][1]}, ensure_ascii=False).encode()
             await cache.put(namespace, keys[1][1], replace(entry, value=pointer))
+
+    async def stored(self, key: str, scopes: Scopes) -> dict[str, Json]:
+        """What is kept under an exact key, with `stored_at`; empty when nothing is, or it is past its time."""
+        for cache, namespace in self._places(scopes):
+            entry = await cache.get(namespace, key)
+            if entry is not None and self._clock.now() <= entry.fresh_until:
+                return {**_parsed(entry.value), "stored_at": utc_text(entry.stored_at)}
+        return {}
+
+    def namespaces(self, scopes: Scopes) -> tuple[tuple[Cache, str], ...]:
+        """The caches that answers of these scopes are in, each with the name of the part."""
+        return self._places(scopes)
 
     async def lease(self, query: Query, sources: tuple[str, ...], scopes: Scopes, ttl_s: float) -> bool:
         """Whether this process may ask for it now."""

@@ -6,7 +6,7 @@ It may be deleted at any time. A damaged file is moved away and begun anew; a da
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -81,6 +81,12 @@ class SqliteCache:
     async def lease(self, namespace: str, key: str, ttl_s: float) -> bool:
         """Whether the caller may compute this key now; the others wait for the entry or for the lease to end."""
         return await self._in_thread(lambda: self._lease(namespace, key, ttl_s))
+
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """The keys of the entries that are in the namespace, the first `limit` of them in order."""
+        query = "SELECT key FROM entries WHERE scope = ? AND namespace = ? ORDER BY key LIMIT ?"
+        rows = await self._in_thread(lambda: self._run(query, (self._scope, namespace, limit)).fetchall())
+        return [str(key) for (key,) in rows]
 
     async def clear(self) -> int:
         """Remove everything of the scope and give the space back; the number of entries removed."""

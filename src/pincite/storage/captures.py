@@ -2,6 +2,9 @@
 
 import json
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import func
@@ -27,6 +30,17 @@ _WORTH_IT: Final = 0.9
 DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
 
 
+@dataclass(frozen=True, slots=True)
+class StoredCapture:
+    """Which capture it is, and of what."""
+
+    snapshot_id: str
+    url: str
+    final_url: str
+    fetched_at: datetime
+    stored_at: datetime
+
+
 class SqlSnapshotStore:
     """Implements `ports.SnapshotStore` for one scope."""
 
@@ -42,6 +56,18 @@ class SqlSnapshotStore:
     async def get(self, snapshot_id: str) -> Snapshot | None:
         """The capture, or None. Errors: StorageUnavailable (the stored body is damaged)."""
         return await self._database.read(self._scope, lambda tx: _get(tx, snapshot_id))
+
+    async def listed(self, since: datetime | None, limit: int) -> Sequence[StoredCapture]:
+        """The newest captures stored at that time or later, in the order they were stored; without bodies."""
+
+        def read(tx: Transaction) -> list[StoredCapture]:
+            names = ("snapshot_id", "url", "final_url", "fetched_at", "stored_at")
+            query = tx.select(snapshots, *(snapshots.c[name] for name in names))
+            query = query if since is None else query.where(snapshots.c.stored_at >= since)
+            rows = tx.run(query.order_by(snapshots.c.stored_at.desc(), snapshots.c.snapshot_id).limit(limit))
+            return [StoredCapture(*(getattr(row, name) for name in names)) for row in rows][::-1]
+
+        return await self._database.read(self._scope, read)
 
     def _put(self, tx: Transaction, snapshot: Snapshot) -> None:
         now = self._clock.now()

@@ -315,6 +315,12 @@ class RedisCache(_Clocked):
         sizes = await self._link.run(*(("STRLEN", key) for key in keys)) if keys else []
         return CacheCounts(len(keys), sum(map(int, sizes)))
 
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """The keys of the entries that are in the namespace, the first `limit` of them in order."""
+        start = f"{quote(namespace, safe='')}:"
+        found = await self._keys(start)
+        return [key.removeprefix(f"{self._place}:{start}") for key in found[:limit]]
+
     async def clear(self) -> int:
         """Remove everything of the scope; the number of entries removed."""
         return await self._delete(await self._keys(""))

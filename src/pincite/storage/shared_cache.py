@@ -1,5 +1,6 @@
 """The cache of many machines: entries and leases in the common database, behind the same port as the local one."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import func
@@ -69,6 +70,15 @@ class SqlCache:
         """What it holds."""
         entries, size_bytes = await self._database.read(self._scope, lambda tx: (_entries(tx), _size(tx)))
         return CacheCounts(entries, size_bytes)
+
+    async def keys(self, namespace: str, limit: int) -> Sequence[str]:
+        """The keys of the entries that are in the namespace, the first `limit` of them in order."""
+
+        def read(tx: Transaction) -> list[str]:
+            query = tx.select(cache_entries, cache_entries.c.entry_key).where(cache_entries.c.namespace == namespace)
+            return [str(row.entry_key) for row in tx.run(query.order_by(cache_entries.c.entry_key).limit(limit))]
+
+        return await self._database.read(self._scope, read)
 
     async def clear(self) -> int:
         """Remove everything of the scope; the number of entries removed."""

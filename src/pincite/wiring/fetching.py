@@ -21,8 +21,11 @@ from pincite.wiring.registry import SCRAPERS, load
 if TYPE_CHECKING:
     from pincite.audit.pages import PageReading
     from pincite.audit.recheck import Stored
+    from pincite.fetch.service import FetchService
     from pincite.fetch.sessions import SiteSessions
+    from pincite.fetch.shared_pages import Intake
     from pincite.library import LocalLibrary
+    from pincite.sharing.peers import Peers
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.shared import CommonRedis
 
@@ -53,8 +56,12 @@ async def build_fetch(
     stores: "Stores",
     extractor: Extractor,
     library_extractor: Extractor,
-) -> Fetch:
-    """The service: pages of these libraries come from there, all others from the network unless `offline`."""
+    peers: "Peers | None" = None,
+) -> "FetchService":
+    """The service: pages of these libraries come from there, all others from the network unless `offline`.
+
+    `peers` are asked before a site is.
+    """
     from pincite.fetch.backends.archive import ArchiveBackend
     from pincite.fetch.document_gate import DocumentGate
     from pincite.fetch.page_cache import PageCache
@@ -65,6 +72,10 @@ async def build_fetch(
     hosted: list[FetchBackend] = []
     if settings.profile != OFFLINE:
         net = await _Network.open(settings, clock, kept, stores)
+        if peers is not None:
+            from pincite.fetch.backends.peer import PeerBackend
+
+            backends.append(PeerBackend(peers, net.intake()))
         backends.append(net.direct())
         renderer = net.renderer()
         hosted = [net.scraper(name) for name in settings.hosted_scrapers]
@@ -90,6 +101,15 @@ async def build_fetch(
         policy=url_policy(settings),
     )
     return await kept.open(service)
+
+
+async def build_intake(settings: Settings, clock: Clock, kept: ResourcePool, stores: Stores) -> "Intake":
+    """What checks pages that others share; `offline` no site is asked whether they may be read."""
+    from pincite.fetch.shared_pages import Intake
+
+    if settings.profile == OFFLINE:
+        return Intake(url_policy(settings), clock)
+    return (await _Network.open(settings, clock, kept, stores)).intake()
 
 
 class _Network:
@@ -164,6 +184,11 @@ class _Network:
         from pincite.fetch.backends.direct import DirectBackend
 
         return DirectBackend(self.client, self._gate, self._turns, self._clock, limits=self._limits)
+
+    def intake(self) -> "Intake":
+        from pincite.fetch.shared_pages import Intake
+
+        return Intake(url_policy(self._settings), self._clock, self._gate, self._resolver, self._limits)
 
     def renderer(self) -> FetchBackend | None:
         if find_spec("playwright") is None:

@@ -1,6 +1,6 @@
 """What an engine works with: stores, services, roles. Each is built on first use and closed with the engine."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -51,10 +51,12 @@ from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
 from pincite.wiring.searching import (
     build_search,
     lane_of,
+    team_cache,
     within_budget,
 )
 from pincite.wiring.server import ServerServices, build_webhooks
 from pincite.wiring.shared import Shared, open_shared
+from pincite.wiring.sharing import Imported, Sharing, answer_intake, open_peers, signer_of
 from pincite.wiring.sources import Sources, resolve_libraries, resolve_sources
 from pincite.wiring.stores import OpenStores
 
@@ -62,11 +64,14 @@ if TYPE_CHECKING:
     from pincite.audit.recheck import Recheck
     from pincite.audit.service import AuditService
     from pincite.domain.report import Report
+    from pincite.fetch.service import FetchService
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
     from pincite.research.state import Limits
     from pincite.search.service import SearchService
+    from pincite.search.shared_answers import AnswerIntake
     from pincite.search.spending import BudgetSpending, Spending
+    from pincite.sharing.peers import Peers
 
 
 class Parts(OpenStores):
@@ -96,7 +101,9 @@ class Parts(OpenStores):
         stores.on_close(self.log.close)
         self._libraries = OpenLibraries(settings, kept)
         self._searches: dict[tuple[Sources, str], SearchService | None] = {}
-        self._fetches: dict[tuple[Path, ...], Fetch] = {}
+        self._fetches: dict[tuple[Path, ...], FetchService] = {}
+        self._peers: tuple[Peers | None, ...] = ()
+        self._sharing: Sharing | None = None
         self._account: BudgetSpending | None = None
         self._server_services: ServerServices | None = None
         self._given_model = model
@@ -405,10 +412,39 @@ class Parts(OpenStores):
                     providers=sources.providers,
                     common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
+                    answers=await self._shared_answers(sources.providers),
                 )
             return self._searches[key]
 
-    async def _fetch(self, libraries: tuple[Path, ...]) -> Fetch:
+    async def _shared_answers(self, providers: Sequence[str]) -> "AnswerIntake | None":
+        peers = await self._asked_peers()
+        return None if peers is None else answer_intake(self.settings, self.clock, peers, providers)
+
+    async def _asked_peers(self) -> "Peers | None":
+        """The peers of the settings, opened once, for pages and searches alike."""
+        if not self._peers:
+            self._peers = (await open_peers(self.settings, self.clock, self._kept),)
+        return self._peers[0]
+
+    async def sharing(self) -> Sharing:
+        """What this scope hands to others, and takes from bundles. Errors: ExtraNotInstalled, StorageUnavailable."""
+        stores = Stores(await self._storage(), await self._cache(), await self._shared.redis())
+        async with self._building:
+            if self._sharing is None:
+                signer = await signer_of(self.settings, self.clock, (await self._shared.storage()).database)
+                team = (
+                    await self._kept.open(team_cache(self.settings, self.clock)) if self.settings.team_scope else None
+                )
+                self._sharing = Sharing(self.settings, self.clock, stores, await self._cache(), signer, team)
+            return self._sharing
+
+    async def take_in(self, path: Path, key: str | None) -> Imported:
+        """Take in a bundle of another installation. Errors: as `Sharing.take_in`."""
+        sharing, fetch = await self.sharing(), await self._fetch(())
+        answers = answer_intake(self.settings, self.clock, None, resolve_sources(self.settings).providers)
+        return await sharing.take_in(path, fetch, answers, self._kept, key=key)
+
+    async def _fetch(self, libraries: tuple[Path, ...]) -> "FetchService":
         from pincite.fetch.extractors import BytesExtractor
 
         async with self._building:
@@ -421,6 +457,7 @@ class Parts(OpenStores):
                     extractor=self._shared.readers,
                     library_extractor=BytesExtractor(),
                     stores=Stores(await self._storage(), await self._cache(), await self._shared.redis()),
+                    peers=await self._asked_peers(),
                 )
             return self._fetches[libraries]
 

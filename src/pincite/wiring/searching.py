@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pincite.search.provider import Surroundings
     from pincite.search.router import Engine
     from pincite.search.service import SearchOptions, SearchService
+    from pincite.search.shared_answers import AnswerIntake
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.shared import CommonRedis
 
@@ -98,8 +99,9 @@ async def build_search(
     providers: Sequence[str],
     cache: Cache,
     common: Common | None = None,
+    answers: "AnswerIntake | None" = None,
 ) -> "SearchService | None":
-    """The service over these sources, or None when there are none.
+    """The service over these sources, or None when there are none. `answers` of peers are asked for before an engine.
 
     Errors:
         InvalidInput: an unknown provider. InvalidSetting: a retired one. ProviderAuth: its key is missing.
@@ -116,7 +118,7 @@ async def build_search(
     for name in providers:
         engines += accounts(name, settings, clock, cache, common.limiter)
     cached = bool(providers) and settings.search_cache  # a local index answers as it is now, and faster than a cache
-    shared = await kept.open(_team_cache(settings, clock)) if cached and settings.team_scope else None
+    shared = await kept.open(team_cache(settings, clock)) if cached and settings.team_scope else None
     options = search_options(settings, tuple(dict.fromkeys(engine.provider.name for engine in engines)))
     service = SearchService(
         engines,
@@ -126,6 +128,7 @@ async def build_search(
         cache=cache if cached else None,
         shared_cache=shared,
         notes=common.notes or NOWHERE,
+        answers=answers,
         options=options if providers else replace(options, call_deadline_s=LOCAL_DEADLINE_S, hedge_after_s=None),
     )
     return await kept.open(service)
@@ -308,7 +311,8 @@ def search_contracts(settings: Settings) -> "dict[str, Terms]":
 
 
 @asynccontextmanager
-async def _team_cache(settings: Settings, clock: Clock) -> AsyncIterator[Cache]:
+async def team_cache(settings: Settings, clock: Clock) -> AsyncIterator[Cache]:
+    """Where the answers of the team are, closed at the end of the block."""
     from pincite.storage.cache import open_cache
 
     cache = await open_cache(settings.home / CACHE_NAME, f"team/{settings.team_scope}", clock)

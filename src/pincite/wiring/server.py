@@ -210,13 +210,21 @@ async def master_key(settings: Settings, clock: Clock, database: "Database") -> 
     """
     if settings.webhook_secret is not None:
         return settings.webhook_secret.get_secret_value().encode()
-    path: Path = settings.home / KEY_NAME
+    return await home_secret(KEY_NAME, settings, clock, database)
+
+
+async def home_secret(name: str, settings: Settings, clock: Clock, database: "Database") -> bytes:
+    """A secret in a file of the home, made once; where many machines use one database, the one that is kept there.
+
+    Errors: StorageUnavailable (the file can't be kept), StorageFull, Locked.
+    """
+    path: Path = settings.home / name
     if not database.is_shared:
         return await anyio.to_thread.run_sync(_home_key, path)
     from pincite.storage.server import common_secret
 
     own = await anyio.to_thread.run_sync(_read, path)
-    common = await common_secret(database, clock, KEY_NAME, own or _new_key())
+    common = await common_secret(database, clock, name, own or _new_key())
     if own not in (None, common):
         log.warning("%s is not used: the servers of this database sign with the key they share", path)
     return common.encode()
@@ -255,7 +263,7 @@ def _new_key() -> str:
 
 
 def _not_kept(path: Path, error: Exception) -> StorageUnavailable:
-    return StorageUnavailable(f"{path} can't be kept: {error}", reason="webhook_key")
+    return StorageUnavailable(f"{path} can't be kept: {error}", reason=path.name.replace(".", "_"))
 
 
 # Where the API keys are: with the database where many machines use it, otherwise in a file of the home.

@@ -93,6 +93,7 @@ READS: dict[str, Try] = {
     "runs.calls": lambda bob, kept: bob.runs.calls(kept.run.run_id),
     "runs.latest_calls": lambda bob, kept: bob.runs.latest_calls(100),
     "snapshots.get": lambda bob, kept: bob.snapshots.get(kept.snapshot.snapshot_id),
+    "snapshots.listed": lambda bob, kept: bob.snapshots.listed(None, 100),
     "documents.get": lambda bob, kept: bob.documents.get(kept.document.document_id),
     "documents.excerpts": lambda bob, kept: bob.documents.excerpts(kept.document.document_id),
     "documents.for_snapshot": lambda bob, kept: bob.documents.for_snapshot(kept.snapshot.snapshot_id, "html", "1"),

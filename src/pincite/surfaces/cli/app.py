@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Start here": ("demo", "ui", "setup", "doctor"),
     "Ask": ("research", "batch", "search", "fetch", "summarize", "index"),
     "Check": ("check", "audit", "recheck", "bundle", "eval", "models"),
-    "Serve": ("serve", "mcp", "worker", "keys"),
+    "Serve": ("serve", "mcp", "worker", "keys", "share"),
     "Keep": ("runs", "cache", "scope", "log", "completion"),
 }
 COMMANDS: dict[str, str] = {
@@ -57,6 +57,7 @@ COMMANDS: dict[str, str] = {
     "completion": "app:completion",
     "runs": "runs:app",
     "keys": "serve:keys_app",
+    "share": "share:app",
     "cache": "stored:cache_app",
     "scope": "stored:scope_app",
     "models": "eval:models_app",

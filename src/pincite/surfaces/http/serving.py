@@ -49,10 +49,11 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
             work=_worker_settings(home) if work else None,
             limits=ServerLimits.of(settings),
         )
-        _run(app, host=host, port=port)
+        run_app(app, host=host, port=port)
 
 
-def _run(app: Any, listening: socket.socket | None = None, **where: Any) -> None:  # an ASGI application
+def run_app(app: Any, listening: socket.socket | None = None, **where: Any) -> None:  # an ASGI application
+    """Serve the application until interrupted, on a socket that listens or `where` uvicorn is told."""
     import uvicorn
 
     from pincite.surfaces.http.gate import PatientProtocol
@@ -91,7 +92,7 @@ def own_pages(home: Path | None, listening: socket.socket) -> OwnPages:
     )
     app.include_router(own_router)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/enter?key={key.secret}"
-    return OwnPages(address, lambda: _run(app, listening))
+    return OwnPages(address, lambda: run_app(app, listening))
 
 
 def ready_to_ask(settings: Settings) -> dict[str, Any]:

@@ -1,0 +1,199 @@
+"""Shared items in one file: a ZIP whose members are named by their SHA-256, and a signed list of them.
+
+Nothing in the file is believed before it is counted: the directory is bounded before it is read, each member before
+it is unpacked, and no name in it ever becomes a path.
+"""
+
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Final
+
+from pincite.domain.errors import InvalidInput, ShareRefused
+from pincite.domain.ids import sha256_hex
+from pincite.sharing.items import ITEM_BYTES_MAX, Item, Kind, Signer, item_of, opened
+
+ITEMS_MAX: Final = 20_000
+FILE_BYTES_MAX: Final = 1_073_741_824
+UNPACKED_BYTES_MAX: Final = 8 * FILE_BYTES_MAX
+"""Pages shrink to a fifth or so; a file that grows beyond this is no bundle of pages."""
+_LIST: Final = "bundle.item"
+_LIST_BYTES_MAX: Final = 67 * ITEMS_MAX + 100_000
+_NAME: Final = re.compile(r"items/([0-9a-f]{64})")
+_END: Final = b"PK\x05\x06"
+_END_BYTES: Final = 22
+_LOCATOR64: Final = b"PK\x06\x07"
+_DIRECTORY_BYTES_MAX: Final = 128 * (ITEMS_MAX + 1)
+"""An entry of ours takes 46 bytes and a name of 70."""
+
+
+class BundleWriter:
+    """Writes a bundle beside its place and puts it there at the end. Blocking.
+
+    Args:
+        path: where the file will be.
+        signer: whose bundle it is.
+
+    Errors: InvalidInput (the place can't be written), from every method.
+    """
+
+    def __init__(self, path: Path, signer: Signer) -> None:
+        self._path = path
+        self._partial = path.with_name(f"{path.name}.partial")
+        self._signer = signer
+        self._names: dict[str, None] = {}
+        self._bytes = 0
+        with self._telling():
+            self._out = zipfile.ZipFile(self._partial, "w", zipfile.ZIP_DEFLATED, allowZip64=False)
+
+    def add(self, item: Item) -> bool:
+        """Add an item; False when the bundle is full."""
+        data = self._signer.sealed(item)
+        name = sha256_hex(data)
+        if len(self._names) >= ITEMS_MAX or self._bytes + len(data) > FILE_BYTES_MAX:
+            return False
+        if name not in self._names:
+            self._names[name] = None
+            self._bytes += len(data)
+            with self._telling():
+                self._out.writestr(f"items/{name}", data)
+        return True
+
+    def finish(self, now: datetime) -> int:
+        """Sign the list and put the file in its place; its size in bytes."""
+        body = json.dumps(list(self._names)).encode()
+        with self._telling():
+            self._out.writestr(_LIST, self._signer.sealed(item_of(Kind.BUNDLE, sha256_hex(body), now, body)))
+            self._out.close()
+            self._partial.replace(self._path)
+            return self._path.stat().st_size
+
+    def give_up(self) -> None:
+        """Leave nothing behind."""
+        with suppress(OSError, ValueError):
+            self._out.close()
+        self._partial.unlink(missing_ok=True)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InvalidInput(f"{self._path} can't be written: {error.strerror}") from None
+
+
+def read_bundle(
+    path: Path, keys: Sequence[str], now: Callable[[], datetime]
+) -> Iterator[tuple[str, Item | ShareRefused]]:
+    """The key of the file, one of `keys`, with each item, or why that is refused. Blocking.
+
+    Errors:
+        InvalidInput: no such file. ShareRefused: the file as a whole (`malformed`, `too_large`, `bad_signature`, ...).
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InvalidInput(f"{path} can't be read: {error.strerror}") from None
+    with file:
+        _vet_directory(file)
+        try:
+            archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+            raise _malformed("is damaged") from None
+        with archive:
+            yield from _items(archive, keys, now)
+
+
+def _items(
+    archive: zipfile.ZipFile, keys: Sequence[str], now: Callable[[], datetime]
+) -> Iterator[tuple[str, Item | ShareRefused]]:
+    members = {info.filename: info for info in archive.infolist()}
+    if len(members) != len(archive.infolist()):
+        raise _malformed("names a member twice")
+    if strangers := [name for name in members if name != _LIST and not _NAME.fullmatch(name)]:
+        raise _malformed(f"holds {strangers[0][:80]!r}, which is no name of an item")
+    if sum(info.file_size for info in members.values()) > UNPACKED_BYTES_MAX:
+        raise ShareRefused("the bundle unpacks to more than any may", reason="too_large")
+    if _LIST not in members:
+        raise _malformed("has no list")
+    key, names = _listed(_unpacked(archive, members.pop(_LIST), _LIST_BYTES_MAX), keys, now())
+    if set(names) != {name.removeprefix("items/") for name in members}:
+        raise _malformed("does not hold what its list says")
+    for name in names:
+        try:
+            data = _unpacked(archive, members[f"items/{name}"], ITEM_BYTES_MAX)
+            if sha256_hex(data) != name:
+                raise ShareRefused("an item is not what its name says", reason="wrong_hash")
+            item = opened(data, key, now())
+        except ShareRefused as refused:
+            yield key, refused
+        else:
+            yield key, item
+
+
+def _listed(data: bytes, keys: Sequence[str], now: datetime) -> tuple[str, list[str]]:
+    """Which key signed the list, and the names in it. Errors: ShareRefused."""
+    for key in keys:
+        try:
+            return key, _names(opened(data, key, now))
+        except ShareRefused as refused:
+            if refused.reason != "bad_signature":
+                raise
+    raise ShareRefused(
+        "the bundle is not signed with a key that is trusted here",
+        reason="bad_signature",
+        hint="Name the key with --key ed25519:..., or its owner in share_peers.",
+    )
+
+
+def _names(listed: Item) -> list[str]:
+    try:
+        names = json.loads(listed.body)
+    except (ValueError, RecursionError):
+        names = None
+    if (
+        listed.statement.kind is not Kind.BUNDLE
+        or not isinstance(names, list)
+        or len(set(map(str, names))) != len(names)
+    ):
+        raise _malformed("has no readable list")
+    return [str(name) for name in names]
+
+
+def _vet_directory(file: IO[bytes]) -> None:
+    """Return when the directory of the ZIP is one that may be read into memory."""
+    size = file.seek(0, io.SEEK_END)
+    if size > FILE_BYTES_MAX:
+        raise ShareRefused("the bundle is larger than any may be", reason="too_large")
+    file.seek(max(size - _END_BYTES - 20, 0))
+    tail = file.read()
+    end = tail[-_END_BYTES:]
+    if len(end) < _END_BYTES or end[:4] != _END or tail[:4] == _LOCATOR64:
+        raise _malformed("is no bundle")
+    entries, directory = int.from_bytes(end[10:12], "little"), int.from_bytes(end[12:16], "little")
+    if entries > ITEMS_MAX + 1 or directory > _DIRECTORY_BYTES_MAX:
+        raise ShareRefused("the bundle names more items than any may hold", reason="too_large")
+    file.seek(0)
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most_bytes: int) -> bytes:
+    if info.file_size > most_bytes or info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise ShareRefused("an item unpacks to more than any may", reason="too_large")
+    try:
+        with archive.open(info) as member:
+            data = member.read(most_bytes + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
+        raise _malformed("has a damaged item") from None
+    if len(data) > most_bytes:
+        raise ShareRefused("an item unpacks to more than any may", reason="too_large")
+    return data
+
+
+def _malformed(what: str) -> ShareRefused:
+    return ShareRefused(f"the file {what}", reason="malformed")

@@ -1,0 +1,114 @@
+"""`pincite share`: a signed bundle of pages and answers, and a read-only peer that other installations ask."""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.surfaces.cli import options
+from pincite.surfaces.cli.files import vet_output
+from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
+from pincite.surfaces.cli.serve import vet_server
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pincite.wiring.sharing import Exported, Imported
+
+app = typer.Typer(
+    help="Share pages and search answers with other installations.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command("key")
+def key(home: options.Home = None, as_json: options.Json = False) -> None:
+    """Print the public key by which others know this installation; made at first use."""
+
+    async def job() -> str:
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.share_key()
+
+    found = run_async(job, as_json=as_json)
+    if as_json:
+        print_json({"key": found})
+    else:
+        print_text(found)
+
+
+@app.command("export")
+def export(
+    file: Annotated[Path, typer.Argument(help="The bundle to write.")],
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write a signed bundle of the captures and search answers that may be shared."""
+
+    async def job() -> "Exported":
+        from pincite.engine import Engine
+
+        vet_output(file)
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.share_export(file)
+
+    made = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(made, outside=True))
+        return
+    print_text(f"{file}: {made.captures} captures and {made.answers} search answers, {made.size_bytes} bytes")
+    print_text(f"signed with {made.key}")
+    note(_counted("Not shared", made.kept_back))
+
+
+@app.command("import")
+def take_in(
+    file: Annotated[Path, typer.Argument(help="The bundle to read.")],
+    signed_by: Annotated[
+        str | None, typer.Option("--key", help="Public key to trust for this file, if its owner is not in share_peers.")
+    ] = None,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Take in a bundle of another installation; every item is checked again here."""
+
+    async def job() -> "Imported":
+        from pincite.engine import Engine
+
+        async with Engine.from_settings(home=home) as engine:
+            return await engine.share_import(file, key=signed_by)
+
+    taken = run_async(job, as_json=as_json)
+    if as_json:
+        from pincite.domain.codec import to_json
+
+        print_json(to_json(taken, outside=True))
+        return
+    print_text(f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by or 'nobody'}")
+    note(_counted("Refused", taken.refused))
+
+
+@app.command("serve")
+def serve(
+    host: Annotated[str, typer.Option(help="Interface. Others than loopback need an API key.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port.")] = 8789,
+    home: options.Home = None,
+    as_json: options.Json = False,
+) -> None:
+    """Be a read-only peer: hand out, signed, what the scope may share. Nothing is fetched for anybody."""
+
+    def job() -> None:
+        vet_server()
+        sharing = importlib.import_module("pincite.surfaces.http.sharing")
+        note(f"Sharing on http://{host}:{port}. Ctrl-C stops.")
+        sharing.serve(host, port, home)
+
+    guarded(job, as_json=as_json)
+
+
+def _counted(what: str, reasons: "Mapping[str, int]") -> str:
+    told = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(reasons.items()))
+    return f"{what}: {told or 'none'}"
