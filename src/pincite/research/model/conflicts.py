@@ -41,21 +41,22 @@ class ConflictFinder:
         self._pairs: tuple[tuple[str, str], ...] = ()
 
     async def between(self, checked: Sequence[VerifiedClaim], progress: Progress) -> tuple[Conflict, ...]:
-        """The conflicts between claims that hold, of the same part and from different pages."""
+        """The conflicts between claims that hold, from different pages: those that code finds are of the same part."""
         printable = [item for item in checked if item.printable][:_STATEMENTS]
-        pairs = [pair for pair in itertools.combinations(printable, 2) if _comparable(*pair)]
+        apart = [pair for pair in itertools.combinations(printable, 2) if _apart(*pair)]
+        pairs = [(one, other) for one, other in apart if one.claim.sub_question == other.claim.sub_question]
         found = {
             frozenset((one.claim.claim_id, other.claim.claim_id)): (one, other)
             for one, other in pairs[:_COMPARED]
             if worded_alike(one, other) and self._other_figure(one, other) and self._other_figure(other, one)
         }
         ids = frozenset(item.claim.claim_id for item in printable)
-        if pairs and ids != self._compared:
+        if apart and ids != self._compared:
             await self._ask(printable, progress)
             self._compared = ids
         by_id = {item.claim.claim_id: item for item in printable}
         for one_id, other_id in self._pairs:
-            if one_id in by_id and other_id in by_id and _comparable(by_id[one_id], by_id[other_id]):
+            if one_id in by_id and other_id in by_id and _apart(by_id[one_id], by_id[other_id]):
                 found.setdefault(frozenset((one_id, other_id)), (by_id[one_id], by_id[other_id]))
         return tuple(Conflict((_side(one), _side(other))) for one, other in found.values())[:_MAX_CONFLICTS]
 
@@ -88,10 +89,9 @@ class ConflictFinder:
         )
 
 
-def _comparable(one: VerifiedClaim, other: VerifiedClaim) -> bool:
-    """Whether two claims can exclude each other: of the same part, from different pages."""
-    urls = {e.url for e in one.claim.evidence} & {e.url for e in other.claim.evidence}
-    return one is not other and not urls and one.claim.sub_question == other.claim.sub_question
+def _apart(one: VerifiedClaim, other: VerifiedClaim) -> bool:
+    """Whether two claims can exclude each other: what one page says twice is its own to explain."""
+    return one is not other and not {e.url for e in one.claim.evidence} & {e.url for e in other.claim.evidence}
 
 
 def _side(item: VerifiedClaim) -> ConflictSide:

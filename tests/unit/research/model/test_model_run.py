@@ -372,3 +372,35 @@ async def test_other_figures_exclude_each_other_only_for_the_same_thing(
         claim.text for claim in report.claims
     }
     assert bool(report.conflicts) is excluded
+
+
+async def test_what_a_model_finds_to_conflict_may_answer_different_parts(ask: Ask, small: Small) -> None:
+    """One page says it of the builder, the other of the year: the parts are ours, the contradiction is theirs."""
+    said = "The Varden lighthouse was built by Peter Lund in the north."
+    small.pages["https://other.test/towers"] = f"# Towers\n\n{said}"
+    plan: Any = {
+        "parts": [
+            {"question": "Who built the Varden lighthouse?", "heading": "Builder", "queries": ["Varden lighthouse"]},
+            {"question": "When was the Varden lighthouse built?", "heading": "Year", "queries": ["Varden built"]},
+        ]
+    }
+
+    def analyst(seen: Seen) -> Any:
+        named = {"Peter Lund": "1", "Anna Holm": "2"}
+        return {
+            "claims": [
+                {"text": line, "part": part, "lines": [name], "confidence": 0.8}
+                for name, line in seen.lines.items()
+                for words, part in named.items()
+                if words in line and name.startswith("s")
+            ]
+        }
+
+    def pairs(seen: Seen) -> Any:
+        one, other = (name for name, text in seen.lines.items() if "built by" in text)
+        return {"pairs": [{"one": one, "other": other}]}
+
+    report = await ask(ScriptedModel({"planner": plan, "analyst": analyst, "conflicts": pairs}))
+    [conflict] = report.conflicts
+    assert {"Peter Lund" in side.statement for side in conflict.sides} == {True, False}
+    assert all("built by" in side.statement for side in conflict.sides)
