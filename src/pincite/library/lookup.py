@@ -44,6 +44,8 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
 # A page with three good passages is worth a little more than one with a single one. Chosen, not measured.
 _NEXT_PASSAGES = 0.15
+_FUSED_AFTER = 10
+"""Places that are fused count 1/(10 + place). Chosen on three sites, reported on three others (docs/research.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,17 @@ class _Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A candidate with its score."""
+    """A candidate with its score, made of how well it matches by words (beside the best) and how near it is."""
 
-    score: float
+    words: float
+    near: float
     candidate: _Candidate
     page: _Page
+
+    @property
+    def score(self) -> float:
+        """The order of passages."""
+        return self.words + NEAR_WEIGHT * self.near
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +126,8 @@ class Lookup:
         return tuple(self._passage(item, rank, asked) for rank, item in enumerate(ranked, 1))
 
     def pages(self, query: Query) -> tuple[PageHit, ...]:
-        """The best pages: each counts as its best passage, plus a little for the next two."""
-        # The passages of each page, best page first.
-        groups: dict[str, list[_Ranked]] = {}
-        for item in self._ranked(self._asked(query.text), query.constraints):
-            groups.setdefault(item.page.url, []).append(item)
-        found = dict(sorted(groups.items(), key=lambda group: (-_page_value(group[1]), group[0])))
+        """The best pages, by their places in two orders: of words and of meaning."""
+        found, values = _by_page(self._ranked(self._asked(query.text), query.constraints))
         prefer = query.constraints.prefer_domains
         best = sorted(found, key=lambda url: not host_matches(_host(url), prefer)) if prefer else list(found)
         return tuple(
@@ -131,7 +135,7 @@ class Lookup:
                 url=url,
                 title=found[url][0].page.title,
                 snippet=snippet(self._body(found[url][0].candidate), query.text, found[url][0].candidate.label),
-                score=_page_value(found[url]),
+                score=values[url],
                 published_at=found[url][0].page.published_at,
             )
             for url in best[: max(query.max_results, 0)]
@@ -165,8 +169,8 @@ class Lookup:
         for candidate in candidates.values():
             page = self._page(candidate.page_id)
             if page is not None and _allowed(page, constraints):
-                score = candidate.words / best + NEAR_WEIGHT * near.get(candidate.passage_id, 0.0)
-                ranked.append(_Ranked(score, candidate, page))
+                meant = near.get(candidate.passage_id, 0.0)
+                ranked.append(_Ranked(candidate.words / best, meant, candidate, page))
         return sorted(ranked, key=lambda item: (-item.score, item.candidate.passage_id))
 
     def _near(
@@ -265,8 +269,28 @@ class Lookup:
         return text[candidate.start : candidate.end]
 
 
-def _page_value(found: Sequence[_Ranked]) -> float:
-    return found[0].score + _NEXT_PASSAGES * sum(item.score for item in found[1:3])
+def _by_page(ranked: Sequence[_Ranked]) -> tuple[dict[str, list[_Ranked]], dict[str, float]]:
+    """The passages of each page, best page first, and what the pages are worth (0-1).
+
+    By words a page counts as its best passage plus a little for the next two, by meaning as its nearest one; the two
+    orders are fused by rank (Cormack, Clarke and Büttcher 2009).
+    """
+    groups: dict[str, list[_Ranked]] = {}
+    for item in ranked:
+        groups.setdefault(item.page.url, []).append(item)
+    by_words = {url: _in_all([item.words for item in group]) for url, group in groups.items()}
+    by_meaning = {url: max(item.near for item in group) for url, group in groups.items()}
+    orders = [by_words, by_meaning] if any(by_meaning.values()) else [by_words]
+    values = dict.fromkeys(groups, 0.0)
+    for order in orders:
+        for place, url in enumerate(sorted(order, key=lambda url: (-order[url], -groups[url][0].score, url))):
+            values[url] += _FUSED_AFTER / (_FUSED_AFTER + place) / len(orders)
+    return {url: groups[url] for url in sorted(groups, key=lambda url: (-values[url], url))}, values
+
+
+def _in_all(scores: Sequence[float]) -> float:
+    best = sorted(scores, reverse=True)
+    return best[0] + _NEXT_PASSAGES * sum(best[1:3])
 
 
 def _telling(asked: _Asked) -> list[str]:

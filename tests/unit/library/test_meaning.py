@@ -1,5 +1,7 @@
 """A library asked by words and by meaning together, and its vectors."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from tests.fakes.extractor import TinyExtractor
 from pincite.domain.search import Query
 from pincite.library import LocalLibrary
 from pincite.library.vectors import VectorFile
+from pincite.ports import Embedder
 from pincite.ranking.vectors import KeptVectors
 from pincite.testing.judges import WordEmbedder
 
@@ -30,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return pages
 
 
-def opened(folder: Path, embedder: WordEmbedder | None) -> LocalLibrary:
+def opened(folder: Path, embedder: Embedder | None) -> LocalLibrary:
     home = folder.parent / "index"
     kept = None if embedder is None else KeptVectors(embedder, VectorFile(home / "vectors.sqlite"))
     library = LocalLibrary.open(folder, index_dir=home, extractor=TinyExtractor(), workers=0, embedder=kept)
@@ -48,6 +51,36 @@ def test_what_is_worded_otherwise_is_found_once_vectors_are_made(folder: Path) -
         assert told == [(2, 2)]
         assert next(hit.title for hit in library.search(question)) == "Car"
         assert library.make_vectors(lambda done, of: None) == 0, "made once"
+
+
+class Marked:
+    """A text with "near7" lies at a cosine of 0.7 to all that has no mark."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        marks = [re.search(r"near(\d)", text) for text in texts]
+        near = [int(mark.group(1)) / 10 if mark else 1.0 for mark in marks]
+        return [[value, (1 - value * value) ** 0.5] for value in near]
+
+
+def test_a_page_good_in_both_orders_comes_before_one_that_is_first_by_words_and_far_off_in_meaning(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "hives"
+    folder.mkdir()
+    for name, text in {
+        "often": "Honey honey honey honey, all about honey. near1",
+        "good": "What bees make of flowers in a summer that is warm is honey. near4",
+        "one": "A jar of glass stands on a board. near3",
+        "two": "A lid of tin lies on the board. near3",
+        "three": "A board of larch is long. near2",
+    }.items():
+        (folder / f"{name}.html").write_text(f"<h1>{name.title()}</h1><p>{text}</p>")
+    with opened(folder, Marked()) as library:
+        library.make_vectors(lambda done, of: None)
+        hits = library.search(Query("honey", 5))
+    assert next(hit.title for hit in hits) == "Good"
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert 0 < hits[-1].score < hits[0].score <= 1
 
 
 def test_vectors_that_questions_met_are_kept_by_what_was_read(folder: Path) -> None:

@@ -13,7 +13,7 @@ from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, 
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
 from pincite.ranking.terms import index_terms, is_identifier
-from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, stands_alone, with_direct
+from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, points_back, stands_alone, with_direct
 from pincite.research.extractive.parts import sides_of
 from pincite.research.extractive.versions import version_labels
 from pincite.text.instructions import is_flagged
@@ -30,8 +30,10 @@ _SAID_ALREADY: Final = 0.5
 """Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen."""
 _WEAK: Final = 0.06
 """A passage this much less likely than the best one is left out. Likelihoods fall steeply (the weights of the fit are
-about 4): with 0.18 instead, one fact in twelve was lost (docs/research.md)."""
+about 4). Chosen by hand with the reported sites in view (0.18 lost one fact in twelve there), so not a fitted value."""
 _DIRECT: Final = 3
+_NEAR_THE_NEAREST: Final = 0.75
+"""A sentence this much less near to the question than the nearest one is no part of the short answer."""
 _MORE_PAGES: Final = 2
 _CODE_NAME: Final = re.compile(r"[A-Za-z]\w*(?:(?:\.|::|_)[A-Za-z]\w*)+|(?<![\w-])--[a-z][\w-]+")
 """A dotted or underscored name or a long option, without what it is called with."""
@@ -125,7 +127,7 @@ class ExtractiveAnalyst:
     def _claims(self, found: _Found, part: SubQuestion, progress: Progress) -> tuple[Claim, ...]:
         pages = {page.url: page for page in progress.pages}
         made: dict[str, Claim] = {}
-        told: list[tuple[float, str]] = []
+        told: list[tuple[float, tuple[str, ...]]] = []
         words = 0
         top = found.chosen[0].likelihood if found.chosen else 1.0
         for number, passage in enumerate(found.chosen, start=1):
@@ -142,7 +144,7 @@ class ExtractiveAnalyst:
                 fresh = {claim.claim_id: claim for claim in claims if claim.claim_id not in made}
                 made.update(fresh)
                 words += excerpt.words
-                told += _openers(excerpt, page, claims, passage)
+                told += _openers(excerpt, page, claims)
         if not found.is_here:
             return tuple(made.values())
         direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
@@ -176,24 +178,38 @@ def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:
     return passage.likelihood * (1 - _SAID_ALREADY * max(said, 0.0) ** 2)
 
 
-def _openers(
-    excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim], passage: RankedPassage
-) -> list[tuple[float, str]]:
-    """The units that could open an answer, with how near they are to the question."""
-    return [
-        (near, claim.claim_id)
-        for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True)
-        if stands_alone(page.document, unit) and not is_flagged(claim.text)
-    ]
+def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> list[tuple[float, tuple[str, ...]]]:
+    """The runs of units that could open an answer, with how near they are to the question.
+
+    A run is a sentence that stands alone, or one that points back behind those that it needs.
+    """
+    runs: list[tuple[float, tuple[str, ...]]] = []
+    run: tuple[str, ...] = ()
+    for unit, near, claim in zip(excerpt.units, excerpt.nearness, claims, strict=True):
+        if is_flagged(claim.text):
+            run = ()
+        elif stands_alone(page.document, unit):
+            run = (claim.claim_id,)
+        elif run and points_back(page.document, unit):
+            run = (*run, claim.claim_id)
+        else:
+            run = ()
+        if run:
+            runs.append((near, run))
+    return runs
 
 
-def _direct(told: Sequence[tuple[float, str]], made: dict[str, Claim], *, alone: bool) -> frozenset[str]:
+def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], *, alone: bool) -> frozenset[str]:
     """The one to three sentences nearest to the question; of one of several parts only the nearest."""
-    ordered = sorted((entry for entry in told if entry[1] in made), key=lambda entry: -entry[0])
-    if not ordered:
-        return frozenset()
-    near = [name for value, name in ordered if value >= 0.75 * ordered[0][0]]
-    return frozenset(list(dict.fromkeys(near))[: _DIRECT if alone else 1])
+    most = _DIRECT if alone else 1
+    fit = [(near, run) for near, run in told if len(run) <= most and all(name in made for name in run)]
+    ordered = sorted(fit, key=lambda entry: -entry[0])
+    chosen: dict[str, None] = {}
+    for near, run in ordered:
+        fresh = [name for name in run if name not in chosen]
+        if near >= _NEAR_THE_NEAREST * ordered[0][0] and len(chosen) + len(fresh) <= most:
+            chosen.update(dict.fromkeys(fresh))
+    return frozenset(chosen)
 
 
 def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:

@@ -80,7 +80,9 @@ def excerpts_of(passage: RankedPassage, terms: Sequence[str], rarity: Rarity) ->
     if kind is BlockKind.LIST_ITEM:
         chosen = _list_around(document, units, best)
         form = NoteForm.STEP if document.blocks[index].ordered else NoteForm.STATEMENT
-        return _excerpt(passage, units, near, chosen, form)
+        intro = [at for at in (chosen[0] - 1,) if at >= 0 and _introduces(document, units[at])]
+        said = _excerpt(passage, units, near, intro) if intro else ()
+        return (*said, *_excerpt(passage, units, near, chosen, form))
     chosen = _window(document, units, near, best, entry=bool(passage.draft.label))
     form = NoteForm.DEFINITION if passage.draft.label else NoteForm.STATEMENT
     behind = units[chosen[-1]][0] + 1
@@ -134,7 +136,7 @@ def stands_alone(document: Document, unit: Span) -> bool:
         return False
     if not text.endswith(_SENTENCE_ENDS) or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha()):
         return False
-    return not _points_back(document, unit)
+    return not points_back(document, unit)
 
 
 def marked_words(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
@@ -262,15 +264,21 @@ def _same_list(document: Document, one: int, other: int) -> bool:
 def _window(
     document: Document, units: Sequence[tuple[int, Span]], near: Sequence[float], best: int, *, entry: bool
 ) -> list[int]:
-    """The paragraph around a sentence, or the run of so many sentences in it that is nearest to the question."""
+    """The paragraph around a sentence, or the run of so many sentences in it that is nearest to the question.
+
+    Where the paragraph leaves room, the sentences beside it in the same passage follow: what a short paragraph says is
+    often half of it.
+    """
     index = units[best][0]
     low = high = best
     most, most_words = (MAX_ENTRY_SENTENCES, MAX_ENTRY_WORDS) if entry else (MAX_SENTENCES, MAX_WORDS)
     while high - low + 1 < most:
-        options = [at for at in (low - 1, high + 1) if 0 <= at < len(units) and units[at][0] == index]
+        beside = [at for at in (low - 1, high + 1) if 0 <= at < len(units)]
+        options = [at for at in beside if units[at][0] == index]
+        options = options or [at for at in beside if _goes_on(document, index, units[at][0])]
         if not options:
             break
-        back = low - 1 in options and _points_back(document, units[low][1])
+        back = low - 1 in options and points_back(document, units[low][1])
         taken = low - 1 if back else max(options, key=lambda at: near[at])
         grown = range(min(low, taken), max(high, taken) + 1)
         if _size(document, units, grown) > most_words:
@@ -279,7 +287,20 @@ def _window(
     return list(range(low, high + 1))
 
 
-def _points_back(document: Document, unit: Span) -> bool:
+def _goes_on(document: Document, index: int, other: int) -> bool:
+    """Whether another block is text of the same entry: behind another term stands what is true of that one."""
+    between = document.blocks[min(index, other) : max(index, other)]
+    same = not any(block.kind is BlockKind.TERM for block in between)
+    return same and document.blocks[other].kind in _TEXT_KINDS
+
+
+def _introduces(document: Document, unit: tuple[int, Span]) -> bool:
+    """Whether a sentence of text says that something follows."""
+    index, span = unit
+    return document.blocks[index].kind in _TEXT_KINDS and document.text[span.start : span.end].rstrip().endswith(":")
+
+
+def points_back(document: Document, unit: Span) -> bool:
     """Whether a sentence needs the one before it."""
     return any(piece.role is ContextRole.ANTECEDENT for piece in context_of(document, unit.start, unit.end))
 
