@@ -100,13 +100,18 @@ def _markdown(text: str) -> list[Block]:
 
 @dataclass(frozen=True, slots=True)
 class TinyExtractor:
-    """Implements ports.Extractor for HTML, Markdown and plain text. `fails_on` maps a part of a URL to how it fails."""
+    """Implements ports.Extractor for HTML, Markdown and plain text. `fails_on` maps a part of a URL to how it fails.
+
+    `read` has the URLs it was asked for in this process.
+    """
 
     version: str = "1"
     fails_on: dict[str, str] = field(default_factory=dict)
+    read: list[str] = field(default_factory=list, compare=False)
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
         """The document. Errors: EmptyContent, UnsupportedContentType."""
+        self.read.append(url)
         for part, way in self.fails_on.items():
             if part in url:
                 _fail(way)

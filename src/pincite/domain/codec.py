@@ -55,19 +55,29 @@ def short_utc_text(moment: datetime) -> str:
     return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def to_json(value: object, *, outside: bool = False) -> Json:
+def to_json(value: object, *, outside: bool = False, sparse: bool = False) -> Json:
     """`value` as plain JSON; the same value always gives the same JSON.
 
     Args:
         value: a domain value, or a mapping, sequence or scalar of such.
         outside: for other programs: times without empty fractions, money as a number.
+        sparse: members that have their default are left out; `from_json` puts it back.
     """
+    if value is None or type(value) in _PLAIN:
+        return cast("Json", value)
+    if type(value) in _LISTS:
+        return [to_json(item, outside=outside, sparse=sparse) for item in cast("Sequence[object]", value)]
     if isinstance(value, Enum):
         return to_json(value.value)
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float | str):
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: to_json(getattr(value, name), outside=outside) for name in _init_names(type(value))}
+    if dataclasses.is_dataclass(type(value)):
+        return {
+            name: item if item is None or type(item) in _PLAIN else to_json(item, outside=outside, sparse=sparse)
+            for name, default in _init_fields(type(value))
+            if (item := getattr(value, name)) is not default or not sparse
+            if not sparse or item != default
+        }
     if isinstance(value, datetime):
         return short_utc_text(value) if outside else utc_text(value)
     if isinstance(value, date):
@@ -77,9 +87,9 @@ def to_json(value: object, *, outside: bool = False) -> Json:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Mapping):
-        return {str(key): to_json(item, outside=outside) for key, item in value.items()}
+        return {str(key): to_json(item, outside=outside, sparse=sparse) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [to_json(item, outside=outside) for item in value]
+        return [to_json(item, outside=outside, sparse=sparse) for item in value]
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -109,8 +119,9 @@ def _part(step: str, read: _Read, data: Any) -> Any:
 
 
 @cache
-def _init_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+def _init_fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The fields of its constructor with their defaults; nothing equals the default of one that has none."""
+    return tuple((field.name, field.default) for field in dataclasses.fields(kind) if field.init)
 
 
 @cache
@@ -126,7 +137,7 @@ def _reader(kind: Any) -> _Read:  # any annotation a domain field may have
     if dataclasses.is_dataclass(kind):
         return _dataclass_reader(cast("type", kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind
+        return _enum_reader(kind)
     return _SCALARS.get(kind, _as_it_is)
 
 
@@ -141,14 +152,22 @@ def _optional_reader(kind: Any) -> _Read:  # as `_reader`
 def _tuple_reader(arguments: tuple[Any, ...]) -> _Read:  # as `_reader`
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         read = _reader(arguments[0])
-        return lambda data: tuple(_part(f"[{i}]", read, item) for i, item in enumerate(_list(data)))
+
+        def read_items(data: Any) -> Any:
+            items = _list(data)
+            try:
+                return tuple(map(read, items))
+            except _BAD:  # once more, to say where
+                return tuple(_part(f"[{i}]", read, item) for i, item in enumerate(items))
+
+        return read_items
     reads = [_reader(argument) for argument in arguments]
     return lambda data: tuple(read(item) for read, item in zip(reads, _list(data), strict=True))
 
 
 def _dataclass_reader(kind: type) -> _Read:
     hints = typing.get_type_hints(kind)
-    reads = {name: _reader(hints[name]) for name in _init_names(kind)}
+    reads = {name: _reader(hints[name]) for name, _ in _init_fields(kind)}
     required = {
         field.name
         for field in dataclasses.fields(kind)
@@ -157,11 +176,24 @@ def _dataclass_reader(kind: type) -> _Read:
 
     def read_fields(data: Any) -> Any:
         given = _object(data)
-        if missing := required - given.keys():
-            raise ValueError(f"{', '.join(sorted(missing))} missing")
-        return kind(**{name: _part(name, read, given[name]) for name, read in reads.items() if name in given})
+        if not required <= given.keys():
+            raise ValueError(f"{', '.join(sorted(required - given.keys()))} missing")
+        try:
+            return kind(**{name: reads[name](item) for name, item in given.items() if name in reads})
+        except _BAD:  # once more, to say where
+            return kind(**{name: _part(name, read, given[name]) for name, read in reads.items() if name in given})
 
     return read_fields
+
+
+def _enum_reader(kind: type[Enum]) -> _Read:
+    members = {member.value: member for member in kind}
+
+    def read(data: Any) -> Any:
+        found = members.get(data) if type(data) is str else None
+        return kind(data) if found is None else found  # its own words for what it is not
+
+    return read
 
 
 def _object(data: Any) -> dict[str, Any]:
@@ -198,6 +230,8 @@ def _decimal(data: Any) -> Decimal:
     return amount
 
 
+_PLAIN = frozenset({str, int, float, bool})
+_LISTS = frozenset({tuple, list})
 _SCALARS: dict[Any, _Read] = {
     str: _exactly(str),
     bool: _exactly(bool),

@@ -239,10 +239,12 @@ class Update:
         published = _stamp(prepared.published_at) if prepared.published_at else None
         cursor = self._db.execute(
             "INSERT INTO pages (file_id, url, url_key, member, at_byte, length, content_type, captured_at, note,"
-            " body_sha256, document_id, title, language, published_at, text) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            " body_sha256, document_id, title, language, published_at, text, reading)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (file_id, page.url, page_key(page.url), page.member, page.offset, page.length, page.content_type,
              _stamp(page.captured_at), page.note, sha256_hex(page.body), prepared.document_id, prepared.title,
-             prepared.language, published, zlib.compress(prepared.text.encode("utf-8", "surrogatepass"), 6)),
+             prepared.language, published, zlib.compress(prepared.text.encode("utf-8", "surrogatepass"), 6),
+             prepared.reading),
         )  # fmt: skip  # in the order of the columns
         page_id = cursor.lastrowid or 0
         keep.add(page_id)
@@ -251,7 +253,8 @@ class Update:
             " VALUES (?,?,?,?,?,?,?,?,?,?)",
             ((page_id, passage.draft.start, passage.draft.end, passage.draft.kind.value,
               json.dumps(passage.draft.section, ensure_ascii=False), passage.draft.label, prepared.title_terms,
-              passage.headings, passage.body, passage.vector_key) for passage in prepared.passages),
+              passage.headings, passage.body, key)
+             for passage, key in zip(prepared.passages, prepared.vector_keys, strict=True)),
         )  # fmt: skip  # in the order of the columns
         self._db.execute(
             "INSERT INTO passage_terms (rowid, title, headings, body)"

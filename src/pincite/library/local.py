@@ -3,6 +3,7 @@
 All methods block; callers in async code run them in a worker thread. An instance may be shared by threads.
 """
 
+import json
 import threading
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -12,18 +13,20 @@ from typing import Self
 
 from pincite.domain.errors import NotFound
 from pincite.domain.ids import sha256_hex
-from pincite.domain.library import IndexReport, ListedPage, PageHit, Passage, Survey
-from pincite.domain.page import LibraryPage
+from pincite.domain.library import IndexReport, ListedPage, PageHit, Passage, PassageKind, Survey
+from pincite.domain.page import Document, LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
 from pincite.library.heads import VectorProgress, make_heads
 from pincite.library.index import Progress, Reading, Update, page_key
 from pincite.library.listing import listed, state
 from pincite.library.lookup import Lookup
+from pincite.library.reading import stored_reading
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
 from pincite.library.vocabulary import survey
 from pincite.ports import Extractor
+from pincite.ranking.passages import CutPassage, Draft
 from pincite.ranking.vectors import KnownVectors
 
 # Another process may be indexing the same folder: thousands of pages take minutes, and its work is ours as well.
@@ -54,6 +57,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         self._lock = threading.RLock()
         self._embedder = embedder
         self._lookup = Lookup(self._connection, embedder)
+        self._is_refreshed = False
 
     @classmethod
     def open(
@@ -115,6 +119,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
                 writer.close()
         with self._lock:
             self._lookup.forget()
+            self._is_refreshed = True
         return report
 
     def state(self) -> IndexReport:
@@ -208,6 +213,40 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             captured_at=found.captured_at,
             published_on=datetime.fromisoformat(published_at).date() if published_at else None,
             note=note,
+        )
+
+    def reading(self, url: str, body_sha256: str) -> Document | None:
+        """What was read out of these bytes when the page was indexed by the extractor in use, or None.
+
+        Errors:
+            StorageUnavailable: the index is damaged.
+        """
+        if not self._is_refreshed:
+            return None
+        with self._lock, mapped(self._file):
+            row = self._connection.execute(
+                "SELECT reading FROM pages WHERE url = ? AND body_sha256 = ? LIMIT 1", (url, body_sha256)
+            ).fetchone()
+        return None if row is None else stored_reading(row[0])
+
+    def cut_passages(self, document_id: str) -> tuple[CutPassage, ...] | None:
+        """The passages of a document that was read out of a page of this library, or None.
+
+        Errors:
+            StorageUnavailable: the index is damaged.
+        """
+        with self._lock, mapped(self._file):
+            rows = self._connection.execute(
+                'SELECT start, "end", kind, section, label, headings, body FROM passages WHERE page_id ='
+                " (SELECT page_id FROM pages WHERE document_id = ? LIMIT 1) ORDER BY passage_id",
+                (document_id,),
+            ).fetchall()
+        return (
+            tuple(
+                CutPassage(Draft(start, end, PassageKind(kind), tuple(json.loads(section)), label), headings, body)
+                for start, end, kind, section, label, headings, body in rows
+            )
+            or None
         )
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnav
 from pincite.runtime.files import make_private, too_many_open_files
 
 # Counted up when tables or what fills them change: the file has it in its name and is made anew.
-LAYOUT = 9
+LAYOUT = 10
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -29,9 +29,11 @@ CREATE TABLE IF NOT EXISTS pages (
     at_byte INTEGER NOT NULL, length INTEGER NOT NULL,
     content_type TEXT NOT NULL, captured_at TEXT NOT NULL, note TEXT NOT NULL, body_sha256 TEXT NOT NULL,
     document_id TEXT NOT NULL, title TEXT NOT NULL, language TEXT NOT NULL, published_at TEXT, text BLOB NOT NULL,
+    reading BLOB NOT NULL,
     UNIQUE (file_id, url));
 CREATE INDEX IF NOT EXISTS pages_url ON pages (url);
 CREATE INDEX IF NOT EXISTS pages_key ON pages (url_key);
+CREATE INDEX IF NOT EXISTS pages_document ON pages (document_id);
 CREATE TABLE IF NOT EXISTS passages (
     passage_id INTEGER PRIMARY KEY, page_id INTEGER NOT NULL REFERENCES pages (page_id), start INTEGER NOT NULL,
     "end" INTEGER NOT NULL, kind TEXT NOT NULL, section TEXT NOT NULL, label TEXT NOT NULL,

@@ -5,14 +5,15 @@ own; very small entries that follow each other share one. Only a block that is t
 sentences or rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Final
+from typing import Final, Protocol
 
 from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
+from pincite.ranking.terms import index_terms
 from pincite.text.sentences import sentences
 
 # An entry with fewer words is taken together with the next one: alone it has too little to be found by.
@@ -43,6 +44,23 @@ class Draft:
     label: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CutPassage:
+    """A passage with the terms of what stands above it and of its own text, space-joined, as they are indexed."""
+
+    draft: Draft
+    headings: str
+    body: str
+
+
+class KnownPassages(Protocol):
+    """Who has cut documents before. Blocking."""
+
+    def cut_passages(self, document_id: str) -> Sequence[CutPassage] | None:
+        """As `cut_passages` gave them for that document, or None where it is not known."""
+        ...
+
+
 @dataclass(slots=True)
 class _Open:
     """The passage being filled. `entry` is the block of the term it is about, None outside of entries."""
@@ -62,8 +80,15 @@ def drafts(document: Document) -> tuple[Draft, ...]:
 
 
 @lru_cache(maxsize=_DOCUMENTS_KEPT)
-def _cut(document_id: str, holder: "_Holder") -> tuple[Draft, ...]:
-    return drafts(holder.document)
+def _cut(holder: "_Holder") -> tuple[CutPassage, ...]:
+    document = holder.document
+    found = []
+    for draft in drafts(document):
+        above = " ".join(heading for heading in draft.section if heading != document.title)
+        headings = (*index_terms(above), *index_terms(draft.label))
+        body = index_terms(document.text[draft.start : draft.end])
+        found.append(CutPassage(draft, " ".join(headings), " ".join(body)))
+    return tuple(found)
 
 
 class _Holder:
@@ -81,9 +106,9 @@ class _Holder:
         return hash(self.document.document_id)
 
 
-def passages_of(document: Document) -> tuple[Draft, ...]:
-    """As `drafts`, made once for each text."""
-    return _cut(document.document_id, _Holder(document))
+def cut_passages(document: Document) -> tuple[CutPassage, ...]:
+    """The passages of a document with their terms, made once for each text."""
+    return _cut(_Holder(document))
 
 
 def context_text(title: str, section: tuple[str, ...], label: str) -> str:

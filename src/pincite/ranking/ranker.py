@@ -7,6 +7,7 @@ question and best sentence. `scripts/fit_ranking.py` fitted it on public questio
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,7 +17,7 @@ from typing import Final
 from pincite.domain.library import Survey
 from pincite.domain.page import Document
 from pincite.ports import Embedder
-from pincite.ranking.passages import Draft, context_text, passage_text, passages_of
+from pincite.ranking.passages import CutPassage, Draft, KnownPassages, context_text, cut_passages, passage_text
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
@@ -107,10 +108,12 @@ class PassageRanker:
 
     Args:
         embedder: gives vectors; it is asked for the same text again, so let it remember (`KeptVectors`). None: words.
+        known: has cut documents before; None: each is cut here.
     """
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
+    def __init__(self, embedder: Embedder | None = None, known: KnownPassages | None = None) -> None:
         self._embedder = embedder
+        self._known = known
 
     @property
     def words_only(self) -> bool:
@@ -133,10 +136,16 @@ class PassageRanker:
             queries: other wordings of the question, which count for the order by words.
             survey: what a library knows of the words; rarity is then that of the library, not of these pages.
         """
-        passages = [RankedPassage(source, draft) for source in sources for draft in passages_of(source.document)]
-        found = [_terms_of(passage) for passage in passages]
         terms = query_terms(question)
         wordings = [terms, *map(query_terms, dict.fromkeys(queries))][: _MOST_QUERIES + 1]
+        wanted = tuple(dict.fromkeys(term for wording in wordings for term in wording))
+        passages: list[RankedPassage] = []
+        found: list[tuple[dict[str, float], int]] = []
+        for source in sources:
+            title = Counter(index_terms(source.document.title))
+            for passage in self._cut(source.document):
+                passages.append(RankedPassage(source, passage.draft))
+                found.append(weighted_terms(title, passage, wanted))
         rarity = _rarity((question, *queries), wordings, [terms_ for terms_, _ in found], survey)
         asked = sum(map(rarity.weight, terms)) or 1.0
         present = {term for terms_, _ in found for term in terms if term in terms_}
@@ -162,6 +171,10 @@ class PassageRanker:
         ]
         ranked = self._by_meaning(question, [passages[index] for index in best], first)
         return Ranking(tuple(ranked), self.words_only, known, rarity, terms)
+
+    def _cut(self, document: Document) -> Sequence[CutPassage]:
+        known = None if self._known is None else self._known.cut_passages(document.document_id)
+        return cut_passages(document) if known is None else known
 
     def _by_meaning(
         self, question: str, best: Sequence[RankedPassage], first: Sequence[Features]
@@ -256,12 +269,6 @@ def weights() -> dict[str, dict[str, float]]:
         resources.files("pincite.ranking").joinpath("weights.json").read_text(encoding="utf-8")
     )["models"]
     return found
-
-
-def _terms_of(passage: RankedPassage) -> tuple[dict[str, float], int]:
-    title, draft = passage.source.document.title, passage.draft
-    headings = " ".join(heading for heading in draft.section if heading != title)
-    return weighted_terms(title, headings, draft.label, passage.text)
 
 
 def _rarity(

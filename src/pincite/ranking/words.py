@@ -2,20 +2,17 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from pincite.ranking.terms import index_terms
+from pincite.ranking.passages import CutPassage
 
 # Robertson and Zaragoza 2009: 1.2 to 2 is usual.
 K1: Final = 1.2
 B: Final = 0.7
-# How much one occurrence in title, headings, term and text counts; the order of columns is that of the index.
-COLUMNS: Final = (2.0, 1.6, 1.6, 1.0)
-# As many as a few questions look at; counting the words of one again costs little.
-_PASSAGES_KEPT: Final = 8_192
+# How much one occurrence in title, headings with terms, and text counts: the columns of the index, in its order.
+COLUMNS: Final = (2.0, 1.6, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +28,25 @@ class Rarity:
         return math.log(1 + (max(self.passages, found) - found + 0.5) / (found + 0.5))
 
 
-@lru_cache(maxsize=_PASSAGES_KEPT)
-def weighted_terms(title: str, headings: str, label: str, text: str) -> tuple[dict[str, float], int]:
-    """The terms of a passage with their weighted counts, and its length in terms. Do not change the dictionary."""
-    counts: Counter[str] = Counter()
-    length = 0
-    for weight, column in zip(COLUMNS, (title, headings, label, text), strict=True):
-        found = index_terms(column)
-        length += len(found) if weight == COLUMNS[-1] else 0
-        for term, times in Counter(found).items():
-            counts[term] += weight * times  # type: ignore[assignment]  # a Counter of weights
-    return dict(counts), length
+def weighted_terms(
+    title: Mapping[str, int], passage: CutPassage, wanted: Collection[str]
+) -> tuple[dict[str, float], int]:
+    """The wanted terms that a passage has with their weighted counts, and its length in terms.
+
+    Args:
+        title: how often each term stands in the title of the page.
+        passage: with its terms.
+        wanted: terms of the question, in all its wordings.
+    """
+    body = passage.body.split()
+    in_headings, in_text = Counter(passage.headings.split()), Counter(body)
+    of_title, of_headings, of_text = COLUMNS
+    counts = {
+        term: of_title * title.get(term, 0) + of_headings * in_headings[term] + of_text * in_text[term]
+        for term in wanted
+        if term in in_text or term in in_headings or term in title
+    }
+    return counts, len(body)
 
 
 def bm25(terms: Sequence[str], passages: Sequence[tuple[dict[str, float], int]], rarity: Rarity) -> list[float]:

@@ -165,6 +165,7 @@ class PageReader:
         async def do() -> Outcome:
             request = FetchRequest(
                 url=url,
+                output_format="text",  # the document is what is read here; no window of it is shown to anybody
                 include_domains=task.constraints.include_domains,
                 exclude_domains=task.constraints.exclude_domains,
                 deadline_s=self._limits.fetch_deadline_s,

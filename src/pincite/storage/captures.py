@@ -196,7 +196,7 @@ class SqlDocumentStore:
 
     async def put(self, document: Document, snapshot_id: str) -> None:
         """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
-        content = json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":")).encode()
+        content = json.dumps(to_json(document, sparse=True), ensure_ascii=False, separators=(",", ":")).encode()
         await self._database.write(self._scope, lambda tx: self._put(tx, document, snapshot_id, content), durable=False)
 
     async def get(self, document_id: str) -> Document | None:

@@ -12,7 +12,7 @@ from pincite.domain.evidence import INSIDE, ContextPiece, ContextRole, EvidenceL
 from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.domain.tables import header_row_count, row_headers
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import token_estimate, words
+from pincite.text.tokens import first_words, token_estimate
 
 # What may stand beside a passage (docs/verification.md): a blind reader was right on 200 of 200 with less.
 CONTEXT_TOKENS: Final = 300
@@ -299,7 +299,7 @@ def _table(document: Document, here: int, start: int) -> list[ContextPiece]:
 
 def points_back(text: str) -> bool:
     """Whether a text opens with a word that points to what stands before it, or joins on to that."""
-    opening = [word.lower() for _, word in zip(range(_LOOK_BACK_WORDS), words(text), strict=False)]
+    opening = [word.lower() for word in first_words(text, _LOOK_BACK_WORDS)]
     return bool(opening) and (opening[0] in _JOINING or not _POINTING.isdisjoint(opening))
 
 

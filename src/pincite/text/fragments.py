@@ -3,7 +3,6 @@
 A convenience, never the proof: browsers scroll to it only on a click of their user.
 """
 
-import re
 from functools import lru_cache
 from urllib.parse import quote as percent_encode
 
@@ -17,7 +16,6 @@ _EDGE_WORDS = 5
 _CONTEXT_WORDS = 3
 # Shorter passages stand in many places of a page that changes.
 _LEAST_WORDS = 4
-_WORD = re.compile(r"\S+")
 
 
 def fragment_url(url: str, text: str, start: int, end: int) -> str:
@@ -89,14 +87,29 @@ def _context(text: str, start: int, end: int) -> tuple[str, str]:
 
 def _count(text: str, words: str) -> int:
     """How often the words stand in the text as a browser compares them: any case, any white space, whole words."""
-    pattern = r"\s+".join(re.escape(word) for word in fold(words).text.lower().split())
-    return len(re.findall(rf"(?<!\w){pattern}(?!\w)", _compared(text)))
+    wanted, page = _compared(words), _page_compared(text)
+    found, at = 0, page.find(wanted) if wanted else -1
+    while at >= 0:
+        end = at + len(wanted)
+        whole = not (_is_word(page[at - 1 : at]) or _is_word(page[end : end + 1]))
+        found += whole
+        at = page.find(wanted, end if whole else at + 1)
+    return found
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _compared(text: str) -> str:
+    """The text as a browser compares it: in one case, with one space for any white space."""
+    return " ".join(fold(text).text.lower().split())
 
 
 @lru_cache(maxsize=4)
-def _compared(text: str) -> str:
-    """The text as a browser compares it; kept, because the passages of a page come one after another."""
-    return fold(text).text.lower()
+def _page_compared(text: str) -> str:
+    """As `_compared`; kept, because the passages of a page come one after another."""
+    return _compared(text)
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 import itertools
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 # BM25 over lists of terms held in memory. Large collections live in the library's own index.
 
@@ -47,8 +49,8 @@ class Bm25:
 
 # Texts that are nearly the same: mirrors, syndicated copies, the same page under two addresses.
 #
-# Candidates come from MinHash with locality-sensitive hashing; each is then checked on its real word sequences, so a
-# cluster never rests on an estimate.
+# Of many, candidates come from MinHash with locality-sensitive hashing; each is then checked on its real word
+# sequences, so a cluster never rests on an estimate.
 #
 # Source: extraction figures: rensa finds pairs at the threshold with recall 1.00 at 0.03 ms a text.
 
@@ -63,6 +65,9 @@ _BANDS = 32
 _SEED = 1
 # The bands find no likeness below that.
 _LOWEST_THRESHOLD = 0.5
+# So many texts are compared each with each: that takes less than their sketches, and misses nothing.
+_COMPARED_WITH_ALL = 64
+_Runs = frozenset[tuple[str, ...]]
 
 
 def cluster(texts: Sequence[str], *, threshold: float = 0.8) -> tuple[int, ...]:
@@ -71,34 +76,61 @@ def cluster(texts: Sequence[str], *, threshold: float = 0.8) -> tuple[int, ...]:
     Two texts are near when the Jaccard similarity of their four-word runs is at least `threshold` (0.5 to 1).
     Texts without a word are near nothing.
     """
-    from rensa import RMinHash, RMinHashLSH
-
-    index = RMinHashLSH(max(threshold, _LOWEST_THRESHOLD), _PERMUTATIONS, _BANDS)
-    leaders: dict[int, frozenset[str]] = {}
+    runs = [_runs(text) for text in texts]
+    sizes = sorted(map(len, runs))
+    leaders = _Leaders(threshold, of_few=len(texts) <= _COMPARED_WITH_ALL)
     found: list[int] = []
-    for position, text in enumerate(texts):
-        runs = _runs(text)
+    for position, own in enumerate(runs):
         found.append(position)
-        if not runs:
+        # Of texts that are so much alike the shorter has that share of the longer one's runs: nobody has, nobody is.
+        low, high = math.floor(len(own) * threshold), math.ceil(len(own) / threshold)
+        if not own or bisect_right(sizes, high) - bisect_left(sizes, low) < 2:
             continue
-        sketch = RMinHash(num_perm=_PERMUTATIONS, seed=_SEED)
-        sketch.update(sorted(runs))
         # Jaccard's coefficient of the runs of words themselves: what the index gives is only likely to be near.
-        near = [(len(runs & leaders[other]) / len(runs | leaders[other]), -other) for other in index.query(sketch)]
+        alike = [other for other in leaders.like(own) if low <= len(runs[other]) <= high]
+        near = [(len(own & runs[other]) / len(own | runs[other]), -other) for other in alike]
         best, leader = max(near, default=(0.0, 0))
         if best >= threshold:
             found[-1] = -leader
         else:
-            leaders[position] = runs
-            index.insert(position, sketch)
+            leaders.add_latest(position)
     return tuple(found)
 
 
-def _runs(text: str) -> frozenset[str]:
+class _Leaders:
+    """The first texts of their kind, and which of them another one may nearly repeat."""
+
+    def __init__(self, threshold: float, *, of_few: bool) -> None:
+        self._positions: list[int] = []
+        self._index: Any = None
+        self._sketch: Any = None
+        self._latest: Any = None
+        if not of_few:
+            from rensa import RMinHash, RMinHashLSH
+
+            self._index = RMinHashLSH(max(threshold, _LOWEST_THRESHOLD), _PERMUTATIONS, _BANDS)
+            self._sketch = RMinHash
+
+    def like(self, runs: _Runs) -> Sequence[int]:
+        if self._index is None:
+            return self._positions
+        self._latest = self._sketch(num_perm=_PERMUTATIONS, seed=_SEED)
+        self._latest.update(sorted(map(" ".join, runs)))
+        found: Sequence[int] = self._index.query(self._latest)
+        return found
+
+    def add_latest(self, position: int) -> None:
+        """The text that `like` was asked for."""
+        self._positions.append(position)
+        if self._index is not None:
+            self._index.insert(position, self._latest)
+
+
+def _runs(text: str) -> _Runs:
     words = _WORD.findall(text.casefold())
-    if not words:
-        return frozenset()
-    return frozenset(" ".join(words[start : start + _RUN]) for start in range(max(1, len(words) - _RUN + 1)))
+    if len(words) < _RUN:
+        return frozenset([tuple(words)] if words else [])
+    return frozenset(zip(*(words[start:] for start in range(_RUN)), strict=False))
 
 
 # A word that is nowhere, read as the nearest of the words that are: how near is near enough, and which is nearest.

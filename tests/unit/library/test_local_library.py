@@ -22,13 +22,16 @@ from pincite.domain.errors import (
     NotFound,
     StorageUnavailable,
 )
+from pincite.domain.ids import sha256_hex
 from pincite.domain.library import PassageKind
 from pincite.domain.search import Constraints, Query
 from pincite.library import LocalLibrary
 from pincite.library.manifest import MANIFEST_NAME
 from pincite.library.records import SourceLimits
 from pincite.library.schema import writer_lock
+from pincite.ranking.passages import cut_passages
 from pincite.testing.web import html, write_warc
+from pincite.wiring.libraries import IndexedReadings
 
 Open = Callable[..., LocalLibrary]
 
@@ -364,3 +367,30 @@ def test_the_index_holds_no_page_of_a_removed_library(folder: Path, open_library
     with closing(sqlite3.connect(library.index_file)) as connection, connection:
         connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')")
         assert connection.execute("SELECT count(*) FROM words").fetchone()[0] == 0
+
+
+def test_what_was_read_for_the_index_is_not_read_again(folder: Path, open_library: Open) -> None:
+    library = open_library(folder)
+    page_url = "local:zoo/bees.html"
+    assert library.reading(page_url, sha256_hex(BEES)) is None  # nothing is known before it is brought up to date
+    library.refresh()
+    document = TinyExtractor().extract(BEES, page_url, "text/html")
+    fallback = TinyExtractor()
+    reader = IndexedReadings([library], fallback)
+    assert reader.extract(BEES, page_url, "text/html") == document
+    assert fallback.read == []
+    assert library.cut_passages(document.document_id) == cut_passages(document)
+    assert library.cut_passages("doc_unknown") is None
+    changed = BEES.replace(b"flowers", b"meadows")
+    assert "meadows" in reader.extract(changed, page_url, "text/html").text
+    assert len(fallback.read) == 1
+
+
+def test_a_damaged_reading_is_read_again(folder: Path, open_library: Open) -> None:
+    library = open_library(folder)
+    library.refresh()
+    with closing(sqlite3.connect(library.index_file)) as index, index:
+        index.execute("UPDATE pages SET reading = x'00'")
+    fallback = TinyExtractor()
+    assert "Honey bees" in IndexedReadings([library], fallback).extract(BEES, "local:zoo/bees.html", "text/html").text
+    assert len(fallback.read) == 1

@@ -34,3 +34,11 @@ def test_recall_on_many_edited_copies() -> None:
     copies = [" ".join(word for n, word in enumerate(whole.split()) if n not in {40, 200}) for whole in originals]
     found = cluster(originals + copies)
     assert sum(found[100 + n] == n for n in range(100)) == 100
+
+
+def test_few_texts_are_grouped_as_among_many() -> None:
+    originals = [text(seed) for seed in range(20)]
+    copies = [whole.replace(whole.split()[seed], "changed", 1) for seed, whole in enumerate(originals)]
+    others = [text(seed, 40 + seed) for seed in range(500, 560)]
+    few, many = originals + copies, originals + copies + others
+    assert cluster(few) == cluster(many)[: len(few)] == tuple(range(20)) * 2

@@ -10,7 +10,6 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import Progress, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
 from pincite.domain.tables import CELL_SEPARATOR
-from pincite.ranking.passages import passages_of
 from pincite.ranking.terms import query_terms
 from pincite.research.assembly import Content, DraftedSection, Line, assemble, reference_numbers
 from pincite.research.extractive.excerpts import marked_words, table_header
@@ -149,8 +148,7 @@ def _excerpt_block(members: Sequence[tuple[int, Line]], number: int, document: D
     claims = [line.items[0].claim for _, line in members]
     start = claims[0].evidence[0].quote.start
     block = document.blocks[document.block_at(start)]
-    draft = next((d for d in passages_of(document) if d.start <= start < d.end), None)
-    path = tuple(dict.fromkeys(filter(None, (document.title, *(draft.section if draft else ())))))
+    path = tuple(dict.fromkeys(filter(None, (document.title, *document.section_path(start)))))
     terms = [piece.text for piece in claims[0].evidence[0].context if piece.role is ContextRole.TERM]
     term = " › ".join(" ".join(text.split()) for text in terms)[:_TERM_CHARS]
     kind = _KINDS.get(claims[0].form) or _OF_BLOCK.get(block.kind, ExcerptKind.PROSE)
