@@ -74,7 +74,7 @@ def to_json(value: object, *, outside: bool = False, sparse: bool = False) -> Js
     if dataclasses.is_dataclass(type(value)):
         return {
             name: item if item is None or type(item) in _PLAIN else to_json(item, outside=outside, sparse=sparse)
-            for name, default in _init_fields(type(value))
+            for name, default in _init_fields(cast("Any", type(value)))
             if (item := getattr(value, name)) is not default or not sparse
             if not sparse or item != default
         }

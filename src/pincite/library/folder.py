@@ -109,7 +109,8 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
             if count > source.limits.files:
                 yield Skipped(path.as_posix(), "too_many_files", f"more than {source.limits.files} files")
                 return
-            yield _with_page_beside(source, _entry(source, path))
+            entry = _regular_file(source, path, Path(folder, name)) or _entry(source, path)
+            yield _with_page_beside(source, entry, path)
     yield from problems
 
 
@@ -198,11 +199,26 @@ def _entry(source: Source, path: PurePosixPath) -> FileEntry | Skipped:
     return FileEntry(path.as_posix(), status.st_size, status.st_mtime_ns, archive)
 
 
-def _with_page_beside(source: Source, entry: FileEntry | Skipped) -> FileEntry | Skipped:
+def _regular_file(source: Source, path: PurePosixPath, file: Path) -> FileEntry | None:
+    """The entry of a file met on a walk that follows no links, unless it needs a closer look.
+
+    To find out where each file really is costs ten times as much, before every question. Who reads it finds out.
+    """
+    try:
+        status = os.lstat(file)
+    except OSError:
+        return None
+    archive = is_archive(path.name)
+    if not stat.S_ISREG(status.st_mode) or not (archive or status.st_size <= source.limits.page_bytes):
+        return None
+    return FileEntry(path.as_posix(), status.st_size, status.st_mtime_ns, archive)
+
+
+def _with_page_beside(source: Source, entry: FileEntry | Skipped, path: PurePosixPath) -> FileEntry | Skipped:
     """The entry, with the indexed page that it may be the source of."""
     if isinstance(entry, Skipped):
         return entry
-    page = page_beside(source.root, PurePosixPath(entry.path))
+    page = page_beside(source.root, path)
     if page is None or source.manifest.excludes(page):
         return entry
     other = _entry(source, page)

@@ -7,6 +7,7 @@ answers must not depend on what was asked before, or a resumed run would end in 
 import json
 import sqlite3
 import zlib
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
@@ -71,7 +72,8 @@ class Heads:
         at_hand = [(name, found[key]) for name, key in rows] if all_there else []
         self._names = [name for name, _ in at_hand]
         self._rows = {name: row for row, name in enumerate(self._names)}
-        self._matrix = numpy.array([vector for _, vector in at_hand], dtype=numpy.float32)
+        numbers = b"".join(array("f", vector).tobytes() for _, vector in at_hand)
+        self._matrix = numpy.frombuffer(numbers, dtype=numpy.float32).reshape(len(at_hand), -1 if at_hand else 0)
 
 
 def make_heads(connection: sqlite3.Connection, embedder: KnownVectors, progress: VectorProgress) -> int:

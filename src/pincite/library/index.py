@@ -157,9 +157,10 @@ class Update:
 
     def _jobs(self) -> Iterator[tuple[int, RawPage]]:
         known = {
-            path: (file_id, size, mtime, sha, done)
-            for file_id, path, size, mtime, sha, done in self._db.execute(
-                "SELECT file_id, path, size_bytes, mtime_ns, sha256, done FROM files"
+            path: (file_id, size, mtime, sha, done, pages)
+            for file_id, path, size, mtime, sha, done, pages in self._db.execute(
+                "SELECT file_id, path, size_bytes, mtime_ns, sha256, done,"
+                " (SELECT count(*) FROM pages WHERE pages.file_id = files.file_id) FROM files"
             ).fetchall()
         }
         for found in list_files(self._source):
@@ -173,15 +174,15 @@ class Update:
             self._drop_file(file_id)
 
     def _file_jobs(
-        self, entry: FileEntry, known: tuple[int, int, int, str, int] | None
+        self, entry: FileEntry, known: tuple[int, int, int, str, int, int] | None
     ) -> Iterator[tuple[int, RawPage]]:
         if known and known[4] and (known[1], known[2]) == (entry.size_bytes, entry.mtime_ns):
-            self._tally.unchanged += self._pages_in(known[0])
+            self._tally.unchanged += known[5]
             return
         sha256 = _sha256_of(self._source.root, entry)
         if known and known[4] and sha256 and known[3] == sha256:
             self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known[0]))
-            self._tally.unchanged += self._pages_in(known[0])
+            self._tally.unchanged += known[5]
             return
         file_id = known[0] if known else self._new_file(entry)
         self._db.execute("UPDATE files SET done = 0 WHERE file_id = ?", (file_id,))
@@ -346,9 +347,6 @@ class Update:
             " AND page_id <> (SELECT p.page_id FROM pages p WHERE p.url = pages.url"
             " ORDER BY p.captured_at DESC, p.page_id LIMIT 1)"
         )
-
-    def _pages_in(self, file_id: int) -> int:
-        return int(self._db.execute("SELECT count(*) FROM pages WHERE file_id = ?", (file_id,)).fetchone()[0])
 
     def _report(self, seconds: float) -> IndexReport:
         tally, limit = self._tally, self._source.limits.skipped_kept

@@ -49,7 +49,12 @@ def state(connection: sqlite3.Connection, limit: int) -> IndexReport:
     ignored = connection.execute(rows, (1, limit)).fetchall()
     count = "SELECT count(*) FROM skipped WHERE is_ignored = ?"
     return IndexReport(
-        pages=int(connection.execute("SELECT count(*) FROM pages WHERE is_current = 1").fetchone()[0]),
+        # Counted in two indexes: the rows themselves hold whole texts.
+        pages=int(
+            connection.execute(
+                "SELECT (SELECT count(*) FROM pages) - (SELECT count(*) FROM pages WHERE is_current = 0)"
+            ).fetchone()[0]
+        ),
         passages=int(connection.execute("SELECT count(*) FROM passages").fetchone()[0]),
         added=0,
         removed=0,

@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS pages (
 CREATE INDEX IF NOT EXISTS pages_url ON pages (url);
 CREATE INDEX IF NOT EXISTS pages_key ON pages (url_key);
 CREATE INDEX IF NOT EXISTS pages_document ON pages (document_id);
+CREATE INDEX IF NOT EXISTS pages_replaced ON pages (page_id) WHERE is_current = 0;
 CREATE TABLE IF NOT EXISTS passages (
     passage_id INTEGER PRIMARY KEY, page_id INTEGER NOT NULL REFERENCES pages (page_id), start INTEGER NOT NULL,
     "end" INTEGER NOT NULL, kind TEXT NOT NULL, section TEXT NOT NULL, label TEXT NOT NULL,

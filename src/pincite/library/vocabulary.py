@@ -38,9 +38,8 @@ def survey(connection: sqlite3.Connection, text: str) -> Survey:
 def _sites_named(connection: sqlite3.Connection, text: str) -> tuple[str, ...]:
     """Hosts with a label that is a word of the text: `git.example.org` of "How does Git ...?"."""
     asked = {word.lower().removesuffix("'s") for word in words(text)}
-    rows = connection.execute(
-        "SELECT DISTINCT substr(url, 1, instr(substr(url, 9), '/') + 7) FROM pages WHERE is_current = 1"
-    )
+    # Of all captures, not of those that answer: the hosts are the same, and an index has them all.
+    rows = connection.execute("SELECT DISTINCT substr(url, 1, instr(substr(url, 9), '/') + 7) FROM pages")
     hosts = {(urlsplit(f"{origin}/").hostname or "") for (origin,) in rows.fetchall() if origin.startswith("http")}
     return tuple(sorted(host for host in hosts if not asked.isdisjoint(host.split(".")[:-1])))
 

@@ -33,7 +33,7 @@ def test_a_document_comes_back_equal_with_its_id_made_anew() -> None:
     assert from_json(Document, stored) == document
     sparse = to_json(document, sparse=True)
     assert isinstance(sparse, dict)
-    assert sparse["blocks"][0].keys() == {"kind", "text", "level", "marks"}  # type: ignore[index,union-attr,call-overload]
+    assert sparse["blocks"][0].keys() == {"kind", "text", "level", "marks"}  # type: ignore[index,union-attr]
     assert from_json(Document, sparse) == document
     stored["blocks"][0]["text"] = "Blocks"  # type: ignore[index,call-overload]
     assert from_json(Document, stored).document_id != document.document_id
