@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 # States of the cache in which somebody outside was asked.
 ASKED = frozenset({"off", "miss", "revalidated"})
 
+# What is shown of a file when nothing is asked for.
+WHOLE = FetchRequest("")
+
 # Events a slow reader of `research_events` may lag behind before the run waits for it.
 EVENT_BUFFER = 256
 
@@ -174,6 +177,29 @@ class Engine(Archive):
             note.outcome = _outcome(page.info.cache)
             if asked.markdown == "model":
                 page = await self._parts.written_by_model(asked, page, spending)
+                note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
+                note.cost_usd = page.info.cost_usd
+        return page
+
+    async def parse(
+        self, data: bytes, *, name: str = "", content_type: str = "", request: FetchRequest = WHOLE
+    ) -> FetchResult:
+        """A file that you have at hand, read as a page is: the same extractors, in the same sandbox, stored the same.
+
+        Args:
+            data: the file: HTML, PDF, an office document, mail, text, ...
+            name: what it is called; its suffix tells the kind where nothing else does.
+            content_type: what it is, if you know.
+            request: which window of it, and how it is written; its URL is not looked at.
+
+        Errors:
+            InvalidInput (`file_empty`), TooLarge, UnsupportedContentType, ParseError, EmptyContent.
+        """
+        with self._parts.log.noted("parse", {"name": name, "size_bytes": len(data)}) as note:
+            page = await self._parts.given(data, request, name=name, content_type=content_type)
+            await self._parts.settle_page(page.snapshot)
+            if request.markdown == "model":
+                page = await self._parts.written_by_model(request, page)
                 note.tokens_in, note.tokens_out = page.info.tokens_in, page.info.tokens_out
                 note.cost_usd = page.info.cost_usd
         return page

@@ -33,6 +33,11 @@ def fetch(request: str | FetchRequest, **settings: object) -> FetchResult:
     return _call(lambda engine: engine.fetch(request), settings)
 
 
+def parse(data: bytes, *, name: str = "", content_type: str = "", **settings: object) -> FetchResult:
+    """As `Engine.parse`; `settings` are names of docs/settings.md."""
+    return _call(lambda engine: engine.parse(data, name=name, content_type=content_type), settings)
+
+
 def research(
     question: str | ResearchRequest,
     *,

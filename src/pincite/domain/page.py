@@ -18,8 +18,8 @@ from pincite.domain.given import member, names
 from pincite.domain.ids import document_id, sha256_hex
 
 BLOCK_SEPARATOR = "\n\n"
+# What `Snapshot.via` begins with where another installation shared the capture; its name follows.
 PEER_VIA = "peer:"
-"""What `Snapshot.via` begins with where another installation shared the capture; its name follows."""
 # Characters kept on either side of a quote when a page is kept in excerpts.
 _WINDOW_CHARS = 160
 

@@ -1,10 +1,24 @@
 """Answers to snapshots."""
 
+import mimetypes
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
+from urllib.parse import quote
 
+from pincite.domain.errors import InvalidInput, TooLarge
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Snapshot
+from pincite.fetch.limits import FetchLimits
+from pincite.fetch.sniffing import body_kind
+
+# `Snapshot.via` of a file that the caller handed over.
+GIVEN: Final = "given"
+_NAME_CHARS: Final = 200
+# Types that say nothing: what programs send when nobody told them one.
+_NAMELESS: Final = frozenset(
+    {"", "application/octet-stream", "application/x-www-form-urlencoded", "binary/octet-stream"}
+)
 
 # Not about the page, and possibly personal.
 _DROPPED = frozenset({"set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate", "authorization"})
@@ -45,4 +59,33 @@ def capture(  # noqa: PLR0913  # one argument per field that a capture has
         usage_signals=usage_signals,
         redirects=redirects,
         note=note,
+    )
+
+
+def given_file(data: bytes, name: str, content_type: str, now: datetime, limits: FetchLimits) -> Snapshot:
+    """The capture of a file that was handed over. Its address is its hash and its name, and no site's.
+
+    Errors:
+        InvalidInput: `file_empty`. TooLarge: `body_too_large`, by what pages of its kind may have.
+    """
+    if not data:
+        raise InvalidInput("the file is empty", reason="file_empty")
+    plain = "".join(sign for sign in name.replace("\\", "/").rsplit("/", 1)[-1] if sign.isprintable())[-_NAME_CHARS:]
+    said = content_type.split(";", 1)[0].strip().lower()
+    kind = content_type if said not in _NAMELESS else mimetypes.guess_type(plain)[0] or ""
+    most = limits.max_bytes(body_kind(kind, data[:1024]))
+    if len(data) > most:
+        raise TooLarge(f"the file has {len(data)} bytes, {most} are the most", reason="body_too_large")
+    url = f"local:given-{sha256_hex(data)[:16]}/{quote(plain or 'file', safe='')}"
+    return capture(
+        url=url,
+        final_url=url,
+        status=200,
+        headers=(),
+        body=data,
+        fetched_at=now,
+        via=GIVEN,
+        content_type=kind,
+        robots="not_asked",
+        note=f"given as {plain or 'a file'}, not fetched",
     )

@@ -24,6 +24,7 @@ from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, 
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
 from pincite.fetch.canonical import merged_canonical
+from pincite.fetch.captures import GIVEN
 from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.freshness import time_to_live
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional
@@ -268,6 +269,7 @@ class FetchService:
 
         Errors: those of `fetch` about the body.
         """
+        check_request(request)
         page = await self._kept(request, snapshot, (0.0, self._clock.monotonic_s()))
         if cached and self._pages is not None:
             key = self._pages.key(request)
@@ -283,7 +285,8 @@ class FetchService:
     ) -> _Page:
         """The capture, read and stored. Errors: those of the body; NotFound when it must be `fresh` and is not."""
         fetch_ms, started = fetched
-        if (failure := failure_of(snapshot) or _leads_nowhere(request, snapshot)) is not None:
+        failure = failure_of(snapshot) or _leads_nowhere(request, snapshot)
+        if failure is not None and snapshot.via != GIVEN:  # a file that was handed over is what was meant
             raise failure
         snapshot, document = await self._read_or_rendered(request, snapshot)
         if 200 <= snapshot.status < 300:

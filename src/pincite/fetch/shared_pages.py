@@ -24,13 +24,13 @@ from pincite.urls.parse import host_matches, parse_url
 from pincite.urls.policy import ALL, Retention, UrlPolicy, vet_url
 
 EVERY_SITE: Final = "*"
+# Captures of our own. Scrapers' terms are theirs, libraries the operator's, and what a peer gave is not handed on.
 _MADE_HERE: Final = frozenset({"direct", "chromium"})
-"""Captures of our own. Scrapers' terms are theirs, libraries the operator's, and what a peer gave is not handed on."""
+# What says something of the page. The rest (servers, traces, cookies) is nobody's business.
 _HEADERS: Final = frozenset(
     "content-type content-language etag last-modified cache-control x-robots-tag tdm-reservation content-usage "
     "content-signal".split()
 )
-"""What says something of the page. The rest (servers, traces, cookies) is nobody's business."""
 _HEADER_CHARS: Final = 2_000
 
 

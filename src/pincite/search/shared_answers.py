@@ -24,8 +24,8 @@ from pincite.sharing.items import Item, Kind, item_of
 from pincite.sharing.peers import Peer, Peers
 from pincite.urls import UrlPolicy, mask_url
 
+# Ten results of 300 characters of title, 400 of snippet and an address take 30 kB; fifty with an answer, 150.
 _BODY_BYTES_MAX: Final = 1_000_000
-"""Ten results of 300 characters of title, 400 of snippet and an address take 30 kB; fifty with an answer, 150."""
 _RESULTS_MAX: Final = 100
 
 

@@ -21,16 +21,16 @@ from pincite.sharing.items import ITEM_BYTES_MAX, Item, Kind, Signer, item_of, o
 
 ITEMS_MAX: Final = 20_000
 FILE_BYTES_MAX: Final = 1_073_741_824
+# Pages shrink to a fifth or so; a file that grows beyond this is no bundle of pages.
 UNPACKED_BYTES_MAX: Final = 8 * FILE_BYTES_MAX
-"""Pages shrink to a fifth or so; a file that grows beyond this is no bundle of pages."""
 _LIST: Final = "bundle.item"
 _LIST_BYTES_MAX: Final = 67 * ITEMS_MAX + 100_000
 _NAME: Final = re.compile(r"items/([0-9a-f]{64})")
 _END: Final = b"PK\x05\x06"
 _END_BYTES: Final = 22
 _LOCATOR64: Final = b"PK\x06\x07"
+# An entry of ours takes 46 bytes and a name of 70.
 _DIRECTORY_BYTES_MAX: Final = 128 * (ITEMS_MAX + 1)
-"""An entry of ours takes 46 bytes and a name of 70."""
 
 
 class BundleWriter:

@@ -22,16 +22,16 @@ from pincite.domain.ids import sha256_hex
 from pincite.runtime.installing import install_extra
 
 FORMAT: Final = "pincite-share/1"
+# Signed in front of the statement, so that no signature made for another purpose counts here.
 _CONTEXT: Final = b"pincite-share/1\x00"
-"""Signed in front of the statement, so that no signature made for another purpose counts here."""
+# As many as all headers of an answer may have (`fetch.limits.HEADER_BYTES_MAX`).
 STATEMENT_BYTES_MAX: Final = 65_536
-"""As many as all headers of an answer may have (`fetch.limits.HEADER_BYTES_MAX`)."""
 SIGNATURE_CHARS: Final = 88
+# Half of what a PDF may have: a larger one is rare, and its site gives it as fast as a peer.
 BODY_BYTES_MAX: Final = 16_777_216
-"""Half of what a PDF may have: a larger one is rare, and its site gives it as fast as a peer."""
 ITEM_BYTES_MAX: Final = STATEMENT_BYTES_MAX + SIGNATURE_CHARS + 2 + BODY_BYTES_MAX
+# Clocks kept by NTP differ by less; what claims to be of later than that is refused, the rest counts as of now.
 CLOCK_SKEW: Final = timedelta(seconds=60)
-"""Clocks kept by NTP differ by less; what claims to be of later than that is refused, the rest counts as of now."""
 _KEY_PREFIX: Final = "ed25519:"
 
 

@@ -20,12 +20,12 @@ from pincite.urls.parse import ParsedUrl, parse_url
 
 T = TypeVar("T")
 
+# How long a peer that did not answer is left alone: a run of some minutes then loses seconds to it, not pages.
 DOWN_S: Final = 60.0
-"""How long a peer that did not answer is left alone: a run of some minutes then loses seconds to it, not pages."""
+# The same for one whose item did not hold: that is a fault somebody has to look at, not one that passes.
 LIED_S: Final = 3_600.0
-"""The same for one whose item did not hold: that is a fault somebody has to look at, not one that passes."""
+# Questions to one peer at a time.
 AT_ONCE: Final = 8
-"""Questions to one peer at a time."""
 _PATH: Final = "/v1/shared/"
 _LARGE_BYTES: Final = 300_000
 log = logging.getLogger(__name__)

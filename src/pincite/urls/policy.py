@@ -204,7 +204,7 @@ def mixed_script(host: str) -> bool:
 # How much of a page may stay after the run that read it: the operator's choice, and the page's own wish.
 
 _NO_COPY = frozenset({"noarchive", "nocache"})
-_OWN = "archive"
+_OWN = frozenset({"archive", "given"})
 _STRICTNESS = (Kept.FULL, Kept.RUN, Kept.EXCERPTS)
 
 
@@ -216,11 +216,11 @@ class Retention:
     domains: Mapping[str, Kept] = field(default_factory=dict)
 
     def of(self, snapshot: Snapshot) -> Kept:
-        """What may stay of this capture; pages of the operator's own libraries are the operator's to keep.
+        """What may stay of this capture; pages of own libraries and files that were given are theirs to keep.
 
         Source: `noarchive` of X-Robots-Tag and `<meta name="robots">` asks that no copy be shown.
         """
-        if snapshot.via == _OWN:
+        if snapshot.via in _OWN:
             return Kept.FULL
         if _NO_COPY & set(snapshot.usage_signals):
             return Kept.EXCERPTS

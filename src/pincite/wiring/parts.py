@@ -13,7 +13,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.library import IndexReport, ListedPage
-from pincite.domain.page import FetchRequest, FetchResult, Hosted
+from pincite.domain.page import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.ports import (
@@ -351,6 +351,15 @@ class Parts(OpenStores):
         finally:
             await account.settle(held, used)
         return page
+
+    async def given(self, data: bytes, request: FetchRequest, *, name: str, content_type: str) -> FetchResult:
+        """A file that was handed over, read in the sandbox and stored. Errors: as `fetch` about the body."""
+        from pincite.fetch.captures import given_file
+        from pincite.fetch.limits import FetchLimits
+
+        snapshot = given_file(data, name, content_type, self.clock.now(), FetchLimits())
+        asked = replace(request, url=snapshot.url, render=Render.NEVER, hosted=Hosted.NEVER)
+        return await (await self._fetch(())).take_in(asked, snapshot)
 
     async def written_by_model(
         self, request: FetchRequest, page: FetchResult, spending: "Spending | None" = None

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 KEY_NAME: Final = "share.key"
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
+# Captures that a peer can be asked for, the newest; an entry takes some 400 bytes of memory.
 INDEX_MAX: Final = 50_000
-"""Captures that a peer can be asked for, the newest; an entry takes some 400 bytes of memory."""
+# How often it is looked which captures are new.
 LOOK_EVERY_S: Final = 5.0
-"""How often it is looked which captures are new."""
+# Captures of other processes may become visible a little later than the time they carry.
 _OVERLAP: Final = timedelta(seconds=60)
-"""Captures of other processes may become visible a little later than the time they carry."""
 # Networks in which a peer may be that the operator named; metadata services stay closed in every one.
 _PRIVATE: Final = (
     "10.0.0.0/8",

@@ -60,7 +60,7 @@ METAVARS: Final = {
 WORDS: Final = {
     "plan": "Print the plan only, edit it first, or take it from a file.",
     "question": "The question; `-` reads it from stdin.",
-    "url": "The page.",
+    "url": "The page, or a file of yours.",
     "include_answer": "Do not ask for the engine's own answer.",
     "allow_redirects": "Show a redirect, don't follow it.",
     "persist": "Leave the page cache alone.",

@@ -1,21 +1,28 @@
 """`pincite search` and `pincite fetch`: results of engines or a library, and one page as clean Markdown."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
+from pincite.domain.errors import TooLarge
 from pincite.domain.page import FetchRequest
 from pincite.domain.reasons import reason_text
 from pincite.domain.requests import SearchRequest
 from pincite.surfaces.cli import options
+from pincite.surfaces.cli.files import read_bytes
 from pincite.surfaces.cli.run import note, print_json, print_text, printable, run_async
 
 if TYPE_CHECKING:
     from pincite.domain.page import FetchResult
     from pincite.domain.search import SearchResponse
     from pincite.research.summary import Summarised
+
+
+# What a document may have (`document_max_bytes`); the limit of its kind is looked at when it is read.
+FILE_BYTES_MAX: Final = 50_000_000
 
 
 @options.asking(SearchRequest)
@@ -106,14 +113,19 @@ def fetch(
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """Read one page safely and politely."""
+    """Read one page safely and politely, or a file of yours."""
 
     async def job() -> "FetchResult":
         from pincite.engine import Engine
 
+        file = _file_named(asked.url)
+        given = None if file is None else read_bytes(file, "Give a file that you may read.")
+
         overrides = {"source": options.joined(source), "llm": llm, "home": home}
         network = {"resolve": options.joined(resolve), "allow_networks": options.joined(allow_network)}
         async with Engine.from_settings(**overrides, **network) as engine:
+            if file is not None and given is not None:
+                return await engine.parse(given, name=file.name, request=asked)
             return await engine.fetch(asked)
 
     result = run_async(job, as_json=as_json)
@@ -131,6 +143,16 @@ def fetch(
         print_text(f"- [{link.text}]({link.url})")
     if result.next_offset is not None:
         note(f"More: --offset {result.next_offset}")
+
+
+def _file_named(text: str) -> Path | None:
+    """The file that was named in place of an address. Errors: TooLarge (before it is read)."""
+    path = Path(text)
+    if "://" in text or not path.is_file():
+        return None
+    if path.stat().st_size > FILE_BYTES_MAX:
+        raise TooLarge(f"{path} has more than {FILE_BYTES_MAX} bytes", reason="body_too_large")
+    return path
 
 
 def _written_by(result: "FetchResult") -> str:

@@ -21,8 +21,8 @@ from pincite.surfaces.http.serving import LOOPBACK, key_ring, run_app, vet_bindi
 from pincite.wiring.observing import observe
 from pincite.wiring.sharing import vet_scope
 
+# Items made at a time: each is a page in memory, 16 MB at most.
 _AT_ONCE: Final = 16
-"""Items made at a time: each is a page in memory, 16 MB at most."""
 MEDIA_TYPE: Final = "application/vnd.pincite.shared"
 
 

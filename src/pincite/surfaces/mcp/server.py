@@ -1,5 +1,6 @@
 """The tools. Research waits a little, then hands out the run's id: hosts give up on calls after about a minute."""
 
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from pincite.domain.codec import short_utc_text, to_json
+from pincite.domain.errors import InvalidInput
 from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest
@@ -54,6 +56,8 @@ Asked: TypeAlias = Callable[[], Request]
 
 # Well below the minute or so after which hosts give up on a silent call.
 PROGRESS_S = 5.0
+# Base64 of 5 MB: as much as an HTTP body may have.
+FILE_CHARS = 6_700_000
 # A page that its `fetch` puts into the model's window whole.
 CHATGPT_TEXT_CHARS = 50_000
 
@@ -127,6 +131,26 @@ def _add_reading_tools(server: MCPServer[ToolContext]) -> None:
         with _entered(context) as tools:
             engine = await tools.engine(context)
             page = await engine.fetch(asked(), spending=await tools.spending(context, engine))
+        return compact(results.page_of(page))
+
+    @server.tool(title="Read a file", annotations=READS_HERE)
+    async def parse(
+        content: Annotated[str, Field(min_length=1, max_length=FILE_CHARS, description="The file, in base64.")],
+        context: Context,
+        name: Annotated[str, Field(max_length=255, description="Its name; the suffix tells its kind.")] = "",
+        content_type: Annotated[str, Field(max_length=255, description="Its media type, if known.")] = "",
+        max_chars: Annotated[int, Field(ge=1, le=12_000, description="Characters of one window.")] = 12_000,
+        offset: Offset = 0,
+    ) -> Annotated[CallToolResult, Page]:
+        """Read a file that you send along (PDF, Word, HTML, text, ...) as Markdown, a window at a time."""
+        with _entered(context) as tools:
+            try:
+                data = b64decode(content, validate=True)
+            except ValueError:
+                raise InvalidInput("content is not base64", reason="content") from None
+            engine = await tools.engine(context)
+            asked = FetchRequest("", max_chars=max_chars, offset=offset)
+            page = await engine.parse(data, name=name, content_type=content_type, request=asked)
         return compact(results.page_of(page))
 
 

@@ -120,7 +120,7 @@ async def test_tools_are_annotated_and_typed(tmp_path: Path, library: Path) -> N
         tools = (await client.list_tools()).tools
         names = [tool.name for tool in tools]
         assert names == [
-            *("web_search", "web_fetch", "research", "research_plan", "research_result", "research_cancel"),
+            *("web_search", "web_fetch", "parse", "research", "research_plan", "research_result", "research_cancel"),
             *("summarize", "audit_report"),
         ]
         for tool in tools:

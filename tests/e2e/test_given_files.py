@@ -1,0 +1,154 @@
+"""A file of one's own is read as a page is, at every door; a path is only ever read where a person typed it."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import Client
+from tests.e2e.commands import Pincite
+
+from pincite import sync
+from pincite.domain.errors import EmptyContent, InvalidInput, PinciteError, TooLarge, UnsupportedContentType
+from pincite.domain.ids import sha256_hex
+from pincite.domain.page import FetchRequest
+from pincite.engine import Engine
+from pincite.surfaces.http.app import create_app
+from pincite.surfaces.http.identity import KeyRing
+from pincite.surfaces.mcp.server import make_server, own_tools
+from pincite.testing.web import html
+
+TEXT = "The lock manager keeps one row for each lock that a transaction holds or waits for."
+PAGE = html("Locks", TEXT, "A lock table has room for 64 locks of each transaction.")
+
+
+def pdf(text: str) -> bytes:
+    """A PDF with one line, written by hand."""
+    stream = f"BT /F1 12 Tf 50 700 Td ({text}) Tj ET".encode()
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    )
+    out, places = b"%PDF-1.4\n", []
+    for n, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj%s\nendobj\n" % (n, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return (
+        out
+        + b"xref\n0 6\n0000000000 65535 f \n"
+        + table
+        + b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % len(out)
+    )
+
+
+def test_a_file_is_printed_as_a_page_is(pincite: Pincite, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "notes.html").write_bytes(PAGE)
+    (work / "paper.pdf").write_bytes(pdf("A lock table has room for 64 locks."))
+    (work / "404.html").write_bytes(html("404 not found", TEXT))
+    ended = pincite("fetch", "notes.html")
+    assert ended.code == 0, ended.err
+    assert "title: Locks\n" in ended.out
+    assert TEXT in ended.out
+    assert f"url: local:given-{sha256_hex(PAGE)[:16]}/notes.html" in ended.out
+    read = pincite("fetch", str(work / "paper.pdf"), "--json")
+    assert "A lock table has room for 64 locks." in read.json["content"]
+    assert read.json["info"]["via"] == "given"
+    assert TEXT in pincite("fetch", "404.html").out, "what was given is what was meant"
+    window = pincite("fetch", "notes.html", "--max-chars", "20", "--format", "text", "--json").json
+    assert (window["truncated"], window["content_format"]) == (True, "text")
+    logged = pincite("log", "--json").json
+    assert [call["tool"] for call in (logged if isinstance(logged, list) else logged["calls"])].count("parse") == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [("empty.html", b"", "INVALID_INPUT"), ("noise.png", bytes(range(256)) * 9, "UNSUPPORTED_CONTENT_TYPE"),
+     ("broken.pdf", b"%PDF-1.7 broken", "PARSE_ERROR"), ("none.html", None, "INVALID_URL")],
+)  # fmt: skip
+def test_what_can_not_be_read_is_told(
+    pincite: Pincite, tmp_path: Path, name: str, data: bytes | None, code: str
+) -> None:
+    if data is not None:
+        (tmp_path / "work" / name).write_bytes(data)
+    ended = pincite("fetch", name, "--json")
+    assert ended.json["error"]["code"] == code
+    assert ended.code in {2, 4}
+
+
+async def test_the_library_takes_bytes(tmp_path: Path) -> None:
+    async with Engine.from_settings(home=tmp_path) as engine:
+        page = await engine.parse(PAGE, name="../../etc/a b\n.html", request=FetchRequest("", include_links=True))
+        assert (page.title, page.info.via, page.snapshot.robots) == ("Locks", "given", "not_asked")
+        assert page.final_url.endswith("/a%20b.html")
+        stored, document = await engine.snapshot(page.snapshot_id)
+        assert stored.body == PAGE
+        assert document is not None
+        assert TEXT in document.text
+        with pytest.raises(UnsupportedContentType):
+            await engine.parse(b"\x89PNG\r\n\x1a\n" + bytes(200), name="a.png")
+        with pytest.raises(EmptyContent):
+            await engine.parse(b"<html></html>", name="a.html")
+        with pytest.raises(TooLarge):
+            await engine.parse(b"<html>" + b"x" * 2_000_000, name="a.html")
+        with pytest.raises(InvalidInput):
+            await engine.parse(b"", name="a.html")
+        with pytest.raises(InvalidInput):
+            await engine.parse(PAGE, request=FetchRequest("", max_chars=0))
+        with pytest.raises(PinciteError):
+            await engine.fetch(str(tmp_path))
+
+
+def test_the_blocking_twin_takes_them_too(tmp_path: Path) -> None:
+    assert TEXT in sync.parse(PAGE, name="a.html", home=tmp_path).content
+
+
+async def test_a_server_reads_what_is_sent_and_no_file_of_its_own(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.html"
+    secret.write_bytes(html("Secret", "The secret of the server stands here, in plain words."))
+    app = create_app(lambda scope, profile: Engine.from_settings(home=tmp_path, scope=scope), KeyRing(tmp_path))
+    transport = httpx2.ASGITransport(app=app, client=("127.0.0.1", 1))
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client,
+    ):
+        sent = {"Content-Type": "text/html"}
+        page = await client.post("/v1/parse?max_chars=30&format=text", content=PAGE, headers=sent)
+        assert page.status_code == 200, page.text
+        assert (page.json()["title"], page.json()["truncated"]) == ("Locks", True)
+        by_name = await client.post("/v1/parse", params={"name": "a.pdf"}, content=pdf("Sixty-four locks fit."))
+        assert "Sixty-four locks fit." in by_name.json()["content"]
+        kept = await client.get(f"/v1/snapshots/{page.json()['snapshot_id']}?format=raw")
+        assert kept.content == PAGE
+        for path in (str(secret), secret.as_uri(), "secret.html"):
+            refused = await client.post("/v1/fetch", json={"url": path})
+            assert refused.status_code == 422
+            named = await client.post("/v1/parse", params={"name": path}, content=b"")
+            assert (named.status_code, named.json()["reason"]) == (422, "file_empty")
+        noise = await client.post("/v1/parse", content=b"\x89PNG\r\n\x1a\n" + bytes(99))
+        assert (noise.status_code, noise.json()["code"]) == (422, "UNSUPPORTED_CONTENT_TYPE")
+        large = await client.post("/v1/parse", content=bytes(5_000_001))
+        assert large.status_code == 413
+
+
+async def test_an_assistant_sends_a_file_in_base64(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.html"
+    secret.write_bytes(PAGE)
+    async with Client(make_server(own_tools(home=tmp_path, profile="quick"), "default")) as client:
+        told = await client.call_tool("parse", {"content": b64encode(PAGE).decode(), "name": "a.html"})
+        assert not told.is_error, told.content
+        assert TEXT in json.dumps(told.structured_content)
+        for arguments, reason in (
+            ({"content": "no base64!"}, "INVALID_INPUT"),
+            ({"content": b64encode(b"\x00" * 99).decode()}, "UNSUPPORTED_CONTENT_TYPE"),
+        ):
+            refused = await client.call_tool("parse", arguments)
+            assert refused.is_error
+            assert reason in "".join(getattr(item, "text", "") for item in refused.content)
+        refused = await client.call_tool("web_fetch", {"url": str(secret)})
+        assert refused.is_error
