@@ -258,18 +258,18 @@ def _entry(lines: list[Line], index: int, *, inside: bool) -> tuple[ListedRefere
         end < len(lines)
         and lines[end].text.strip()
         and _match(lines[end].text, inside=False) is None
-        and (key.isdigit() or lines[end].text[:2].isspace() or _only_url(lines[end].text))
+        and (
+            key.isdigit()
+            or lines[end].text[:2].isspace()
+            # The line is the URL of the entry, with hardly a word beside it.
+            or ((url := _URL.search(lines[end].text)) and len(lines[end].text.strip()) - len(url.group()) < _FEW_CHARS)
+        )
         and not _ANY_HEADING.match(lines[end].text)
         and not (inside and any(begin.match(lines[end].text) for begin in (_NUMBERED, _BULLET, _SURNAME)))
     ):
         rest += " " + lines[end].text.strip()
         end += 1
     return ListedReference(key, find_url(rest), rest.strip(), lines[index].start, lines[end - 1].end), end
-
-
-def _only_url(text: str) -> bool:
-    match = _URL.search(text)
-    return match is not None and len(text.strip()) - len(match.group()) < _FEW_CHARS
 
 
 def has_url(text: str) -> bool:

@@ -6,7 +6,6 @@ Source: WHATWG HTML §4.2.5.3, the refresh pragma.
 """
 
 import re
-from collections.abc import Sequence
 from html import unescape
 
 from pincite.domain.errors import PinciteError
@@ -33,6 +32,7 @@ _LINK = re.compile(r"<a\b([^<>]{1,3000})>", re.IGNORECASE)
 _GOES = re.compile(
     r"""(?:\blocation(?:\.href)?\s*=\s*|\blocation\.(?:replace|assign)\(\s*)["']([^"'\s]{1,2000})["']""", re.IGNORECASE
 )
+_TITLE = re.compile(r"<title\b[^<>]*>[^<]*</title\s*>", re.IGNORECASE)
 _MOVED = re.compile(r"\b(?:moved|redirect(?:s|ed|ing)?)\b", re.IGNORECASE)
 
 
@@ -42,16 +42,13 @@ def client_redirect(body: bytes, content_type: str, url: str) -> str:
         return ""
     source = body[:_STUB_BYTES].decode("utf-8", "replace")
     shown = _NOT_SHOWN.sub(" ", source)
-    chars = len(" ".join(unescape(_TAG.sub(" ", _without_head(shown))).split()))
+    body_text = _TAG.sub(" ", _TITLE.sub(" ", shown))  # the title is shown in no page
+    chars = len(" ".join(unescape(body_text).split()))
     is_stub = len(body) < _STUB_BYTES and chars < _STUB_CHARS
     target = _refreshed(shown[:_HEAD_BYTES], _LONGEST_S if is_stub else _AT_ONCE_S)
     if not target and is_stub:
         target = _moved(source, shown)
     return _elsewhere(target, url) if target else ""
-
-
-def _without_head(shown: str) -> str:
-    return re.sub(r"<title\b[^<>]*>[^<]*</title\s*>", " ", shown, flags=re.IGNORECASE)
 
 
 def _refreshed(shown: str, longest_s: int) -> str:
@@ -66,7 +63,8 @@ def _refreshed(shown: str, longest_s: int) -> str:
 def _moved(source: str, shown: str) -> str:
     """The one place that a stub names: by its script, or by its only link where it says so or its canonical does."""
     links = {href for match in _LINK.finditer(shown) if (href := _attributes(match.group(1)).get("href", ""))}
-    canonical = _canonical(shown)
+    metas = [_attributes(match.group(1)) for match in _META.finditer(shown)]
+    canonical = next((meta.get("href", "") for meta in metas if meta.get("rel", "").lower() == "canonical"), "")
     scripted = set(_GOES.findall(source))
     if len(scripted) == 1 and (links | {canonical}) & scripted:
         return str(scripted.pop())
@@ -74,11 +72,6 @@ def _moved(source: str, shown: str) -> str:
         return ""
     (link,) = links
     return link if link == canonical or _MOVED.search(_TAG.sub(" ", shown)) else ""
-
-
-def _canonical(shown: str) -> str:
-    found: Sequence[dict[str, str]] = [_attributes(match.group(1)) for match in _META.finditer(shown)]
-    return next((each.get("href", "") for each in found if each.get("rel", "").lower() == "canonical"), "")
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -84,7 +84,8 @@ class _Zlib:
                 if len(pending) < len(_GZIP) and _GZIP.startswith(pending) and self._bits != zlib.MAX_WBITS:
                     self._kept = pending  # too short to tell
                     return
-                if not self._is_next_member(pending):
+                # A gzip body may have several members; what else follows one is not looked at. Source: RFC 1952 §2.2.
+                if self._bits == zlib.MAX_WBITS or not pending.startswith(_GZIP):
                     return
                 self._stream = zlib.decompressobj(self._bits)
             piece = self._decompress(pending)
@@ -92,13 +93,6 @@ class _Zlib:
             pending = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
             if piece:
                 yield piece
-
-    def _is_next_member(self, data: bytes) -> bool:
-        """Whether a gzip body goes on: it may have several members; what else follows it is not looked at.
-
-        Source: RFC 1952 §2.2.
-        """
-        return self._bits != zlib.MAX_WBITS and data.startswith(_GZIP)
 
     def _decompress(self, pending: bytes) -> bytes:
         try:

@@ -35,7 +35,9 @@ class DocumentGate:
         Errors:
             EmptyContent: `language_not_allowed`, `too_few_words`, `deny_listed`, `boilerplate_only`.
         """
-        if self.languages and document.language and not self._speaks(document.language):
+        # `en` allows `en-GB`, and the other way round.
+        allowed = {code.lower().split("-", 1)[0] for code in self.languages}
+        if allowed and document.language and document.language.lower().split("-", 1)[0] not in allowed:
             raise EmptyContent(f"the page is in {document.language}", reason="language_not_allowed")
         words = len(_WORD.findall(document.text))
         if words < self.min_words:
@@ -45,9 +47,6 @@ class DocumentGate:
             raise EmptyContent("the page has a phrase of the deny list", reason="deny_listed")
         if _is_boilerplate(document):
             raise EmptyContent("the page has nothing but notices", reason="boilerplate_only")
-
-    def _speaks(self, language: str) -> bool:
-        return language.lower().split("-", 1)[0] in {code.lower().split("-", 1)[0] for code in self.languages}
 
 
 def _is_boilerplate(document: Document) -> bool:

@@ -1,7 +1,7 @@
 """How long a page counts as fresh, by what it is."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from pincite.domain.page import Document, Snapshot
 from pincite.urls.parse import parse_url
@@ -27,7 +27,9 @@ def time_to_live(snapshot: Snapshot, document: Document) -> timedelta:
     if "pdf" in snapshot.content_type.lower():
         return PDF
     url = parse_url(snapshot.final_url)
-    if _is_recent(document.published_at, snapshot.fetched_at) or _NEWS_PATH.search(url.path):
+    published_at = document.published_at
+    recent = published_at is not None and snapshot.fetched_at - published_at < _RECENT
+    if recent or _NEWS_PATH.search(url.path):
         return NEWS
     if _DOCUMENTATION.search(url.host) or _DOCUMENTATION_PATH.search(url.path):
         return DOCUMENTATION
@@ -38,7 +40,3 @@ def may_be_kept(snapshot: Snapshot) -> bool:
     """Whether the shared page cache may hold this capture at all."""
     control = dict(snapshot.headers).get("cache-control", "").lower()
     return snapshot.status == 200 and "no-store" not in control
-
-
-def _is_recent(published_at: datetime | None, fetched_at: datetime) -> bool:
-    return published_at is not None and fetched_at - published_at < _RECENT

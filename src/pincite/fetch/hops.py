@@ -92,12 +92,9 @@ def _location(exchange: Exchange, here: ParsedUrl) -> str:
     location = next(iter(given), "").strip()
     if not location:
         raise NetworkError("the redirect names no target", reason="redirect_no_location", retryable=False)
-    return parse_url(location, here.href).href if not _has_control(location) else location
-
-
-def _has_control(text: str) -> bool:
-    # Parsing would drop tabs and line ends silently; `admit` must see and refuse them.
-    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
+    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in location):
+        return location  # parsing would drop tabs and line ends silently; `admit` must see and refuse them
+    return parse_url(location, here.href).href
 
 
 def _kept(headers: Mapping[str, str] | None) -> dict[str, str]:

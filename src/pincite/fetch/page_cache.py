@@ -69,10 +69,14 @@ class PageCache:
 
     def key(self, request: FetchRequest) -> str:
         """The identity of what `request` would read: not of the window it wants to see."""
+        try:
+            page = page_key(request.url)
+        except PinciteError:  # a redirector that leads to an opened network: the page is known by its own URL
+            page = request.url
         parts = (
             _FORMAT,
             self._profile,
-            _identity(request.url),
+            page,
             request.mode,
             request.render.value,
             request.prefer_language or "",
@@ -143,13 +147,6 @@ class PageCache:
         kept = STALE_IF_ERROR if namespace == _PAGES else timedelta()
         entry = Entry(value, now + lives, now + lives + kept, now, validators)
         await self._cache.put(namespace, key, entry)
-
-
-def _identity(url: str) -> str:
-    try:
-        return page_key(url)
-    except PinciteError:  # a redirector that leads to an opened network: the page is known by its own URL
-        return url
 
 
 def conditional(validators: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -135,7 +135,9 @@ class RobotsGate:
         """
         parsed = vet_parsed(url, policy=self._policy)
         self._policy.check_host_lists(parsed.host, include=include, exclude=exclude)
-        if self._mode is RobotsMode.OFF or (self._mode is RobotsMode.USER_TRIGGERED and _same_origin(parsed, typed)):
+        if self._mode is RobotsMode.OFF or (
+            self._mode is RobotsMode.USER_TRIGGERED and bool(typed) and parse_url(typed).origin == parsed.origin
+        ):
             return Admission(parsed, self._mode.value)
         site = await self.site(parsed)
         if site.failure is not None:
@@ -243,10 +245,6 @@ class RobotsGate:
 
     def _keep(self, decision: Decision, rules: Robots, seconds: float) -> SiteRules:
         return SiteRules(decision, rules, self._clock.monotonic_s() + seconds)
-
-
-def _same_origin(url: ParsedUrl, typed: str) -> bool:
-    return bool(typed) and parse_url(typed).origin == url.origin
 
 
 def _kept_s(cache_control: str) -> float:

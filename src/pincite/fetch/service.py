@@ -159,7 +159,9 @@ class FetchService:
             page, shared = await self._flights.run(f"{flight}!", lambda: self._refreshed(pages, key, request, None))
         else:
             page, shared = await self._flights.run(flight, lambda: self._cached(pages, key, request))
-        return _for_free(page) if shared else page
+        if shared and page.snapshot.cost_usd:  # another caller's flight brought it: who fetched it pays
+            return replace(page, snapshot=replace(page.snapshot, cost_usd=Decimal(0)))
+        return page
 
     async def _cached(self, pages: PageCache, key: str, request: FetchRequest) -> _Page:
         found = await pages.find(key)
@@ -352,11 +354,6 @@ def _leads_nowhere(request: FetchRequest, snapshot: Snapshot) -> PinciteError | 
         retryable=False,
         context={"status": snapshot.status},
     )
-
-
-def _for_free(page: _Page) -> _Page:
-    """The page as another caller's flight brought it: who fetched it pays."""
-    return page if not page.snapshot.cost_usd else replace(page, snapshot=replace(page.snapshot, cost_usd=Decimal(0)))
 
 
 def _content(request: FetchRequest, page: _Page) -> str:

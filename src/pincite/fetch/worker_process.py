@@ -34,7 +34,9 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
     replies = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123  # what native libraries print must not reach the pipe
         os.dup2(nowhere.fileno(), 1)
-    _limit(memory_bytes)
+    for kind, value in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CORE, 0)):
+        with contextlib.suppress(ValueError, OSError):  # not every system knows every limit
+            resource.setrlimit(kind, (value, value))
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     requests = sys.stdin.buffer
@@ -63,12 +65,6 @@ def _answer(read: Read, body: bytes, meta: dict[str, str | None]) -> bytes:
     if len(reply) > _MAX_REPLY_BYTES:
         return pack_error(TooLarge("the page holds more text than is read", reason="too_much_text"))
     return reply
-
-
-def _limit(memory_bytes: int) -> None:
-    for kind, value in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CORE, 0)):
-        with contextlib.suppress(ValueError, OSError):  # Not every system knows every limit.
-            resource.setrlimit(kind, (value, value))
 
 
 def _allow_cpu(cpu_s: int) -> None:

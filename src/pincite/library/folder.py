@@ -228,17 +228,13 @@ def _with_page_beside(source: Source, entry: FileEntry | Skipped, path: PurePosi
     return replace(entry, size_bytes=size_bytes, mtime_ns=mtime_ns, beside=other.path)
 
 
-def _no_follow(path: str, flags: int) -> int:
-    """Open what was just resolved; a link put there in between is an error (where the system can tell)."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
-
-
 def _file_page(source: Source, entry: FileEntry) -> RawPage:
     path = PurePosixPath(entry.path)
     real = (source.root / path).resolve(strict=True)
     if not real.is_relative_to(source.root):
         raise OSError(f"{entry.path} leads outside the library")
-    with open(real, "rb", opener=_no_follow) as stream:  # Path.open has no opener
+    # A link put there since it was resolved is an error, where the system can tell. Path.open has no opener.
+    with open(real, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))) as stream:
         status = os.fstat(stream.fileno())
         body = stream.read(source.limits.page_bytes + 1)
     return RawPage(

@@ -184,7 +184,12 @@ class Update:
             self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known[0]))
             self._tally.unchanged += known[5]
             return
-        file_id = known[0] if known else self._new_file(entry)
+        if known:
+            file_id = known[0]
+        else:
+            values = (entry.path, entry.size_bytes, entry.mtime_ns)
+            added = self._db.execute("INSERT INTO files (path, size_bytes, mtime_ns) VALUES (?,?,?)", values)
+            file_id = added.lastrowid or 0
         self._db.execute("UPDATE files SET done = 0 WHERE file_id = ?", (file_id,))
         self._db.execute("DELETE FROM skipped WHERE file = ?", (entry.path,))
         keep = self._keep.setdefault(file_id, set())
@@ -312,13 +317,6 @@ class Update:
                 (done.entry.size_bytes, done.entry.mtime_ns, done.sha256, done.file_id),
             )
         self._listed = waiting
-
-    def _new_file(self, entry: FileEntry) -> int:
-        cursor = self._db.execute(
-            "INSERT INTO files (path, size_bytes, mtime_ns) VALUES (?,?,?)",
-            (entry.path, entry.size_bytes, entry.mtime_ns),
-        )
-        return cursor.lastrowid or 0
 
     def _skip(self, file: str, skipped: Skipped, file_id: int | None) -> None:
         if file_id is not None:

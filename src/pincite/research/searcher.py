@@ -22,7 +22,7 @@ from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, LeftOut, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Search
 from pincite.research.records import from_cache, left_out_from_record, query_record, results_from_record, results_record
-from pincite.research.state import GIVEN, Limits, in_period, page_key, query_key, sendable
+from pincite.research.state import GIVEN, QUEUE_WAIT_S, Limits, in_period, page_key, query_key, sendable
 from pincite.research.telling import tell_calls, tell_settled
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
@@ -152,7 +152,9 @@ class QuerySearcher:
         assert self._search is not None
         with metered(RequestMeter(outer=self._share())) as sent:
             try:
-                with anyio.fail_after(self._limits.search_deadline_s + self._limits.search_queue_wait_s):
+                # Waiting for its turn at an engine comes on top of what a search may take itself.
+                queue_wait_s = self._limits.budget.deadline_s or QUEUE_WAIT_S
+                with anyio.fail_after(self._limits.search_deadline_s + queue_wait_s):
                     response = await self._search.search(query)
             except TimeoutError as error:
                 raise _spent(SearchProviderUnavailable("the search took too long", reason="timeout"), sent) from error

@@ -42,11 +42,6 @@ class Limits:
     fetch_deadline_s: float = 12.0
 
     @property
-    def search_queue_wait_s(self) -> float:
-        """How long a search may wait for its turn at an engine, besides what it may take itself."""
-        return self.budget.deadline_s or QUEUE_WAIT_S
-
-    @property
     def rounds(self) -> int:
         """Rounds of search and reading at most, at least one."""
         return max(self.budget.rounds or 1, 1) + (self.require_coverage is not None)

@@ -133,7 +133,7 @@ class _Wanted(Generic[T]):
         self._scope = anyio.CancelScope()
         self._let_go = anyio.Event()
         self._value: T | None = None
-        self._error: Exception | None = StorageUnavailable("it was closed while it was being opened", reason="closed")
+        self.error: Exception | None = StorageUnavailable("it was closed while it was being opened", reason="closed")
         self.settled = anyio.Event()
 
     async def keep(self) -> None:
@@ -141,9 +141,9 @@ class _Wanted(Generic[T]):
         with self._scope:
             try:
                 self._value = await self._service.__aenter__()
-                self._error = None
+                self.error = None
             except Exception as error:  # the border of this task: the one who asked gets it, not the whole group
-                self._error = error
+                self.error = error
                 return
             finally:
                 self.settled.set()
@@ -164,15 +164,10 @@ class _Wanted(Generic[T]):
         if not self.settled.is_set():
             self._scope.cancel()
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether there is nothing to keep (yet)."""
-        return self._error is not None
-
     def outcome(self) -> T:
         """What entering gave. Errors: those of entering; StorageUnavailable (`closed`)."""
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
         return cast("T", self._value)
 
 
@@ -204,7 +199,7 @@ class ResourcePool:
         except BaseException:  # cancelled
             wanted.give_up()
             raise
-        if wanted.has_failed:
+        if wanted.error is not None:
             self._wanted.remove(wanted)
         return wanted.outcome()
 

@@ -126,12 +126,6 @@ def get_blob(tx: Transaction, sha256: str) -> bytes | None:
     return content
 
 
-def kept_of(tx: Transaction, sha256: str) -> Kept:
-    """Whether the body with this SHA-256 is kept, or as what its page was."""
-    row = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == sha256))
-    return Kept(row.encoding) if row is not None and row.encoding in DROPPED else Kept.FULL
-
-
 def unpacked(encoding: str, stored: bytes) -> bytes:
     """The bytes of a stored blob. Errors: StorageUnavailable (damaged)."""
     if encoding == "raw":
@@ -159,7 +153,8 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     row: Any = tx.first(tx.select(snapshots).where(snapshots.c.snapshot_id == snapshot_id))
     if row is None:
         return None
-    kept = kept_of(tx, row.body_sha256)
+    stored = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == row.body_sha256))
+    kept = Kept(stored.encoding) if stored is not None and stored.encoding in DROPPED else Kept.FULL
     body = get_blob(tx, row.body_sha256) if kept is Kept.FULL else b""
     if body is None:
         raise StorageUnavailable(f"the body of {snapshot_id} is missing", reason="corrupt")
@@ -233,9 +228,13 @@ EXCERPTS_KEY: Final = "excerpts"
 
 def document_of(content: bytes) -> Document | None:
     """The document in a stored blob, or None when only excerpts were kept. Errors: StorageUnavailable (damaged)."""
+    return found if isinstance(found := _reading(content), Document) else None
+
+
+def _reading(content: bytes) -> Document | Excerpts:
     try:
         stored = json.loads(content)
-        return None if EXCERPTS_KEY in stored else from_json(Document, stored)
+        return from_json(Excerpts, stored[EXCERPTS_KEY]) if EXCERPTS_KEY in stored else from_json(Document, stored)
     except (ValueError, TypeError, ParseError) as error:
         raise StorageUnavailable(f"a stored document can't be read: {error}", reason="corrupt") from error
 
@@ -259,18 +258,9 @@ def _excerpts(tx: Transaction, document_id: str) -> Excerpts | None:
     rows = tx.run(tx.select(documents).where(documents.c.document_id == document_id))
     for content_sha256 in dict.fromkeys(row.content_sha256 for row in rows):
         content = get_blob(tx, content_sha256)
-        if content is not None and (found := excerpts_in(content)) is not None:
+        if content is not None and isinstance(found := _reading(content), Excerpts):
             return found
     return None
-
-
-def excerpts_in(content: bytes) -> Excerpts | None:
-    """The excerpts in a stored blob, or None when it holds a whole document. Errors: StorageUnavailable (damaged)."""
-    try:
-        stored = json.loads(content)
-        return from_json(Excerpts, stored[EXCERPTS_KEY]) if EXCERPTS_KEY in stored else None
-    except (ValueError, TypeError, ParseError) as error:
-        raise StorageUnavailable(f"stored excerpts can't be read: {error}", reason="corrupt") from error
 
 
 def _for_snapshot(tx: Transaction, snapshot_id: str, extractor: str, version: str) -> Document | None:

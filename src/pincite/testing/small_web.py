@@ -84,7 +84,7 @@ class SmallWeb:
                 self.snippets.get(url, ""),
                 self.provider,
                 rank,
-                published_at=self._published(url),
+                published_at=self.documents[url].published_at if url in self.documents else None,
             )
             for rank, url in enumerate(urls, start=1)
         )
@@ -132,9 +132,6 @@ class SmallWeb:
 
     def _title(self, url: str) -> str:
         return self.documents[url].title if url in self.documents else url
-
-    def _published(self, url: str) -> datetime | None:
-        return self.documents[url].published_at if url in self.documents else None
 
 
 @dataclass

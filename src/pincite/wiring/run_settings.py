@@ -63,7 +63,11 @@ def narrowed(settings: Settings, caps: Mapping[str, object]) -> Settings:
         return settings
     own = settings.model_dump(exclude_unset=True)
     asked = load_settings({**own, **given})
-    stricter = {name: getattr(asked, name) for name in given if _is_stricter(name, asked, settings)}
+    stricter = {}
+    for name in given:
+        wanted, now = getattr(asked, name), getattr(settings, name)
+        if now is None or (wanted > now if name == "require_coverage" else wanted < now):
+            stricter[name] = wanted
     return load_settings({**own, **stricter}) if stricter else settings
 
 
@@ -100,13 +104,6 @@ def _vet_choice(what: str, wanted: str, allowed: Sequence[str]) -> None:
             reason=f"{what}_not_allowed",
             hint=f"Allowed here: {', '.join(dict.fromkeys(allowed))}.",
         )
-
-
-def _is_stricter(name: str, asked: Settings, in_force: Settings) -> bool:
-    wanted, now = getattr(asked, name), getattr(in_force, name)
-    if now is None:
-        return True
-    return bool(wanted > now if name == "require_coverage" else wanted < now)
 
 
 def frozen_settings(settings: Settings) -> dict[str, Json]:

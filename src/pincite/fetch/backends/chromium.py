@@ -5,7 +5,7 @@ import secrets
 import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -154,12 +154,15 @@ class ChromiumBackend:
             raise TooLarge("the rendered page is too large", reason="decoded_too_large")
         final = await self._admit(request, page.url)  # scripts may have led elsewhere
         headers = tuple((await response.all_headers()).items())
+        # Those that describe what the server sent do not describe the rendered page.
+        sent = {"content-type", "content-encoding", "content-length", "transfer-encoding", "etag", "last-modified"}
+        kept = [(name, str(value)) for name, value in headers if name not in sent]
         now = self._clock.now()
         return capture(
             url=request.url,
             final_url=final.url.sent,
             status=response.status,
-            headers=(("content-type", "text/html; charset=utf-8"), *_other(headers)),
+            headers=(("content-type", "text/html; charset=utf-8"), *kept),
             body=html.encode("utf-8", "replace"),
             fetched_at=now,
             via=self.name,
@@ -339,9 +342,3 @@ def _frame_of(request: "Request") -> "Frame | None":
         return request.frame
     except Error:
         return None
-
-
-def _other(headers: tuple[tuple[str, Any], ...]) -> list[tuple[str, str]]:
-    """The headers that still describe the rendered page."""
-    dropped = {"content-type", "content-encoding", "content-length", "transfer-encoding", "etag", "last-modified"}
-    return [(name, str(value)) for name, value in headers if name not in dropped]

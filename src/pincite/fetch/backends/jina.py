@@ -58,8 +58,11 @@ class JinaScraper(HostedScraper):
             raise PageBlocked("jina met a bot challenge", reason="challenge")
         tokens = _tokens(data, reply.get("meta"), answer.headers.get("x-usage-tokens", ""))
         final = data.get("url")
+        title, content = str(data.get("title") or ""), data["content"]
+        if title and not content.lstrip().startswith("#"):  # its title stands beside the text, not in it
+            content = f"# {title}\n\n{content}"
         return Scraped(
-            body=_with_title(str(data.get("title") or ""), data["content"]).encode(),
+            body=content.encode(),
             content_type="text/markdown",
             final_url=final if isinstance(final, str) and final else url.sent,
             cost="" if tokens is None else f"{tokens:g} tokens",
@@ -74,11 +77,6 @@ def _tokens(data: dict[str, Any], meta: Any, header: str) -> float | None:
         if isinstance(usage, dict) and (used := number(usage.get("tokens"))) is not None:
             return used
     return float(header) if header.isascii() and header.isdecimal() else None
-
-
-def _with_title(title: str, content: str) -> str:
-    """The Markdown, under its title where it has no heading of its own."""
-    return content if not title or content.lstrip().startswith("#") else f"# {title}\n\n{content}"
 
 
 def _target_error(status: int) -> PinciteError:

@@ -237,7 +237,8 @@ class BlockWalk:
     def _open_around(self, element: HtmlElement, tag: str) -> None:
         """Note what goes on around blocks: lists, folds, boxes."""
         if tag in _LISTS:
-            self._lists.append(_Numbering(tag == "ol", _start_of(element)))
+            value = (element.get("start") or "1").strip()
+            self._lists.append(_Numbering(tag == "ol", int(value) if _INTEGER.fullmatch(value) else 1))
         elif tag == "dl":
             self._definition_lists.append(_Owner(element))
         of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
@@ -409,8 +410,3 @@ def blocks_of(found: Sequence[Found], first: int = 0) -> tuple[Block, ...]:
 
 def _with_parent(block: Block, parent: int | None) -> Block:
     return block if block.parent == parent else replace(block, parent=parent)
-
-
-def _start_of(element: HtmlElement) -> int:
-    value = (element.get("start") or "1").strip()
-    return int(value) if _INTEGER.fullmatch(value) else 1

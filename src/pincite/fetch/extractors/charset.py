@@ -67,13 +67,16 @@ def decode(body: bytes, content_type: str | None = None) -> Decoded:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return _decoded(body[len(mark) :], name)
-    declared = _label_of_header(content_type)
+    match = _HEADER.search(content_type or "")
+    declared = _python_name(match.group(1)) if match else None
     if (declared or "").startswith("utf-16") and b"\x00" not in body[:_SNIFF_BYTES]:
         declared = None  # markup in UTF-16 has a zero byte in every other place
     inside = _label_inside(body)
     if not (declared or "").startswith("utf-16"):
         text = _strict_utf8(body)
-        if text is not None and not (_looks_seven_bit(body) and (declared or inside or "").startswith("iso-2022")):
+        # ISO 2022 says in seven bits, after escapes, what UTF-8 takes for ASCII.
+        escaped = b"\x1b" in body and body.isascii() and (declared or inside or "").startswith("iso-2022")
+        if text is not None and not escaped:
             return Decoded(text, "utf-8")
     for label in (declared, inside):
         if label is not None and label != "utf-8":
@@ -100,15 +103,6 @@ def _strict_utf8(body: bytes) -> str | None:
         if error.reason == "unexpected end of data" and len(body) - error.start < 4:
             return body[: error.start].decode("utf-8")
         return None
-
-
-def _looks_seven_bit(body: bytes) -> bool:
-    return b"\x1b" in body and body.isascii()
-
-
-def _label_of_header(content_type: str | None) -> str | None:
-    match = _HEADER.search(content_type or "")
-    return _python_name(match.group(1)) if match else None
 
 
 def _label_inside(body: bytes) -> str | None:

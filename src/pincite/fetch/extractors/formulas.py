@@ -38,15 +38,15 @@ def _text(element: HtmlElement, level: int) -> str:
         return _operator("".join(element.itertext()).strip())
     if tag == "mspace":
         return " "
-    parts = [_text(child, level + 1) for child in element if _is_seen(child)]
+    parts = [
+        _text(child, level + 1)
+        for child in element
+        if isinstance(child.tag, str) and child.tag.rpartition(":")[2] not in _UNSEEN
+    ]
     if tag in _ROWS or tag not in _FORMS:
         body = _joined(parts)
         return f"[{body}]" if tag == "menclose" and "strike" not in element.get("notation", "") else body
     return _FORMS[tag](element, parts)
-
-
-def _is_seen(child: HtmlElement) -> bool:
-    return isinstance(child.tag, str) and child.tag.rpartition(":")[2] not in _UNSEEN
 
 
 def _operator(sign: str) -> str:

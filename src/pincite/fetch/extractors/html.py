@@ -96,7 +96,7 @@ def build(found: list[Found], metadata: Metadata, notes: tuple[str, ...] = ()) -
         extractor=EXTRACTOR,
         version=VERSION,
         blocks=blocks,
-        title=metadata.title or _first_heading(blocks),
+        title=metadata.title or next((block.text for block in blocks if block.kind is BlockKind.HEADING), ""),
         byline=metadata.byline,
         site_name=metadata.site_name,
         description=metadata.description,
@@ -119,7 +119,3 @@ def links_of(blocks: tuple[Block, ...]) -> tuple[Link, ...]:
             if target and target not in seen:
                 seen[target] = block.text[mark.start : mark.end]
     return tuple(Link(target, text, rank) for rank, (target, text) in enumerate(seen.items(), start=1))
-
-
-def _first_heading(blocks: tuple[Block, ...]) -> str:
-    return next((block.text for block in blocks if block.kind is BlockKind.HEADING), "")

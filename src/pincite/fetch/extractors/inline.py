@@ -118,7 +118,11 @@ class InlineReader:
             case "sup":
                 self._raised(element)
             case "sub":
-                self._lowered(element)
+                # A figure below a figure is written with an underscore; below a letter (CO2) custom writes none.
+                said = "".join(element.itertext()).strip()
+                if self.text.last.isdigit() and said[:1].isalnum():
+                    self.text.add("_")
+                self._begin(element, MarkKind.SUBSCRIPT)
             case "math" | "math-tex":
                 return self._formula(element)
             case "rp":
@@ -175,13 +179,6 @@ class InlineReader:
         ):
             return True
         return bool(_BRACKETED.fullmatch(said)) or (last in _ENDS_SENTENCE and bool(_NUMBERING.fullmatch(said)))
-
-    def _lowered(self, element: HtmlElement) -> None:
-        """A figure below a figure is written with an underscore; below a letter (CO2) custom writes none."""
-        said = "".join(element.itertext()).strip()
-        if self.text.last.isdigit() and said[:1].isalnum():
-            self.text.add("_")
-        self._begin(element, MarkKind.SUBSCRIPT)
 
     def _target(self, anchor: HtmlElement) -> str:
         """The absolute http(s) target of a link, or nothing."""

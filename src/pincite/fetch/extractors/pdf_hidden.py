@@ -148,14 +148,17 @@ def _compare_with_ground(drawn: list[_Drawn]) -> None:
         if item.kind in {_IMAGE, _SHADING} or (item.kind == _PATH and item.colour is not None):
             grounds.append(item)
         elif item.kind == _TEXT and item.colour is not None and not item.hidden:
-            behind = next((ground for ground in reversed(grounds) if _covers(ground.box, item.box)), None)
+            x, y = (item.box[0] + item.box[2]) / 2, (item.box[1] + item.box[3]) / 2
+            behind = next(
+                (
+                    ground
+                    for ground in reversed(grounds)
+                    if ground.box[0] <= x <= ground.box[2] and ground.box[1] <= y <= ground.box[3]
+                ),
+                None,
+            )
             ground_colour = _WHITE if behind is None else behind.colour
             item.hidden = ground_colour is not None and _alike(item.colour, ground_colour)
-
-
-def _covers(outer: Box, inner: Box) -> bool:
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def _alike(one: Colour, other: Colour) -> bool:

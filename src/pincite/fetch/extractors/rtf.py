@@ -69,9 +69,14 @@ class _Reader:
             elif word:
                 self._word(word, number)
             elif symbol:
-                self._symbol(symbol)
+                self._starred = symbol == "*"
+                if not self._hidden and symbol in "\\{}~-_":
+                    self._out.append({"~": " ", "-": "", "_": "-"}.get(symbol, symbol))
             elif byte and not self._hidden:
-                self._byte(byte)
+                if self._to_skip:
+                    self._to_skip -= 1
+                else:
+                    self._out.append(bytes([int(byte, 16)]).decode(self.encoding, "replace"))
             elif plain and not self._hidden:
                 self._out.append(plain[self._to_skip :])
                 self._to_skip = 0
@@ -99,14 +104,3 @@ class _Reader:
         elif word in _CHARACTERS and not self._hidden:
             self._out.append(_CHARACTERS[word])
         self._starred = False
-
-    def _symbol(self, symbol: str) -> None:
-        self._starred = symbol == "*"
-        if not self._hidden and symbol in "\\{}~-_":
-            self._out.append({"~": " ", "-": "", "_": "-"}.get(symbol, symbol))
-
-    def _byte(self, byte: str) -> None:
-        if self._to_skip:
-            self._to_skip -= 1
-        else:
-            self._out.append(bytes([int(byte, 16)]).decode(self.encoding, "replace"))

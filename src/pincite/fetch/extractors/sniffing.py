@@ -111,7 +111,9 @@ _TELLS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "applic
 
 def format_of(content: bytes, url: str, content_type: str | None) -> Format:
     """The format of `content`."""
-    head = _plain_head(content)
+    head = content[:_HEAD_BYTES]
+    if content.startswith(_UTF16_MARKS):  # one byte a character, as the patterns are
+        head = content[: 2 * _HEAD_BYTES].decode("utf-16", "replace").encode("utf-8", "replace")
     declared = (content_type or "").partition(";")[0].strip().lower()
     suffix = _suffix_of(url)
     is_html = _HTML_START.match(head) or _XHTML_START.match(head)
@@ -145,13 +147,6 @@ def _is_mail(head: bytes) -> bool:
         names.add(field.group(1).lower())
         place = field.end()
     return b"from" in names and len(names & _MAIL_FIELDS) >= 3
-
-
-def _plain_head(content: bytes) -> bytes:
-    """The start of the body, one byte a character where it is UTF-16 by its mark."""
-    if not content.startswith(_UTF16_MARKS):
-        return content[:_HEAD_BYTES]
-    return content[: 2 * _HEAD_BYTES].decode("utf-16", "replace").encode("utf-8", "replace")
 
 
 def _textual(declared: str, suffix: str) -> Format:

@@ -53,17 +53,15 @@ class InlineText:
             if text[0].isspace():
                 joined = " " + joined
             elif joined[0].isdigit():
-                self._before_digit()
+                # A number goes on in another element, or a raised one ends and the next begins.
+                if self._apart:
+                    self.space()
+                elif self.last.isdigit():
+                    # Widened over the whole number when it is taken.
+                    self._marks.append(Mark(self._length, self._length + 1, MarkKind.JOINED))
         self._append(joined)
         if text[-1].isspace():
             self.space()
-
-    def _before_digit(self) -> None:
-        """A number goes on in another element, or a raised one ends and the next begins."""
-        if self._apart:
-            self.space()
-        elif self.last.isdigit():
-            self._marks.append(Mark(self._length, self._length + 1, MarkKind.JOINED))  # widened when it is taken
 
     def keep_apart(self) -> None:
         """Let a digit that comes directly after this place be a number of its own."""
@@ -135,7 +133,9 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
     for mark in marks:
         start, end = max(mark.start - shift, 0), min(mark.end - shift, len(stripped))
         if mark.kind is MarkKind.JOINED:
-            start, end = _number_around(stripped, start, end)
+            before = _NUMBER_BEFORE.search(stripped, max(0, start - _LOOK_BACK), start)
+            after = _NUMBER_AFTER.match(stripped, start, start + _LOOK_BACK)
+            start, end = before.start() if before else start, after.end() if after else end
         while start < end and stripped[start].isspace():
             start += 1
         while end > start and stripped[end - 1].isspace():
@@ -147,13 +147,6 @@ def _finish(text: str, marks: list[Mark], *, exact: bool) -> tuple[str, tuple[Ma
         kept.reverse()  # An outer mark closes last; it comes first where both cover the same words.
         kept.sort(key=lambda mark: (mark.start, -mark.end))
     return stripped, tuple(kept)
-
-
-def _number_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The whole number of which `[start, end)` is a part."""
-    before = _NUMBER_BEFORE.search(text, max(0, start - _LOOK_BACK), start)
-    after = _NUMBER_AFTER.match(text, start, start + _LOOK_BACK)
-    return before.start() if before else start, after.end() if after else end
 
 
 def _cleaned(text: str, marks: list[Mark]) -> tuple[str, list[Mark]]:

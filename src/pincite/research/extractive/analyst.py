@@ -105,7 +105,8 @@ class ExtractiveAnalyst:
     def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> Ranking:
         """The passages for the part; of a thing that another part speaks of, those that answer that one as well."""
         sources = [Source(page.url, page.document) for page in _about(part.text, pages)]
-        whole = _speaking_of(part, progress.plan.sub_questions)
+        # The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is.
+        whole = next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
         own, *others = [
             self._ranker.rank(
                 asked.text,
@@ -149,11 +150,6 @@ class ExtractiveAnalyst:
             return tuple(made.values())
         direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
         return with_direct(tuple(made.values()), direct)
-
-
-def _speaking_of(part: SubQuestion, parts: Sequence[SubQuestion]) -> SubQuestion | None:
-    """The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is."""
-    return next((other for other in parts if part.text in sides_of(other.text)), None)
 
 
 def _both(own: Ranking, whole: Ranking) -> Ranking:
@@ -215,7 +211,9 @@ def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim
 def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:
     """The names of code in a part (`wal_level`, `--all`, `DataFrame`) that no page read has."""
     named = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
-    exact = dict.fromkeys(word for word in named if word.startswith("--") or _is_name(word))
+    exact = dict.fromkeys(
+        word for word in named if word.startswith("--") or (word.replace("_", "").isalnum() and is_identifier(word))
+    )
     texts = [_text_of(page) for page in pages] if exact else []
     return tuple(word for word in exact if not any(word.lower() in page for page in texts))
 
@@ -232,10 +230,6 @@ def _about(text: str, pages: Sequence[ReadPage]) -> Sequence[ReadPage]:
 
 def _text_of(page: ReadPage) -> str:
     return f"{page.url}\n{page.document.title}\n{page.document.text}".lower()
-
-
-def _is_name(word: str) -> bool:
-    return word.replace("_", "").isalnum() and is_identifier(word)
 
 
 def _gap(part: SubQuestion, found: _Found, claims: Sequence[Claim], pages: int, queries: tuple[str, ...]) -> Gap | None:

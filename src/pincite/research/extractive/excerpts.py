@@ -104,7 +104,11 @@ def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidenc
     for unit in excerpt.units:
         raw = page.document.text[unit.start : unit.end]
         text = (
-            raw if excerpt.form is NoteForm.STATEMENT and "\n" in raw and _is_code(page.document, unit) else _line(raw)
+            raw
+            if excerpt.form is NoteForm.STATEMENT
+            and "\n" in raw
+            and page.document.blocks[page.document.block_at(unit.start)].kind is BlockKind.CODE
+            else _line(raw)
         )
         evidence = Evidence(
             page.document.quote(unit.start, unit.end),
@@ -307,10 +311,6 @@ def points_back(document: Document, unit: Span) -> bool:
 
 def _size(document: Document, units: Sequence[tuple[int, Span]], chosen: Sequence[int]) -> int:
     return sum(document.text[units[at][1].start : units[at][1].end].count(" ") + 1 for at in chosen)
-
-
-def _is_code(document: Document, unit: Span) -> bool:
-    return document.blocks[document.block_at(unit.start)].kind is BlockKind.CODE
 
 
 def _line(text: str) -> str:

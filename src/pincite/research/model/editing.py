@@ -88,7 +88,11 @@ class Editor:
             )
             for number, section in enumerate(sections, start=1)
         ]
-        order = [int(name[1:]) - 1 for name in dict.fromkeys(made.order) if _is_section(name, len(sections))]
+        order = [
+            int(name[1:]) - 1
+            for name in dict.fromkeys(made.order)
+            if name[:1] == "h" and name[1:].isdecimal() and 1 <= int(name[1:]) <= len(sections)
+        ]
         order += [number for number in range(len(sections)) if number not in order]
         changed = frozenset(at for at, number in enumerate(order) if edited[number] != sections[number])
         return Edited(tuple(edited[number] for number in order), changed, tuple(rejected))
@@ -158,10 +162,6 @@ def _with(block: DraftBlock, lines: Mapping[int, Line], gone: Mapping[int, Line]
         return block
     items = tuple(tuple(lines.get(id(line), line) for line in item if id(line) not in gone) for item in block.items)
     return replace(block, items=tuple(item for item in items if item))
-
-
-def _is_section(name: str, count: int) -> bool:
-    return name[:1] == "h" and name[1:].isdecimal() and 1 <= int(name[1:]) <= count
 
 
 def _prompt(

@@ -86,7 +86,11 @@ class SentenceProver:
         Without a claim a sentence is printed only when the judge says that it states nothing.
         """
         drafts = [_draft(item, offered) for item in proposed]
-        asked = [(index, self._statement(draft)) for index, draft in enumerate(drafts) if not _decided(draft)]
+        asked = [
+            (index, self._statement(draft))
+            for index, draft in enumerate(drafts)
+            if not draft.why and draft.line is None  # decided already
+        ]
         proven = await prove([statement for _, statement in asked], self._judge, at=self._at)
         for (index, _), found in zip(asked, proven, strict=True):
             drafts[index] = _proven(drafts[index], found)
@@ -95,7 +99,7 @@ class SentenceProver:
     def _statement(self, draft: Checked) -> Statement:
         claims = [item.claim for item in draft.items]
         passages = self._bank.passages(claims)
-        premises = tuple(claim.text for claim in claims) if _is_derived(draft) else ()
+        premises = tuple(claim.text for claim in claims) if draft.proposed.derived and len(draft.items) > 1 else ()
         said = draft.proposed
         text = in_cell(said.row, said.column, said.text)
         return Statement(text, passages, self._bank.text_of(passages), premises, after=said.after)
@@ -122,14 +126,6 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:
     return Checked(said, items)
 
 
-def _decided(draft: Checked) -> bool:
-    return bool(draft.why) or draft.line is not None
-
-
-def _is_derived(draft: Checked) -> bool:
-    return draft.proposed.derived and len(draft.items) > 1
-
-
 def _proven(draft: Checked, found: Proven) -> Checked:
     """The sentence with its verdict: whole and proven it is a line, a connective one without claims, too."""
     said = draft.proposed
@@ -141,11 +137,9 @@ def _proven(draft: Checked, found: Proven) -> Checked:
         line = Line(said.text, draft.items, proof=found.proof, judgement=found.judgement)
         return replace(draft, line=line, verdict=found.verdict)
     why = found.reason or "its passages do not say it"
-    return replace(draft, why=why, beyond=found.beyond, verdict=_never_printed(found.verdict))
-
-
-def _never_printed(verdict: VerdictStatus) -> VerdictStatus:
-    return VerdictStatus.UNSUPPORTED if verdict is VerdictStatus.PARTIAL else verdict
+    # What is carried in part is never printed as it stands.
+    verdict = VerdictStatus.UNSUPPORTED if found.verdict is VerdictStatus.PARTIAL else found.verdict
+    return replace(draft, why=why, beyond=found.beyond, verdict=verdict)
 
 
 def _bare(text: str) -> str:

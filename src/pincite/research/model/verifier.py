@@ -216,7 +216,9 @@ def _verified(outcome: _Outcome, sub_question: str, pages: Mapping[str, ReadPage
         status = VerdictStatus.UNSUPPORTED
     reasons = (proven.reason,) if proven.reason else ()
     sources = independent_sources([claim], pages)
-    claim = replace(claim, sub_question=sub_question, confidence=_confidence(claim, sources))
+    # As sure as the model was, but no surer than its sources allow.
+    confidence = round(min(claim.confidence, SURE_FROM + 0.05 * max(sources - 1, 0), 0.97), 2)
+    claim = replace(claim, sub_question=sub_question, confidence=confidence)
     item = VerifiedClaim(
         claim,
         Verdict(status, reasons=reasons, checks=outcome.done),
@@ -229,11 +231,6 @@ def _verified(outcome: _Outcome, sub_question: str, pages: Mapping[str, ReadPage
         proven.answers,
     )
     return without_flagged(item)
-
-
-def _confidence(claim: Claim, sources: int) -> float:
-    """As sure as the model was, but no surer than its sources allow."""
-    return round(min(claim.confidence, SURE_FROM + 0.05 * max(sources - 1, 0), 0.97), 2)
 
 
 def _mending_prompt(outcomes: Sequence[_Outcome]) -> Prompt:

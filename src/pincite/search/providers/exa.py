@@ -55,11 +55,12 @@ class Exa(ApiProvider):
         body = checked(answer, answer.object(), "results")
         if "results" not in body:
             raise wrong_shape(self.name, "results are missing")
+        codes = [str(row.get("code", ""))[:40].lower() for row in rows_in("exa", body.get("notices"), "notices")]
         rows = [
             Row(row.get("title"), row.get("url"), _snippet(row), row.get("score"), row.get("publishedDate"))
             for row in rows_in(self.name, body["results"], "results")
         ]
-        extras = Extras(cost_usd=_cost(body, query), reason=_notices(body))
+        extras = Extras(cost_usd=_cost(body, query), reason=f"exa: {', '.join(codes)}" if codes else "")
         return build_response(self.name, query, rows, now, extras, policy=self.around.policy)
 
 
@@ -99,11 +100,6 @@ def _cost(body: dict[str, Any], query: Query) -> Decimal:
     reported = body.get("costDollars")
     total = money(reported.get("total")) if isinstance(reported, dict) else None
     return total if total is not None else _CARD.cost(query.depth) or Decimal(0)
-
-
-def _notices(body: dict[str, Any]) -> str:
-    codes = [str(row.get("code", ""))[:40].lower() for row in rows_in("exa", body.get("notices"), "notices")]
-    return f"exa: {', '.join(codes)}" if codes else ""
 
 
 def _error(answer: Answer, wait_s: float | None) -> PinciteError:

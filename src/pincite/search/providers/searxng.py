@@ -39,8 +39,10 @@ class SearXng(ApiProvider):
     async def search(self, query: Query) -> SearchResponse:
         """The instance's first page of merged results."""
         now = self.around.clock.now()
+        # Marks by which a query could pick engines or leave the instance (`!g`, `:fr`) are taken off.
+        asked = with_site_operators(query, _CARD.query_chars).split()
         params = {
-            "q": _without_bangs(with_site_operators(query, _CARD.query_chars)),
+            "q": " ".join(filter(None, (word.lstrip("!:?") for word in asked))),
             "format": "json",
             "categories": _CATEGORY[query.topic],
         }
@@ -73,11 +75,6 @@ class SearXng(ApiProvider):
         return build_response(
             self.name, query, rows, now, Extras(said, body.get("suggestions")), policy=self.around.policy
         )
-
-
-def _without_bangs(text: str) -> str:
-    """The text without the marks by which a query could pick engines or leave the instance (`!g`, `:fr`)."""
-    return " ".join(filter(None, (word.lstrip("!:?") if word[0] in "!:?" else word for word in text.split())))
 
 
 def _answer(body: dict[str, Any]) -> Any:

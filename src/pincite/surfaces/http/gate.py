@@ -72,7 +72,8 @@ class Gate:
         if refusal is not None:
             await answer(request, refusal, status)(scope, receive, named)
             return
-        with called_by(Caller("http", name, _session_of(request))):
+        given = request.headers.get("x-session-id", "")  # what the caller calls its session, if anything
+        with called_by(Caller("http", name, given if _REQUEST_ID.fullmatch(given) else "")):
             await self._app(scope, replayed(body, receive), named)
 
     async def _body(self, request: Request, receive: Receive) -> bytes:
@@ -104,12 +105,6 @@ def _refusal(request: Request, hosts: frozenset[str]) -> PinciteError | None:
     if origin and request.method not in _READING and origin.split("://", 1)[-1].lower() != host:
         return Unauthorized("pages of other sites may not post here", reason="origin_foreign")
     return None
-
-
-def _session_of(request: Request) -> str:
-    """What the caller calls its session, if anything."""
-    given = request.headers.get("x-session-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else ""
 
 
 def _too_large() -> TooLarge:

@@ -168,11 +168,6 @@ def site(url: str) -> str:
     return host.removeprefix("www.") or url
 
 
-def capitalised(text: str) -> str:
-    """`text` as the start of a sentence; the rest of it as it is."""
-    return text[:1].upper() + text[1:]
-
-
 def plural(count: int, noun: str, several: str | None = None) -> str:
     """`1 source`, `2 sources`."""
     return f"{count:,} {noun if count == 1 else several or noun + 's'}"
@@ -240,6 +235,6 @@ def _templates() -> Environment:
         seconds=seconds,
         money=usd_text,
         segment=lambda s: quote(s, ""),
-        sentence=capitalised,
+        sentence=lambda text: text[:1].upper() + text[1:],
     )
     return environment
