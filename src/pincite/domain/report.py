@@ -387,11 +387,11 @@ class Report:
         return tuple(found)
 
 
+# Members of the JSON that repeat others under names that programs look for: their type, and what makes them.
 DERIVED: Final[Mapping[str, tuple[Any, Callable[[Report], object]]]] = {
     "topic": (str, lambda report: report.question),
     "citations": (tuple[ClaimCitation, ...], Report.claim_citations),
 }
-"""Members of the JSON that repeat others under names that programs look for: their type, and what makes them."""
 
 
 def stated(sentence: Sentence) -> str:

@@ -15,8 +15,8 @@ from pincite.urls.parse import parse_url
 _HEAD_BYTES = 16_000
 # Larger bodies are pages, whatever they say first.
 _STUB_BYTES = 32_000
+# What a page that has only moved says of it fits into this; a page with more is one to be read.
 _STUB_CHARS = 400
-"""What a page that has only moved says of it fits into this; a page with more is one to be read."""
 # A page with text of its own that refreshes later wants to be read first.
 _AT_ONCE_S = 1
 # "You will be taken there in ten seconds": a stub is one with any pause that a person would sit out.

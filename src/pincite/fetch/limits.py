@@ -50,6 +50,7 @@ CEILINGS: dict[str, float] = {
 }
 
 
+# What each limit is of, for the documentation.
 NOTES: dict[str, str] = {
     "html_max_bytes": "decoded bytes of a web page",
     "pdf_max_bytes": "decoded bytes of a PDF",
@@ -67,7 +68,6 @@ NOTES: dict[str, str] = {
     "queue_max_s": "seconds a page waits for its host's turn",
     "concurrency": "connections in all",
 }
-"""What each limit is of, for the documentation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from pincite.urls.keys import page_key
 from pincite.urls.policy import ALL, Retention
 
 _PAGES, _FAILURES, _TURNS = "pages", "page_failures", "page_turns"
+# How long one process may hold others back; a page that takes longer is fetched twice.
 TURN_S = 20.0
-"""How long one process may hold others back; a page that takes longer is fetched twice."""
 _FORMAT = "1"
 # Failures that stay true for a while; the others may pass with the next call.
+# The reason of a dead link when no site may be asked and no library has the page.
 UNKNOWN_PAGE = "unknown_page"
-"""The reason of a dead link when no site may be asked and no library has the page."""
 _KEPT_FAILURES = frozenset(
     {"DEAD_LINK", "PAGE_BLOCKED", "LOGIN_REQUIRED", "UNSUPPORTED_CONTENT_TYPE", "TOO_LARGE", "PARSE_ERROR"}
     | {"EMPTY_CONTENT", "TOO_MANY_REDIRECTS"}

@@ -11,8 +11,8 @@ from pincite.runtime.recovery import recovery_of
 
 T = TypeVar("T")
 _LOG = logging.getLogger("pincite.fetch")
+# Half of the shortest pause: enough to spread clients that failed together, too little to matter to one who waits.
 _JITTER_S = 0.25
-"""Half of the shortest pause: enough to spread clients that failed together, too little to matter to one who waits."""
 
 
 async def retried(do: Callable[[], Awaitable[T]], clock: Clock, left_s: Callable[[], float]) -> T:

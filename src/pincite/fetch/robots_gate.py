@@ -33,8 +33,8 @@ _KEEP_S = 86_400.0
 _KEEP_UNCLEAR_S = 3_600.0
 # A site in trouble is not asked with every page that somebody wants of it.
 _RETRY_S = 600.0
+# A site that could not be reached is asked again sooner than one that answered an error: it may be our network.
 _RETRY_FAILED_S = 30.0
-"""A site that could not be reached is asked again sooner than one that answered an error: it may be our network."""
 # A site that lets nothing be cached would have to be asked before every page.
 _MIN_KEEP_S = 60.0
 # Rules that are remembered; the least recently used go first, and are asked for again.

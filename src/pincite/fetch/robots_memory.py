@@ -12,8 +12,8 @@ from pincite.domain.records import Entry
 from pincite.fetch.robots import Robots, parse_robots
 from pincite.ports import Cache, Clock
 
+# How long rules are kept for a site that can't be asked; without them nothing there is fetched.
 STAND_IN: Final = timedelta(days=60)
-"""How long rules are kept for a site that can't be asked; without them nothing there is fetched."""
 _NAMESPACE: Final = "robots"
 _CHARSET: Final = "latin-1"  # any bytes, and back
 

@@ -45,8 +45,8 @@ _LIBRARY = "archive"
 _PEER = "peer"
 # Another process fetches the page: a tenth of what the quickest page takes would gain nothing.
 _LOOK_S = 0.1
+# Pages from here on are looked through in a thread: the loop is for everybody.
 _LARGE_BYTES = 300_000
-"""Pages from here on are looked through in a thread: the loop is for everybody."""
 _log = logging.getLogger(__name__)
 
 

@@ -21,8 +21,8 @@ INDEX_URL = "https://web.archive.org"
 RATES = {"availability": (Rate(1, 5.0),), "index": (Rate(24, 60.0, burst=4.0),)}
 # Six turns at its pace of one in 5 s; who would wait longer is told to come again.
 LONGEST_WAIT_S = 30.0
+# Whoever goes on after a 429, which names no time, is shut out for an hour (edgi-govdata-archiving/wayback#137).
 BLOCKED_WAIT_S = 60.0
-"""Whoever goes on after a 429, which names no time, is shut out for an hour (edgi-govdata-archiving/wayback#137)."""
 _EXCLUDED = ("AdministrativeAccessControlException", "RobotAccessControlException", "URL has been excluded")
 _STAMP = "%Y%m%d%H%M%S"
 

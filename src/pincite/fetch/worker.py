@@ -25,12 +25,14 @@ from pincite.runtime.files import too_many_open_files
 
 READER = "pincite.fetch.extractors:extract"
 _MODULE = "pincite.fetch.worker_process"
+# Above every limit of fetching; the frame's length is checked before memory is taken.
 _MAX_BODY_BYTES = 64_000_000
+# So many times its deadline on the wall a page may take: as if six others wanted the same processor.
 _STANDSTILL = 6.0
-"""So many times its deadline on the wall a page may take: as if six others wanted the same processor."""
+# CPU time is counted in hundredths of a second: looking sooner sees nothing new.
 _SHORTEST_LOOK_S = 0.05
+# Source: proc(5), /proc/[pid]/stat: utime and stime, fields 14 and 15; counted from the state, field 3.
 _CPU_FIELDS = slice(11, 13)
-"""Source: proc(5), /proc/[pid]/stat: utime and stime, fields 14 and 15; counted from the state, field 3."""
 
 
 @dataclass(slots=True, eq=False)

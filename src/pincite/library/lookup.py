@@ -44,8 +44,8 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d{4}-\d\d-\d\d\b")
 # A page with three good passages is worth a little more than one with a single one. Chosen, not measured.
 _NEXT_PASSAGES = 0.15
+# Places that are fused count 1/(10 + place). Chosen on three sites, reported on three others (docs/research.md).
 _FUSED_AFTER = 10
-"""Places that are fused count 1/(10 + place). Chosen on three sites, reported on three others (docs/research.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,11 @@ from pincite.fetch.extractors.charset import decode
 from pincite.fetch.extractors.sniffing import Format, format_of
 
 PLUGINS = "pincite.extractors"
+# Decoded; above twice the default limit of fetching. The tree takes about ten times as much memory.
 MAX_HTML_BYTES = 5_000_000
+# Plain text needs no tree: it may be longer.
 MAX_TEXT_BYTES = 20_000_000
+# As `document_max_bytes` may be set at most (`fetch.limits`).
 MAX_FILE_BYTES = 50_000_000
 
 _TEXT_READERS = {

@@ -9,17 +9,22 @@ from xml.parsers.expat import ExpatError
 
 from pincite.domain.errors import ParseError, TooLarge
 
+# Four times the largest file, in the memory of one worker.
 MAX_UNPACKED_BYTES = 200_000_000
+# Office files and books have tens to hundreds of parts.
 MAX_ENTRIES = 5_000
+# Deflate reaches about 1,000 to 1 on zeros; sheets of equal cells come to some tens. Chosen, not measured.
 MAX_RATIO = 200
+# However well packed, a megabyte is no bomb.
 _SMALL_BYTES = 1_000_000
 _XML_NAMES = (".xml", ".rels", ".opf", ".xhtml", ".html", ".htm", ".ncx")
+# An XML part declares its document type before its root element, or not at all.
 _SCAN_BYTES = 65_536
+# What the libraries that read archives and office files raise on broken ones, none of them documented.
 BROKEN = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, OSError, RuntimeError, SyntaxError,
     TypeError, ValueError, ExpatError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What the libraries that read archives and office files raise on broken ones, none of them documented."""
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _ROOT = re.compile(rb"<[A-Z_]")
 

@@ -23,12 +23,12 @@ _BLOCK_TAGS = frozenset(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CODE_TAGS = frozenset({"pre", "listing", "xmp", "plaintext"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
+# Class names of boxes in what documentation tools write: Docutils, Sphinx, DocBook, Asciidoctor, MkDocs, Docusaurus,
+# GitHub (`markdown-alert-note`).
 _NOTE_KINDS = frozenset(
     "note notes warning tip hint caution important danger attention error admonition seealso callout alert notice info "
     "example todo deprecated versionadded versionchanged versionremoved".split()
 )
-"""Class names of boxes in what documentation tools write: Docutils, Sphinx, DocBook, Asciidoctor, MkDocs, Docusaurus,
-GitHub (`markdown-alert-note`)."""
 _NOTE_PREFIXES = frozenset({"admonition", "alert", "callout", "markdown", "theme", "is", "block"})
 _VAGUE_NOTES = frozenset({"admonition", "alert", "callout", "notice", "info"})
 _BOX_TAGS = frozenset({"div", "aside", "section", "p", "table", "blockquote", "details", "dl"})

@@ -15,7 +15,9 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})["']""")
 _HEADER = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)
+# Four times the 1024 bytes of WHATWG HTML §4.2.5.4: pages put scripts before their declaration.
 _SNIFF_BYTES = 4096
+# The detector is sure after some kilobytes of text; more costs time alone.
 _DETECT_BYTES = 65_536
 _LABELS = {
     "latin1": "windows-1252",

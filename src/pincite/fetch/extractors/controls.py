@@ -10,9 +10,11 @@ from lxml.html import HtmlElement
 from pincite.fetch.extractors.blocks import Found
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+# A button that opens something and says so much is the title of what it opens; "Menu" is not.
 _LABEL_WORDS = 3
-"""A button that opens something and says so much is the title of what it opens; "Menu" is not."""
+# A label of a button; a longer block is text that has a button in it.
 _LONGEST_CHARS = 200
+# A bar of buttons; more in one block are a list of links made as buttons.
 _MOST_BUTTONS = 8
 
 

@@ -8,6 +8,7 @@ _FORMATS = ("%B %d, %Y", "%b %d, %Y", "%b. %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/
 _URL_DATE = re.compile(r"/((?:19|20)\d{2})[/-](0[1-9]|1[0-2])[/-](0[1-9]|[12]\d|3[01])(?:[/-]|$)")
 _OFFSET = re.compile(r"\s*([+-]\d{2}):?(\d{2})$")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
+# The longest ways to write a date, with weekday and zone; longer texts hold a date among other words.
 _MAX_CHARS = 60
 
 

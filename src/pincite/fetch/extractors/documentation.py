@@ -46,11 +46,11 @@ _NAVIGATION = re.compile(
     re.IGNORECASE,
 )
 _NAVIGATION_ROLES = frozenset({"navigation", "search", "banner", "contentinfo", "menu", "menubar", "complementary"})
+# A link alone is never navigation: a heading may be a link to the table of contents ("toc-backref").
 _CANDIDATES = (
     "descendant::*[self::nav or self::footer or self::form or (@role and not(self::a)) or (@class or @id) and ("
     "self::div or self::ul or self::ol or self::section or self::aside or self::header or self::table)]"
 )
-"""A link alone is never navigation: a heading may be a link to the table of contents ("toc-backref")."""
 _CONTENTS = re.compile(r"\b(?:toc|contents|table-of-contents|page-?toc)\b", re.IGNORECASE)
 _ENOUGH_CHARS = 400
 _REGION_SHARE = 0.6

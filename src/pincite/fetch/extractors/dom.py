@@ -17,9 +17,13 @@ from lxml.html import HtmlElement
 
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
 
+# Browsers close elements from 512 deep on (Chromium); deeper trees are made to exhaust recursion.
 MAX_NESTING = 512
+# libxml2 compares each with all before it: the time grows with their square.
 MAX_ATTRIBUTES = 5_000
+# A page of `MAX_HTML_BYTES` with nothing but tags has about a million: beyond any text.
 MAX_TAGS = 400_000
+# Structured data of a page with all its products; longer ones are catalogues.
 _MAX_JSON_LD_CHARS = 300_000
 
 # Written out, not with IGNORECASE: then the engine looks for the "<" as fast as memory is read.
@@ -36,12 +40,14 @@ _RAW_ENDS = {
 # Always matches once it starts and consumes what it looked at, so the scan is linear whatever the input.
 _TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]{0,5000}"|'[^']{0,5000}')*+""")
 _QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
+# Shorter tags can't hold so many attributes: only long ones are counted.
 _FEW_CHARS = 2_000
 _HEAD_TAGS = frozenset("title meta link base basefont bgsound script style noscript noframes template object".split())
 _DEEP = etree.XPath("boolean(//body" + "/*" * MAX_NESTING + ")")
 _SIZE = etree.XPath("string-length(normalize-space(.))")
+# Looked up in C; lxml.html's own lookup is a Python call for every element that is touched, for classes of forms.
 _ONE_CLASS = etree.ElementDefaultClassLookup(element=HtmlElement)
-"""Looked up in C; lxml.html's own lookup is a Python call for every element that is touched, for classes of forms."""
+# Data that scripts build the page from; what is longer is the program itself.
 _MAX_SCRIPT_CHARS = 3_000_000
 _STREAMS = re.compile(r"\$R[CRS]\(")
 _BOUNDARIES = {
@@ -51,8 +57,8 @@ _BOUNDARIES = {
     "<!--$~-->": "start",
     "<!--/$-->": "end",
 }
+# Marks in the tree where the comments of a streamed page begin and end a part that may come later.
 BOUNDARY = "data-boundary"
-"""Marks in the tree where the comments of a streamed page begin and end a part that may come later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pincite.fetch.extractors.hidden import drop_unseen
 from pincite.fetch.extractors.html import links_of
 
 VERSION = "1"
+# Chapters of a book, each a file of its own.
 MAX_PARTS = 2_000
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"

@@ -32,9 +32,13 @@ _ELEMENTS = frozenset(
     "article section div main p h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table thead tbody tfoot tr td th caption pre code "
     "blockquote figure figcaption span strong em b i a sup sub del s br hr".split()
 )
+# Shorter strings of data are labels, keys and names.
 _SPOKEN_WORDS = 8
+# A bound on the walk through data of somebody else.
 _MAX_NODES = 60_000
+# Below Python's own limit of recursion, with the calls between.
 _MAX_DEPTH = 120
+# As `dom._MAX_SCRIPT_CHARS`.
 _MAX_CHARS = 3_000_000
 
 

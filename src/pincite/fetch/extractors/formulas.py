@@ -17,8 +17,8 @@ _SPACED = frozenset("= ≠ ≈ ≡ ≤ ≥ < > + − ± × ⋅ · ÷ → ⇒ ⇔
 _NOTHING = str.maketrans("", "", "\u2061\u2062\u2063\u2064\u200b")
 _SIMPLE = re.compile(r"[+\-−]?\w+(?:[.,]\w+)*|[^\W\d]|\([^()]*\)")
 _NAME, _NAME_END = re.compile(r"[^\W\d_]{2}"), re.compile(r"[^\W\d_]{2}\Z")
+# Below the limit for whole pages (`dom.MAX_NESTING`); what is deeper is read as its bare words.
 _MAX_LEVELS = 400
-"""Below the limit for whole pages (`dom.MAX_NESTING`); what is deeper is read as its bare words."""
 
 
 def math_text(math: HtmlElement) -> str:

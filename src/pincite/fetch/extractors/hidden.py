@@ -69,18 +69,22 @@ _NAMED = {"white": "ffffff", "black": "000000", "red": "ff0000", "snow": "fffafa
 _BRACE = re.compile(r"[{}]")
 _SIMPLE_SELECTOR = re.compile(r"^(?:[a-z0-9]+)?([.#])([\w-]+)$")
 _WITH_NAMES = etree.XPath("//*[@class or @id]")
+# Something of this is in all that hides; most styles have none of it and are not taken apart.
 _MAY_HIDE = re.compile(
     r"none|hidden|collapse|:\s*\.?0|size\s*:\s*[1.]|-\d{3}|clip|transparent|color|scale|translate|rotate|opacity\(|\*/",
     re.IGNORECASE,
 )
-"""Something of this is in all that hides; most styles have none of it and are not taken apart."""
+# Each name is a search through the tree; sheets of frameworks have thousands.
 _MAX_SHEET_NAMES = 100
+# Sheets inside a page; what is longer is a framework's, of which a page uses little.
 _MAX_SHEET_CHARS = 200_000
+# Who hides nearly all of the page means to show it later (a consent wall, a fade-in).
 _MOST = 0.8
 _SHELL_SHARE = 0.25
+# Of 255 in each colour: letters an eye can't tell from their ground.
 _NEAR = 10
+# How much more a hidden part must hold than all the rest to be what the page is there to show.
 _OUTWEIGHS = 10
-"""How much more a hidden part must hold than all the rest to be what the page is there to show."""
 
 
 def drop_unseen(page: Page) -> int:

@@ -19,8 +19,9 @@ EXTRACTOR = "html"
 VERSION = "6"
 
 
+# A reader that finds a tenth of what another finds has missed the page.
 _OUTWEIGHS = 10
-"""A reader that finds a tenth of what another finds has missed the page."""
+# A few hidden sentences are labels for screen readers.
 _HIDDEN_CHARS = 500
 
 

@@ -31,8 +31,8 @@ _MARKS = {
     "s": MarkKind.STRUCK,
     "strike": MarkKind.STRUCK,
 }
+# After these a digit begins a number of its own.
 _APART = frozenset({MarkKind.SUPERSCRIPT, MarkKind.SUBSCRIPT, MarkKind.REFERENCE, MarkKind.STRUCK})
-"""After these a digit begins a number of its own."""
 _TOLD = frozenset({*_MARKS, "q", "sup", "sub", "abbr", "acronym", "math", "math-tex", "rt", "rp"})
 _LINED_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*line-through", re.IGNORECASE)
 _PERMALINKS = frozenset(
@@ -45,13 +45,15 @@ _PERMALINK_CLASSES = re.compile(
 _REFERENCE_CLASSES = re.compile(r"\b(?:reference|footnote|footnote-?ref|fn-?ref|noteref|endnote|cite_ref)\b", re.I)
 _BRACKETED = re.compile(r"[\[(].*[\])]", re.DOTALL)
 _NUMBERING = re.compile(r"[\d*†‡§¶,;\s–-]+")
+# Single letters that are raised at the end of abbreviated words and ordinals in Romance languages (nº, 2ª, XIXe).
 _RAISED_ENDINGS = frozenset({"a", "o", "e", "r"})
-"""Single letters that are raised at the end of abbreviated words and ordinals in Romance languages (nº, 2ª, XIXe)."""
 _ENDS_SENTENCE = frozenset('.,;:!?…"”’»)')
+# Titles of abbreviations are short; longer ones are tooltips.
 _MAX_TITLE_CHARS = 200
+# Longer ones hold data or a session; no page is found under them later.
 _MAX_HREF_CHARS = 2_000
+# What joining and splitting again would give back as it is; most links are such.
 _WHOLE_ADDRESS = re.compile(r"https?://[\w.-]+(?::\d+)?/[^\s;?#\[\]]*\Z")
-"""What joining and splitting again would give back as it is; most links are such."""
 
 
 @dataclass(slots=True)

@@ -20,9 +20,11 @@ from pincite.fetch.extractors.preformatted import blocks_of_lines
 EXTRACTOR = "mail"
 VERSION = "1"
 
+# Source: RFC 4155, the line before each message of an mbox.
 _MAILBOX = re.compile(rb"^From [^\n]*\d{4}[^\n]*\r?\n(?=[\w-]+:)", re.MULTILINE)
-"""Source: RFC 4155, the line before each message of an mbox."""
+# Of a mailbox; a larger one is for a library, message by message.
 _MAX_MESSAGES = 2_000
+# Attachments and alternatives of one message.
 _MAX_PARTS = 200
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _SIGNATURE = re.compile(r"\n-- \n")

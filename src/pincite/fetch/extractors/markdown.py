@@ -27,8 +27,8 @@ VERSION = "2"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*(.*)")
 _NOTE_MARK = re.compile(r"\[\^([^\]\s]{1,60})\]")
+# Of quotations and lists; what is deeper is read as plain text of the level above.
 _MAX_NESTING = 60
-"""Of quotations and lists; what is deeper is read as plain text of the level above."""
 
 
 def read_markdown(text: str, url: str) -> Document:

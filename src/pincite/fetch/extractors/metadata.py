@@ -21,12 +21,19 @@ from pincite.fetch.extractors.dates import date_in_url, parse_date
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.signals import page_signals
 
+# Far above any title: a page that puts its text there is cut.
 _MAX_TITLE = 500
+# Engines show about 160; some pages write a paragraph.
 _MAX_DESCRIPTION = 1_000
+# Several authors with their offices.
 _MAX_BYLINE = 200
+# Structured data may be a graph of everything on the site.
 _MAX_LD_NODES = 500
+# Compared with the page: more than any article has.
 _MAX_STATED_CHARS = 200_000
+# Comments on comments of a discussion.
 _MAX_STATED_DEPTH = 6
+# Of a thread, which pages show in parts themselves.
 _MAX_POSTS = 200
 _STATING = (
     (frozenset({"Product", "ProductGroup"}), ("name", "description")),

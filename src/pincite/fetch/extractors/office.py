@@ -19,7 +19,9 @@ from pincite.fetch.extractors.tables import names_columns
 from pincite.runtime.installing import install_extra
 
 VERSION = "3"
+# "List Bullet 5" is the deepest that Word has.
 _DEEPEST_STYLE = 5
+# Word's own styles that mammoth's map leaves out: titles, and lists in lists by the name of their style.
 _STYLES = "\n".join(
     (
         "p[style-name='Title'] => h1:fresh",
@@ -31,10 +33,13 @@ _STYLES = "\n".join(
         ),
     )
 )
-"""Word's own styles that mammoth's map leaves out: titles, and lists in lists by the name of their style."""
+# Of a sheet: a bound on time and memory; what was cut is said.
 MAX_ROWS = 100_000
+# A passage is cut from a block: one of a whole sheet would be found for anything.
 _ROWS_IN_BLOCK = 200
+# A longer first line is text, not a title.
 _TITLE_CHARS = 120
+# A sheet may claim 17 billion cells with two of them filled.
 _MAX_SPANNED_CELLS = 20_000_000
 _CELL_NAME = re.compile(rb'<c\b[^<>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})"')
 _ALMOST_WHITE = re.compile(r"(?:F[4-9A-F]){3}", re.IGNORECASE)

@@ -25,22 +25,28 @@ from pincite.fetch.extractors.preformatted import unfolded
 
 EXTRACTOR = "pdf"
 VERSION = "3"
+# Long manuals have about so many; the page's deadline ends most reads sooner.
 MAX_PAGES = 3_000
+# As for text files.
 MAX_CHARS = 20_000_000
 
 _LOCK = threading.Lock()
+# On two pages: less is a page number or a stamp over a scan.
 _SCANNED_CHARS = 50
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?")
 _PAGE_NUMBER = re.compile(
     r"^[\s\-–—|]*(?:page|seite|p\.?)?\s*(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of|von)\s*\d{1,4})?[\s\-–—|]*$",
     re.IGNORECASE,
 )
+# Running heads alternate between left and right pages: each stands on less than half of all.
 _REPEATED_SHARE = 0.4
+# A head of two lines, a foot of two lines.
 _EDGE_LINES = 2
 _NUMBER_AT_EDGE = re.compile(r"\d{1,4}\Z")
+# So many pages that count on together are no chance.
 _NUMBERED_PAGES = 3
-"""So many pages that count on together are no chance."""
 _WORD = re.compile(r"\w+")
+# Of the words of a title in the file's metadata: else it is the name of a template or of another file.
 _SHOWN_SHARE = 0.6
 
 

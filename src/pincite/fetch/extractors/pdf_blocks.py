@@ -11,24 +11,29 @@ from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.pdf_lines import Line, Piece
 from pincite.fetch.extractors.tables import names_columns
 
+# Longer lines in large type are quotations and leads.
 HEADING_CHARS = 120
+# Of the body's size. Faces set larger for emphasis or by another font are within a tenth of it.
 _HEADING_SIZE = 1.15
-"""Of the body's size. Faces set larger for emphasis or by another font are within a tenth of it."""
+# Sizes within a twelfth are one level of heading: programs scale them.
 _SAME_SIZE = 1.08
 _BULLET = re.compile(r"^\s*[•‣◦▪●–—·*-]\s+")
 _BULLET_ALONE = re.compile(r"(?:[•‣◦▪●–—·*-]|\(?\w{1,3}[.)])\Z")
 _NUMBERED = re.compile(r"^\s*(\d{1,3})[.)]\s+(?=\S)")
 _LEADERS = re.compile(r"^(.*?\w.*?)(?:\s?[.·…]){4,}\s*(\d{1,4}|[ivxlc]{1,7})\Z", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’)\]]*$")
+# Of a full line: a paragraph ended there.
 _SHORT = 0.75
+# Of the width of the column: the line ran to its end, so the next may go on with it.
 _FULL_SHARE = 0.8
+# Of the usual distance of lines on the page.
 _PARAGRAPH_GAP = 1.5
-"""Of the usual distance of lines on the page."""
+# A millimetre: what a reader sees as one edge.
 _ALIGNED_POINTS = 3.0
+# Two lines with a gap at the same place are chance, or a head with its one line.
 _FEWEST_ROWS = 3
-"""Two lines with a gap at the same place are chance, or a head with its one line."""
+# On average at most: columns of prose have eight words a line and more.
 _CELL_WORDS = 6
-"""On average at most: columns of prose have eight words a line and more."""
 
 
 @dataclass(slots=True)

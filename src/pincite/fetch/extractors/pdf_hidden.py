@@ -10,15 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+# Half a millimetre: nobody reads that, and nothing is printed so.
 TINY_POINTS = 1.5
 _INVISIBLE = frozenset({3, 7})  # neither filled nor stroked; clipping only. Source: ISO 32000-2 §9.3.6
 _STROKED = frozenset({1, 2, 5, 6})
 _TEXT, _PATH, _IMAGE, _SHADING, _FORM = 1, 2, 3, 4, 5  # object types of PDFium
 _NEAR = 12  # of 255: nobody tells such colours apart
+# The page itself, where nothing is drawn behind.
 _WHITE = (255, 255, 255)
+# Of the page: a scan with its recognised words laid over it invisibly.
 _PICTURE_SHARE = 0.5
+# Forms in forms of a PDF may refer to themselves.
 _MAX_DEPTH = 5
+# Maps and drawings have as many; a bound on the time for a page.
 _MAX_OBJECTS = 200_000
+# Each text is compared with what was drawn last before it.
 _MAX_GROUNDS = 500
 
 Box = tuple[float, float, float, float]

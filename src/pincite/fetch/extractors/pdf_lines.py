@@ -15,13 +15,14 @@ from pincite.fetch.extractors.characters import clean
 
 _WORD_OR_BREAK = re.compile(r"[^\s]+|[\r\n]+")
 _SOFT_HYPHEN = re.compile("[\x02\ufffe]")
+# Of a line's height: no justified line has such gaps between all its words, and hardly any table narrower ones.
 _WIDE_GAP = 1.0
-"""Of a line's height: no justified line has such gaps between all its words, and hardly any table narrower ones."""
+# Of a line's height: how far the middles of two pieces of one row may be apart.
 _SAME_ROW = 0.4
-"""Of a line's height: how far the middles of two pieces of one row may be apart."""
 _FIXED_PITCH = 1  # font descriptor flags, bit 1. Source: ISO 32000-2 §9.8.2, table 121
 _FIXED_NAMES = re.compile(r"mono|courier|consol|typewriter|menlo|cmtt|[^a-z]tt\d*$", re.IGNORECASE)
 _BOLD_NAMES = re.compile(r"bold|black|heavy|semibold|demi", re.IGNORECASE)
+# PDF names have 127 bytes at most (ISO 32000-1, annex C).
 _MAX_NAME_BYTES = 128
 
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from pincite.domain.page import Block, BlockKind
 
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n|\n[ \t]*\f[ \t]*\n?|\f")
+# The foot of a page.
+#
+# Source: RFC 7322 §3.2 and Appendix A, paginated text: "[Page N]" below, a running head after the form feed.
 _PAGE_FOOT = re.compile(r"^.{0,80}\[Page \d{1,4}\][ \t]*$\n?(?:[ \t]*\n)*\f?\n?", re.MULTILINE)
-"""The foot of a page.
-
-Source: RFC 7322 §3.2 and Appendix A, paginated text: "[Page N]" below, a running head after the form feed.
-"""
 OVERSTRUCK = re.compile(r".\x08")
 _RULE = re.compile(r"[-=~^*_#]{3,}\s*\Z")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})\.?\s{1,4}(?=\S*[^\W\d_])\S.{0,90}\Z")
@@ -26,8 +25,8 @@ _SPLIT_TERM = re.compile(r"(\S.{0,60}?)(\s{2,})(?=\S)")
 _SENTENCE = re.compile(r"[.!?:]['\")\]]?(?:\s|\Z)")
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\S")
 _LEADERS = re.compile(r"(?:\. ?){5,}\s*\d+\s*\Z")
+# What programs are full of; `cleanup(8)` is a man page, though.
 _CALL = re.compile(r"\w\((?!\d\w{0,3}\))|\w\[\w+\]|::|->|\w=\w")
-"""What programs are full of; `cleanup(8)` is a man page, though."""
 _STATEMENT = re.compile(r"[.!?]['\")\]]?(?:\s+[^\Wa-z_]|\s*\Z)")
 _COMMAND = re.compile(r"(?:[$>%#]|/\*|\*/|//|--|<!|[{}\[\]|+])")
 _CODE_END = re.compile(r"[;{}\\]\Z")
@@ -35,12 +34,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_SHARE = 0.5
 _FEWEST_WORDS = 25
 _FEWEST_SENTENCES = 2
+# Of a line: drawings and tables have more signs than words.
 _LETTERS = 0.8
+# As Markdown and reStructuredText have it.
 _CODE_INDENT = 4
 _PARTED = re.compile(r"(?<![^\W_-])([^\W\d_]+)-\Z")
 _WRAPPED_CHARS = 45
+# A line that breaks off before that share of the longest one was ended by its writer (verses, addresses).
 _FULL_SHARE = 0.6
-"""A line that breaks off before that share of the longest one was ended by its writer (verses, addresses)."""
 
 
 @dataclass(frozen=True, slots=True)

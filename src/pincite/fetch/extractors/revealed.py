@@ -16,7 +16,9 @@ _CALL = re.compile(r"""\$R([CRS])\(\s*["']([\w:.-]{1,80})["']\s*,\s*["']([\w:.-]
 _SHOWS = re.compile(
     r"hidden|display|visibility|opacity|classList|className|\.show\(|\.fadeIn\(|removeAttr|removeClass|toggle"
 )
+# The call that shows a part follows the one that names it.
 _NEAR_CHARS = 300
+# A bound on scripts of somebody else.
 _MAX_CALLS = 2_000
 
 

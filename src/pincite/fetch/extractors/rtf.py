@@ -9,6 +9,7 @@ from pincite.fetch.extractors.characters import clean
 
 EXTRACTOR = "rtf"
 VERSION = "1"
+# Word nests some tens; deeper files are made to exhaust a reader.
 MAX_GROUPS = 1_000
 
 _TOKEN = re.compile(r"\\([a-z]{1,32})(-?\d{1,10})?[ ]?|\\'([0-9a-fA-F]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)")

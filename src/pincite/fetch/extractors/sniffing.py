@@ -28,6 +28,7 @@ class Format(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
+# Marks of formats stand at the start; HTML may have comments before its first tag.
 _HEAD_BYTES = 2_048
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Comments are taken whole: a run of them could be cut up in too many ways otherwise.

@@ -19,14 +19,19 @@ from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.extractors.office import sheet_blocks
 
 VERSION = "1"
+# As for sheets (`office`).
 MAX_ROWS = 100_000
+# Feeds have tens; archives of them some hundreds.
 MAX_ENTRIES = 2_000
+# A wider table is a matrix, which nobody reads as text.
 MAX_COLUMNS = 200
+# Records that share so few members are no table: most of its cells would be empty.
 _SPARSEST = 4
 _MAX_FIELD_CHARS = 20_000_000
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")
 _DELIMITERS = (",", ";", "\t", "|")
+# Enough to see which sign parts the columns.
 _SAMPLE_LINES = 20
 _FEED_ITEMS = frozenset({"item", "entry"})
 _FEED_ROOTS = frozenset({"rss", "RDF", "feed"})

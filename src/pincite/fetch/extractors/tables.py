@@ -10,12 +10,14 @@ from lxml.html import HtmlElement
 from pincite.domain.page import Block, BlockKind, CellSpan, Mark
 from pincite.domain.tables import CELL_SEPARATOR
 
+# A wider table is a layout or a matrix, which nobody reads as text.
 MAX_COLUMNS = 200
+# Places of a grid; a page of 5 MB has fewer cells, spans could claim any number.
 MAX_CELLS = 400_000
-"""Places of a grid; a page of 5 MB has fewer cells, spans could claim any number."""
+# Source: WHATWG HTML §4.9.11, colspan and rowspan are clamped to these.
 _HTML_MAX_COLSPAN, _HTML_MAX_ROWSPAN = 1_000, 65_534
-"""Source: WHATWG HTML §4.9.11, colspan and rowspan are clamped to these."""
 _BLOCKY = "h1 h2 h3 h4 h5 h6 table article section form".split()
+# A cell of a page of text: the table only lays the page out.
 _MAX_CELL_WORDS = 400
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s]*[^\w]*\Z")
 _DIGITS = re.compile(r"\d{1,9}")

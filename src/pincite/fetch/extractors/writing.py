@@ -9,6 +9,7 @@ from pincite.fetch.extractors.characters import clean
 
 _NUMBER_BEFORE = re.compile(r"\d[\d.,]*\Z")
 _NUMBER_AFTER = re.compile(r"[\d.,]*\d")
+# Longer than any figure with its groups; a bound, so that no page takes long.
 _LOOK_BACK = 40
 
 

@@ -19,26 +19,31 @@ from pincite.research.extractive.versions import version_labels
 from pincite.text.instructions import is_flagged
 from pincite.urls import registrable_domain
 
+# What a reader takes in as one answer; further down the excerpts repeat it.
 EXCERPTS: Final = 6
+# Of each part of several, so that the report stays as long as that of one question.
 OF_SEVERAL_PARTS: Final = 3
+# Excerpts of a question with one part, of each of several, and of a part that these sources don't answer.
 NEAREST: Final = 2
-"""Excerpts of a question with one part, of each of several, and of a part that these sources don't answer."""
+# About twice as many as are shown, so that near-copies and crowds can be passed over.
 _CANDIDATES: Final = 14
+# One page may answer a question alone, but not fill the report where others speak of it, too.
 _PER_PAGE: Final = 4
+# Of one part: two minutes of reading.
 _MOST_WORDS: Final = 480
+# Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen.
 _SAID_ALREADY: Final = 0.5
-"""Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen."""
+# A passage this much less likely than the best one is left out. Likelihoods fall steeply (the weights of the fit are
+# about 4). Chosen by hand with the reported sites in view (0.18 lost one fact in twelve there), so not a fitted value.
 _WEAK: Final = 0.06
-"""A passage this much less likely than the best one is left out. Likelihoods fall steeply (the weights of the fit are
-about 4). Chosen by hand with the reported sites in view (0.18 lost one fact in twelve there), so not a fitted value."""
 _DIRECT: Final = 3
+# A sentence this much less near to the question than the nearest one is no part of the short answer.
 _NEAR_THE_NEAREST: Final = 0.75
-"""A sentence this much less near to the question than the nearest one is no part of the short answer."""
 _MORE_PAGES: Final = 2
+# A dotted or underscored name or a long option, without what it is called with.
 _CODE_NAME: Final = re.compile(r"[A-Za-z]\w*(?:(?:\.|::|_)[A-Za-z]\w*)+|(?<![\w-])--[a-z][\w-]+")
-"""A dotted or underscored name or a long option, without what it is called with."""
+# Shorter texts stand on many pages by chance ("The default is 10.") and corroborate nothing.
 _DISTINCT_CHARS: Final = 40
-"""Shorter texts stand on many pages by chance ("The default is 10.") and corroborate nothing."""
 
 
 @dataclass(frozen=True, slots=True)

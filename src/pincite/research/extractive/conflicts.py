@@ -13,9 +13,13 @@ from pincite.ranking.terms import index_terms as key_terms
 from pincite.research.extractive.versions import Versions, independent_sources, versions_of
 
 _SAME_WORDS, _CONTAINED_WORDS = 0.6, 0.85
+# Of the words of the shorter claim: who denies a thing names it.
 _DENIED_WORDS = 0.6
+# Versions of a page word things anew: less is asked for than of a denial.
 _VERSION_WORDS = 0.5
+# Shorter claims share their words by chance.
 _LEAST_TERMS = 4
+# Each pair costs a question to the judge, and a reader's trust when it is none.
 _MOST = 6
 _FIGURE = re.compile(r"(?<![\w.])[-+]?\d[\d.,]*\d|(?<![\w.])\d")
 _UNIT = re.compile(r"(?:\s?%|\s?[A-Za-z°µ]{1,12})?")

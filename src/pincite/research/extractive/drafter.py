@@ -4,6 +4,7 @@ from pincite.domain.plan import Progress, Task
 from pincite.ports import EventSink
 from pincite.research.telling import tell_section
 
+# A first look while the search goes on.
 _SENTENCES = 6
 
 

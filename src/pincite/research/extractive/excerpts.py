@@ -20,13 +20,15 @@ from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
 
 MAX_SENTENCES: Final = 5
+# Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole.
 MAX_WORDS: Final = 110
-"""Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole."""
 MAX_ENTRY_SENTENCES: Final = 10
+# Of the entry of an option, setting or term: its default and its limits stand anywhere in it, so it comes whole.
 MAX_ENTRY_WORDS: Final = 220
-"""Of the entry of an option, setting or term: its default and its limits stand anywhere in it, so it comes whole."""
 MAX_ITEMS: Final = 9
+# The rows nearest to the question; the whole table is a click away.
 MAX_ROWS: Final = 6
+# A screenful.
 MAX_CODE_LINES: Final = 24
 _DIRECT_WORDS: Final = (5, 48)
 _SENTENCE_ENDS: Final = (".", "!", ".”", '."', ".)", "。", "！")

@@ -6,6 +6,7 @@ from pincite.ranking.terms import index_terms as key_terms
 from pincite.ranking.terms import is_identifier
 from pincite.text.sentences import sentences
 
+# Each part is searched and answered by itself: a question of more is a list of questions, for a batch.
 MAX_PARTS = 8
 _ENUMERATION = re.compile(r"^(?P<stem>[^:]{8,}?):\s+(?P<items>.+)$", re.DOTALL)
 _ITEM_BREAK = re.compile(r"\s*[,;]\s*(?:and|or|as\s+well\s+as)\s+|\s*[,;]\s*", re.I)
@@ -35,7 +36,9 @@ _PAIR = (
 _BOTH = re.compile(
     r"^(?:are|were|do|did|is|was)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:both|from the same|in the same)\b", re.I
 )
+# A comparison of more things is a table that no single page has.
 _MOST_SIDES = 4
+# "git rebase with the option --onto"; longer sides are clauses, and "or" joins something else.
 _SIDE_WORDS = 8
 
 

@@ -17,15 +17,20 @@ from pincite.text.tokens import is_stop, words
 WORDS_ONLY: Final = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
 _URL: Final = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.IGNORECASE)
 _WORD_END: Final = re.compile(r"['’]\w{1,2}$")
+# The shortest limit of any engine (Brave).
 _QUERY_CHARS: Final = 400
+# With fewer words the second wording asks for something else.
 _LEAST_WORDS: Final = 3
+# Engines find less with every further word.
 _MAX_QUERY_WORDS: Final = 16
+# A heading of one line and a half.
 _HEADING_CHARS: Final = 90
+# Different words; such a question holds material that says nothing of what is asked.
 _LONG_QUESTION: Final = 60
+# A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings.
 _FROM_LIBRARY: Final = 2
-"""A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings."""
+# What the search service gives at most for one query, where the settings don't ask for more.
 _MOST_RESULTS: Final = 10
-"""What the search service gives at most for one query, where the settings don't ask for more."""
 
 
 class ExtractivePlanner:

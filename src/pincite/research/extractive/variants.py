@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pincite.domain.search import Constraints, Query
 
+# Each site is a search of its own.
 _MOST_SITES = 3
 
 

@@ -27,6 +27,7 @@ from pincite.text.context import passage_in_context
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quoted import is_quoted
 
+# As in `conflicts`.
 _MAX_CONFLICTS: Final = 6
 _PARTLY: Final = 0.8
 

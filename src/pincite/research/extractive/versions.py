@@ -11,8 +11,8 @@ from pincite.domain.plan import ReadPage
 from pincite.research.independence import Backing, independent_count
 from pincite.text.similarity import cluster
 
+# Pages less alike than this are different pages: chapter 1 and chapter 2, not version 1 and version 2.
 _ALIKE = 0.5
-"""Pages less alike than this are different pages: chapter 1 and chapter 2, not version 1 and version 2."""
 _VERSION = re.compile(r"(?<![A-Za-z0-9.])[vV]?(?P<number>\d+(?:\.\d+){0,3}(?:[a-z]\d*)?)(?![A-Za-z0-9])(?!\.\d)")
 _CHANNEL = re.compile(
     r"(?<![A-Za-z0-9])(?:latest|stable|current|devel|dev|main|master|nightly|beta|lts|next)(?![A-Za-z0-9])"

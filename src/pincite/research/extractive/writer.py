@@ -17,7 +17,9 @@ from pincite.research.extractive.versions import version_labels
 
 FROM_SOURCES: Final = "From the sources"
 NEAREST: Final = "Nearest passages"
+# The direct answer is read at a glance; the excerpts follow.
 _ANSWER_SENTENCES: Final = 3
+# As of passages (`ranking.passages`).
 _TERM_CHARS: Final = 120
 _KINDS: Final = {
     NoteForm.STEP: ExcerptKind.STEPS,

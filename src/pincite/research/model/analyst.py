@@ -27,11 +27,17 @@ from pincite.text.tokens import terms, words
 from pincite.verification.quotes import locate
 
 MAX_CLAIM_CHARS = 520
+# Somebody, does, something.
 MIN_CLAIM_WORDS = 3
+# A page that yields more is copied out, not read; what is beyond is told as left out.
 _CLAIMS_PER_LOOK = 24
+# Each is a call with the page's next windows, which the model has to ask for.
 _MORE_LOOKS = 3
+# As many as fit beside the question and the answer.
 _WINDOWS_A_LOOK = 4
+# Names of versions and conditions; longer ones are claims of their own.
 _HOLDS_CHARS = 120
+# A claim that needs more lines is a summary, which nobody can check at a glance.
 _LINES_PER_CLAIM = 8
 
 

@@ -13,9 +13,13 @@ from pincite.research.model.wording import links_in, plain_line
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
 
+# Sentences or items of one block; more is a copy of a page.
 MAX_ITEMS: Final = 40
+# A table that a reader compares; each cell is proven by itself.
 MAX_ROWS: Final = 20
+# What fits a page's width.
 MAX_COLUMNS: Final = 6
+# Of a row or a column; longer ones state something.
 _NAME_CHARS: Final = 80
 _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
 

@@ -17,10 +17,12 @@ from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.text.context import numbered
 from pincite.verification.facts import FactOutcome, check_facts
 
+# As without a model (`research.extractive.conflicts`).
 _MAX_CONFLICTS: Final = 6
+# Shown to the model at once, the surest of the run.
 _STATEMENTS: Final = 60
+# Pairs of statements whose figures are compared at most: of 25 statements all of them.
 _COMPARED: Final = 300
-"""Pairs of statements whose figures are compared at most: of 25 statements all of them."""
 _PASSING: Final = (ProviderError, RemoteError, BudgetExhausted)
 
 

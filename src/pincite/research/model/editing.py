@@ -19,8 +19,8 @@ from pincite.research.model.sentences import Proposed, SentenceProver
 from pincite.research.model.style import style_lines
 from pincite.research.model.wording import heading_of, plain_line
 
+# A shorter report has nothing to order: an edit would cost more than it gives.
 LEAST_SENTENCES: Final = 8
-"""A shorter report has nothing to order: an edit would cost more than it gives."""
 _REPEATED: Final = "the editor found it told elsewhere in the report"
 
 

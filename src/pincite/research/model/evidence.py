@@ -14,11 +14,11 @@ from pincite.text.sentences import sentences
 from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
 
+# Passages that a statement gets besides its own when these don't carry it (docs/verification.md).
 FURTHER_PASSAGES: Final = 5
-"""Passages that a statement gets besides its own when these don't carry it (docs/verification.md)."""
 _MOST_SENTENCES: Final = 3
+# A few sentences: with its context a passage stays below 500 tokens, and five of them within a judge's window.
 _PASSAGE_TOKENS: Final = 160
-"""A few sentences: with its context a passage stays below 500 tokens, and five of them within a judge's window."""
 
 
 @dataclass

@@ -14,14 +14,17 @@ from pincite.research.model.wording import links_in, plain_line
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import is_stop, terms, words
 
+# As many as a report lists (`research.assembly`).
 MAX_LEADS: Final = 10
+# "A few words each": a longer line would state something about a page that nobody read.
 _MOST_WORDS: Final = 14
+# What engines give.
 _SNIPPET_CHARS: Final = 300
+# Words with which a subject turns into a statement.
 _STATES: Final = frozenset(
     "is are was were be been being am has have had does did do can could will would shall should must may might "
     "says said shows proves means isn't aren't wasn't doesn't can't won't not no never always only best".split()
 )
-"""Words with which a subject turns into a statement."""
 
 
 async def described(leads: Sequence[Lead], calls: ModelCalls, seconds_left: float | None) -> tuple[Lead, ...]:

@@ -12,22 +12,24 @@ from pincite.text.sentences import Span, sentences
 from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms, token_estimate
 
+# A few paragraphs: small enough that several places of a long page are shown, large enough to be understood.
 WINDOW_TOKENS: Final = 300
-"""A few paragraphs: small enough that several places of a long page are shown, large enough to be understood."""
+# A longer line is data; its beginning says what it is.
 _LINE_CHARS: Final = 1_200
+# What the id before each line costs.
 _LINE_TOKENS: Final = 4
-"""What the id before each line costs."""
+# A text with more is too long for its tokens to be worth counting.
 _MOST_CHARS_PER_TOKEN: Final = 12
-"""A text with more is too long for its tokens to be worth counting."""
+# A window is worth showing from this share of the best score of any window of the pages read together. Chosen, with the
+# words of a part's queries, on three recorded runs of a strong reader; of the claims of three others 89 % then have all
+# their lines in the first look instead of 86 %, for the same number of tokens (words of parts alone, 0.35, looks of
+# 3,000). The rest is listed and can be asked for.
 RELEVANT: Final = 0.45
-"""A window is worth showing from this share of the best score of any window of the pages read together. Chosen, with
-the words of a part's queries, on three recorded runs of a strong reader; of the claims of three others 89 % then have
-all their lines in the first look instead of 86 %, for the same number of tokens (words of parts alone, 0.35, looks of
-3,000). The rest is listed and can be asked for."""
+# Of every page, whatever its score: words alone are no proof that a page has nothing to say.
 ALWAYS_SHOWN_TOKENS: Final = 1_200
-"""Of every page, whatever its score: words alone are no proof that a page has nothing to say."""
+# Windows that are named without being shown, at most, best first: 20 tokens each.
 _LISTED: Final = 24
-"""Windows that are named without being shown, at most, best first: 20 tokens each."""
+# One line of the list of windows.
 _NAME_CHARS: Final = 60
 
 

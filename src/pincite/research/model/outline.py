@@ -14,8 +14,9 @@ from pincite.research.model.style import style_lines
 from pincite.research.model.wording import heading_of, plain_line
 from pincite.text.tokens import words
 
+# Asked for are seven. The few more that models give are written, as the last ones conclude; length limits the rest.
 MAX_SECTIONS: Final = 10
-"""Asked for are seven. The few more that models give are written, as the last ones conclude; length limits the rest."""
+# What a section of a page's length can tell.
 CLAIMS_PER_SECTION: Final = 16
 ANSWER_CLAIMS: Final = 6
 _DEFAULT: Final = "What the sources say"

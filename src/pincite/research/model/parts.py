@@ -24,12 +24,14 @@ from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms
 
 ANSWER_SENTENCES: Final = 4
+# A sentence that fails a third time is told in the words of its claims.
 MENDED_AT_MOST: Final = 2
 # Statements that one call tells: the outline costs more than one section, so small sections are written together.
 CLAIMS_PER_CALL: Final = 24
+# So that the model sees what its sentence is held to, not the whole page again.
 _QUOTE_CHARS: Final = 400
+# Statements beside those named that a failed sentence may tell: the one that was meant shares its words.
 _NEAREST: Final = 2
-"""Statements beside those named that a failed sentence may tell: the one that was meant shares its words."""
 _IN_OWN_WORDS: Final = "its statements stand in their own words instead"
 _TOO_MUCH: Final = "more than a part of a report may hold"
 _LEFT_OUT: Final = "the model did not write this section; the statements stand as proven"
@@ -39,8 +41,8 @@ _FORMS: Final = {
     BlockForm.STEPS: "steps in order",
     BlockForm.TABLE: "a table, and a sentence before it",
 }
+# What a model may fail with without ending the run.
 PASSING: Final = (ProviderError, RemoteError, BudgetExhausted)
-"""What a model may fail with without ending the run."""
 
 
 @dataclass(frozen=True, slots=True)

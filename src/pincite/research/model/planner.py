@@ -15,12 +15,16 @@ from pincite.research.state import query_key
 from pincite.text.instructions import is_flagged
 from pincite.text.tokens import terms
 
+# As without a model (`research.extractive.parts`).
 MAX_PARTS = 8
 MIN_QUERIES = 3
+# Wordings of one part; each is a search.
 _QUERIES_PER_PART = 3
+# What is proven by now, so that the next round asks for what is missing.
 _KNOWN_CLAIMS = 24
+# Parts that a round may add, and drop, at most: a plan that changes all the time is none.
 _MOST_CHANGES = 3
-"""Parts that a round may add, and drop, at most: a plan that changes all the time is none."""
+# A question of two lines.
 _PART_CHARS = 300
 _KINDS = frozenset("number date person place reason method list yes_no definition comparison".split())
 

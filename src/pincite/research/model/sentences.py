@@ -19,8 +19,8 @@ from pincite.verification.proof import Proven, Statement, prove
 MAX_CLAIMS: Final = 6
 MAX_SENTENCE_CHARS: Final = 700
 _END: Final = '.!?:)"”’»'
+# The mark of a list before its text, and no option or pattern that begins with the same sign (`--abort`, `*.c`).
 _BULLET: Final = re.compile(r"^(?:[-•*–—]\s+)+")
-"""The mark of a list before its text, and no option or pattern that begins with the same sign (`--abort`, `*.c`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from typing import Final
 from pincite.domain.plan import ReportDepth, ReportLength, ReportStyle, Task
 from pincite.research.model.wording import plain_line
 
+# The most words of a report; 800-1,200 is what readers take in at one sitting.
 WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_200, ReportLength.LONG: 2_500}
-"""The most words of a report; 800-1,200 is what readers take in at one sitting."""
 _WANTED: Final = {
     ReportLength.SHORT: "short, 150 to 300 words in all",
     ReportLength.STANDARD: "800 to 1,200 words in all where the statements carry it, fewer where not",
@@ -17,6 +17,7 @@ _DEPTHS: Final = {
     ReportDepth.STANDARD: "",
     ReportDepth.EXPERT: "for experts: conditions, exceptions, figures and mechanisms in full",
 }
+# A page of wishes; more would crowd out the rules of the prompt.
 _INSTRUCTION_CHARS: Final = 2_000
 
 

@@ -26,12 +26,12 @@ from pincite.research.model.wording import plain_line
 from pincite.research.refusing import without_flagged
 from pincite.verification.proof import Proven, Statement, prove
 
+# Highest confidence of a claim with one source: nobody is surer of a page than that.
 SURE_FROM: Final = 0.85
-"""Highest confidence of a claim with one source: nobody is surer of a page than that."""
 _MAX_CLAIM_CHARS: Final = 520
 _PASSING: Final = (ProviderError, RemoteError, BudgetExhausted)
+# Not what a passage contradicts: that is decided, and other passages would only hide it.
 _LOOKED_FOR: Final = frozenset({VerdictStatus.UNSUPPORTED, VerdictStatus.PARTIAL})
-"""Not what a passage contradicts: that is decided, and other passages would only hide it."""
 MENDED, ELSEWHERE, OWN_WORDS = "mended", "elsewhere", "own_words"
 _TOLD: Final[Mapping[str, str]] = {
     MENDED: "proposed as: {}",

@@ -14,11 +14,17 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import sentences
 from pincite.text.tokens import words
 
+# A query for a search engine; what is longer may carry the question's material outside.
 MAX_QUERY_CHARS: Final = 160
+# The same, in words.
 MAX_QUERY_WORDS: Final = 16
+# A heading of one line and a half.
 MAX_HEADING_CHARS: Final = 90
+# Five words in a row are copied, not found alike.
 _SHARED_RUN: Final = 5
+# Bits a character: keys and tokens lie above, words and names below. Chosen, not measured.
 _ENTROPY_FROM: Final = 3.4
+# Keys of services have 16 characters and more.
 _SECRET_CHARS: Final = 16
 _LINKISH = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bjavascript:|\bdata:[a-z]|\bmailto:)\S*", re.I)
 _HOST = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?:/\S*)?\b", re.I)
@@ -26,8 +32,8 @@ _MARKUP = re.compile(
     r"!?\[[^\]]*\]\s*[(\[][^)\]]*[)\]]?|\[\^?\d{1,4}\]:?|(?<!\w)\[\^?\w{1,12}\]:?|</?[a-zA-Z!][^<>]{0,200}>|`{3,}"
 )
 _HTML: Final = frozenset(tags) | {"svg", "math", "picture", "source", "template", "slot", "portal"}
+# What is to be filled in (`<branch>`, `<stdio.h>`), unless HTML has an element of that name.
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w.-]*)>")
-"""What is to be filled in (`<branch>`, `<stdio.h>`), unless HTML has an element of that name."""
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
 

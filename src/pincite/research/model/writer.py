@@ -25,6 +25,7 @@ from pincite.research.telling import tell_section
 from pincite.runtime.recovery import first_failure
 from pincite.text.tokens import words
 
+# Shown to the model at once, the surest of the run; the rest stays in the record.
 MAX_CLAIMS: Final = 80
 _UNTOLD: Final = "proven, and left out of the report for its order or length"
 

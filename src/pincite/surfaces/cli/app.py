@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Serve": ("serve", "mcp", "worker", "keys", "share"),
     "Keep": ("runs", "cache", "scope", "log", "completion"),
 }
+# Where each command is, as module and name.
 COMMANDS: dict[str, str] = {
     "demo": "research:demo",
     "ui": "serve:ui",
@@ -62,7 +63,6 @@ COMMANDS: dict[str, str] = {
     "scope": "stored:scope_app",
     "models": "eval:models_app",
 }
-"""Where each command is, as module and name."""
 EXAMPLES = (
     'pincite research "How do I ...?" --source local:docs/ -o report.html',
     'pincite research "..." --llm openai:gpt-5-mini',

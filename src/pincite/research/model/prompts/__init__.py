@@ -4,6 +4,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
+# The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
     "follow_up": "2",
@@ -18,7 +19,6 @@ VERSIONS: Final = {
     "leads": "1",
     "structure": "3",
 }
-"""The version in use of each prompt."""
 
 
 @cache
