@@ -2,6 +2,7 @@
 
     python scripts/counts.py                 # src/pincite
     python scripts/counts.py PATH [PATH...]  # other trees, side by side
+    python scripts/counts.py --helpers       # where the small functions with one caller are
 
 Tests, vendored and generated files of other trees are left out by folder name. Nothing is imported or run.
 """
@@ -157,8 +158,11 @@ def largest_cycle(modules: Sequence[Module]) -> int:
     return largest
 
 
-def one_caller_helpers(modules: Sequence[Module]) -> int:
-    """Functions and methods with a body of fewer than six lines that are named once besides their definition."""
+def one_caller_helpers(modules: Sequence[Module]) -> Iterator[str]:
+    """Functions and methods with a body of fewer than six lines that are named once besides their definition.
+
+    Methods that override a library's and call it, callbacks and members that only pages use are among them.
+    """
     used: Counter[str] = Counter()
     for module in modules:
         for node in ast.walk(module.tree):
@@ -169,14 +173,12 @@ def one_caller_helpers(modules: Sequence[Module]) -> int:
             elif isinstance(node, ast.alias):
                 used[node.name.rpartition(".")[2]] += 1
     defined = Counter(node.name for _, node in functions(modules))
-    found = 0
-    for _, node in functions(modules):
+    for module, node in functions(modules):
         body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
         lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-        found += (
-            not node.name.startswith("__") and lines < HELPER_LINES and used[node.name] == 1 and defined[node.name] == 1
-        )
-    return found
+        is_named_once = used[node.name] == 1 and defined[node.name] == 1
+        if not node.name.startswith("__") and lines < HELPER_LINES and is_named_once:
+            yield f"{module.path}:{node.lineno} {node.name}"
 
 
 def counts(root: Path, *, everything: bool = False) -> dict[str, str]:
@@ -202,7 +204,7 @@ def counts(root: Path, *, everything: bool = False) -> dict[str, str]:
         "function p95 / max": f"{spans[int(0.95 * (len(spans) - 1))]} / {spans[-1]}" if spans else "- / -",
         "largest import cycle": f"{largest_cycle(modules)}",
         "comment lines": f"{sum(module.comments for module in modules) / max(lines, 1):.1%}",
-        f"one-caller helpers < {HELPER_LINES} lines": f"{one_caller_helpers(modules)}",
+        f"one-caller helpers < {HELPER_LINES} lines": f"{len(list(one_caller_helpers(modules)))}",
         "regex calls / 1,000 code lines": f"{1000 * regexes / max(code, 1):.1f}",
     }
 
@@ -211,9 +213,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=re.split(r"\n\s*\n", __doc__ or "")[0])
     parser.add_argument("trees", nargs="*", type=Path, default=[Path("src/pincite")], help="package folders")
     parser.add_argument("--all", action="store_true", help="count tests and testing folders of the trees as well")
+    parser.add_argument("--helpers", action="store_true", help="list the small functions with one caller instead")
     given = parser.parse_args()
     # Ours ships its fakes: they count.
     own = Path("src/pincite").resolve()
+    if given.helpers:
+        for tree in given.trees:
+            print(*one_caller_helpers(read(tree, everything=given.all or tree.resolve() == own)), sep="\n")
+        return 0
     columns = {tree.name: counts(tree, everything=given.all or tree.resolve() == own) for tree in given.trees}
     width = max(len(name) for column in columns.values() for name in column)
     print(" " * width, *(f"{name:>16}" for name in columns))

@@ -30,6 +30,8 @@ def test_a_tree_with_one_of_each(tmp_path: Path) -> None:
     assert found["function p95 / max"] == "2 / 2"
     assert float(found["regex calls / 1,000 code lines"]) > 0
     assert counted(tree, "--all")["files"] == "4"
+    listed = subprocess.run([sys.executable, SCRIPT, "--helpers", tree], capture_output=True, text=True, check=True)
+    assert listed.stdout == f"{tree / 'two.py'}:5 used\n"
 
 
 def test_a_folder_without_python_is_said(tmp_path: Path) -> None:
