@@ -1,19 +1,26 @@
 """Costs of the fetch service on loopback: CPU a page beside a guarded httpx2, the whole service, slow hosts, memory.
 
-    python benchmarks/fetch.py [cpu] [service] [slow] [memory]
+    python benchmarks/fetch.py [cpu] [service] [pages] [slow] [memory]
 
-The web is another process, so that only the fetcher's own CPU time counts. Without a name all parts run.
+The web is another process, so that only the fetcher's own CPU time counts. Without a name all parts run. `pages` reads
+two ordinary ones through the whole service, 98 kB and 1 kB, made of this repository's own documentation: each sentence
+is another, between the menus, headings, lists, tables, scripts and styles that such pages have.
 """
 
+import html
 import math
+import re
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import aiohttp
 import anyio
 import beside_tests  # noqa: F401
 import httpcore2
@@ -44,11 +51,12 @@ HOSTS = 50
 IN_FLIGHT = 100
 
 SERVER = """
-import asyncio, sys
+import asyncio, pathlib, sys
+PAGES = {b"/%s/" % path.stem.encode(): path.read_bytes() for path in pathlib.Path(sys.argv[1]).iterdir()}
 SENTENCE = b"The lock manager keeps one row for each lock that a transaction holds or waits for. "
 PARAGRAPH = b"<p>" + SENTENCE * 12 + b"</p>"
 BODY = b"<html><head><title>Page</title></head><body><main><h1>Page</h1>" + PARAGRAPH * 9 + b"</main></body></html>"
-HEAD = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html; charset=utf-8\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(BODY)
+HEAD = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html; charset=utf-8\\r\\nContent-Length: %d\\r\\n\\r\\n"
 ROBOTS = b"user-agent: *\\ndisallow: /private\\n"
 
 class Web(asyncio.Protocol):
@@ -63,7 +71,8 @@ class Web(asyncio.Protocol):
             if path == b"/robots.txt":
                 answer = b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(ROBOTS) + ROBOTS
             else:
-                answer = HEAD + BODY
+                body = next((page for start, page in PAGES.items() if path.startswith(start)), BODY)
+                answer = HEAD % len(body) + body
             delay = 8.0 if b"Host: slow" in head or b"host: slow" in head else 0.0
             if delay:
                 asyncio.get_running_loop().call_later(delay, self.send, answer)
@@ -181,8 +190,8 @@ async def many(count: int, do: Callable[[int], Awaitable[object]]) -> None:
             group.start_soon(one, n)
 
 
-def url(port: int, n: int, hosts: int = HOSTS) -> str:
-    return f"http://h{n % hosts}.example:{port}/page/{n}"
+def url(port: int, n: int, hosts: int = HOSTS, path: str = "page") -> str:
+    return f"http://h{n % hosts}.example:{port}/{path}/{n}"
 
 
 async def cpu_per_page(count: int, do: Callable[[int], Awaitable[object]]) -> tuple[float, float]:
@@ -233,6 +242,94 @@ async def service(port: int) -> None:
     print(f"whole service (read, stored): {cost:6.2f} ms CPU a page, {rate:6.0f} pages/s")
 
 
+def passages() -> Iterator[tuple[str, str]]:
+    """Tag and text of what the documentation holds: headings, paragraphs, items, rows of tables, code."""
+    for path in sorted((Path(__file__).parents[1] / "docs").glob("*.md")):
+        for place, part in enumerate(re.split(r"^```.*\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)):
+            if place % 2:
+                yield "pre", part.rstrip()
+                continue
+            for block in re.split(r"\n\s*\n|\n(?=[-#] )|\n(?=\|)", part):
+                flat = " ".join(block.split())
+                if flat and set(flat) - set("|- "):
+                    yield {"#": "h2", "-": "li", "|": "tr"}.get(flat[0], "p"), flat.strip("#-| ")
+
+
+def element(tag: str, text: str) -> str:
+    """A passage as HTML, with its code, links and stress."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    text = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r'<a class="link" href="/docs/\2">\1</a>', text)
+    text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+    if tag == "tr":
+        cells = "".join(f"<td>{cell.strip()}</td>" for cell in text.split("|"))
+        return f'<table class="data"><tr>{cells}</tr></table>'
+    return f'<ul class="plain"><li>{text}</li></ul>' if tag == "li" else f'<{tag} class="text">{text}</{tag}>'
+
+
+def article(size: int) -> bytes:
+    """An ordinary page of `size` bytes at most: a third of it menus, styles and scripts, the rest text."""
+    found = list(passages())
+    titles = [html.escape(text) for tag, text in found if tag == "h2"]
+    style = "".join(f".c{n}{{margin:{n % 9}px {n % 7}px;color:#{n % 4096:03x}}}" for n in range(size // 360))
+    script = "".join(f"window.load('{n}',{n * 7919 % 1000});" for n in range(size // 360))
+    items = [f'<li class="menu-item"><a href="/part/{n}">{title}</a></li>' for n, title in enumerate(reversed(titles))]
+    menu = "".join(items[: 5 + size // 2_000])
+    head = f"<!doctype html><html lang=en><head><title>{titles[0]}</title><style>{style}</style></head><body>"
+    above = f'<header class="top"><nav><ul class="menu">{menu}</ul></nav></header><main><article><h1>{titles[0]}</h1>'
+    foot = f"</article></main><footer><p>All rights reserved.</p></footer><script>{script}</script></body></html>"
+    room = size - len((head + above + foot).encode())
+    body = ""
+    for tag, text in found[1:]:
+        longer = body + element(tag, text)
+        longer = longer.replace('</table><table class="data">', "").replace('</ul><ul class="plain">', "")
+        if len(longer.encode()) <= room:
+            body = longer
+    return f"{head}{above}{body}{foot}".encode()
+
+
+async def served(port: int, kind: str, count: int) -> tuple[float, float]:
+    stack = Stack(port, polite=False)
+    door = stack.service()
+    try:
+        return await cpu_per_page(count, lambda n: door.fetch(FetchRequest(url(port, n, path=kind))))
+    finally:
+        await stack.client.aclose()
+
+
+async def plain(port: int, kind: str, count: int) -> tuple[float, float]:
+    """The least that a page costs: GET with aiohttp's defaults; no vetting, no robots.txt, nothing read or kept."""
+
+    class Loopback(aiohttp.abc.AbstractResolver):
+        async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[Any]:
+            return [{"hostname": host, "host": ADDRESS, "port": port, "family": 2, "proto": 0, "flags": 0}]
+
+        async def close(self) -> None:
+            """Nothing is open."""
+
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Loopback())) as session:
+
+        async def get(n: int) -> bytes:
+            async with session.get(url(port, n, path=kind)) as response:
+                return await response.read()
+
+        return await cpu_per_page(count, get)
+
+
+async def pages(port: int) -> None:
+    """Medians of three interleaved runs; the reader works in this process, so that its CPU counts."""
+    sides: dict[str, Callable[[], Awaitable[tuple[float, float]]]] = {
+        "98 kB, whole service": lambda: served(port, "large", 60),
+        "1 kB, whole service": lambda: served(port, "small", 1_000),
+        "1 kB, plain aiohttp": lambda: plain(port, "small", 1_000),
+    }
+    runs = [{name: await run() for name, run in sides.items()} for _ in range(3)]
+    costs = {name: statistics.median(run[name][0] for run in runs) for name in sides}
+    for name, cost in costs.items():
+        print(f"  {name:<22} {cost:7.2f} ms CPU a page")
+    ratio = costs["1 kB, whole service"] / costs["1 kB, plain aiohttp"]
+    print(f"  1 kB: the whole service takes {ratio:.1f} x plain aiohttp")
+
+
 async def slow(port: int) -> None:
     """1 page in 20 lives on a host that takes 8 seconds for every answer; default limits and politeness."""
     stack = Stack(port, polite=True)
@@ -265,7 +362,7 @@ async def memory(port: int) -> None:
     print(f"500 pages, 50 hosts, 100 in flight: peak {peak:.0f} MB RSS")
 
 
-PARTS = {"memory": memory, "cpu": cpu, "service": service, "slow": slow}
+PARTS = {"memory": memory, "cpu": cpu, "service": service, "pages": pages, "slow": slow}
 
 
 def main() -> int:
@@ -273,13 +370,17 @@ def main() -> int:
     if not set(names) <= set(PARTS):
         print(f"parts: {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as server:
-        try:
-            port = int((server.stdout or sys.stdin).readline())
-            for name in names:
-                anyio.run(PARTS[name], port)
-        finally:
-            server.terminate()
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, size in (("large", 98_000), ("small", 1_000)):
+            Path(folder, f"{kind}.html").write_bytes(article(size))
+        command = [sys.executable, "-c", SERVER, folder]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                port = int((server.stdout or sys.stdin).readline())
+                for name in names:
+                    anyio.run(PARTS[name], port)
+            finally:
+                server.terminate()
     return 0
 
 

@@ -208,10 +208,11 @@ def select(found: Sequence[Found], page: Page, url: str, types: frozenset[str], 
     rows = features.rows(votes)
     own = shares_of(found, stated)
     odds = with_stated(content_odds(rows, ONE), own)
-    if is_unsure(odds, sizes):
+    is_tiny = sum(sizes) < _TINY_WORDS
+    if not is_tiny and is_unsure(odds, sizes):
         odds = with_stated(content_odds(features.rows(both_votes(page, url, votes)), BOTH), own)
     kept = chosen(odds, sizes, [shape_of(item) for item in found], types)
-    if sum(sizes) < _TINY_WORDS:
+    if is_tiny:
         kept = [keep or is_plain(row) for keep, row in zip(kept, rows, strict=True)]
     kept = _fill(kept, found)
     for index in range(len(found) - 1):
