@@ -157,6 +157,7 @@ async def test_nothing_leaves_unless_the_operator_says_so(two: Two) -> None:
     for arguments in (("export", "out.pincite"), ("serve", "--port", "1")):
         refused = await two.run("a", "share", *arguments, "--json")
         assert (refused.code, refused.json["error"]["reason"]) == (3, "scope_private")
+        assert "Sharing on" not in refused.err
     assert not (two.folder / "out.pincite").exists()
     for sites in ("", "*", "other.example"):
         sharing = {"PINCITE_SHARE_SCOPES": "local", "PINCITE_SHARE_DOMAINS": sites}

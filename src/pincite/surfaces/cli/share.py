@@ -101,7 +101,11 @@ def serve(
     """Be a read-only peer: hand out, signed, what the scope may share. Nothing is fetched for anybody."""
 
     def job() -> None:
+        from pincite.settings import load_settings
+        from pincite.wiring.sharing import vet_scope
+
         vet_server()
+        vet_scope(load_settings({"home": home}))
         sharing = importlib.import_module("pincite.surfaces.http.sharing")
         note(f"Sharing on http://{host}:{port}. Ctrl-C stops.")
         sharing.serve(host, port, home)
