@@ -22,12 +22,18 @@ _WORD = re.compile(r"\w+")
 
 
 def document_of(text: str, *, title: str = "", published_at: datetime | None = None) -> Document:
-    """A document from light markup: `# ` headings, `- ` items, `term :: definition` lines, blank lines between."""
+    """A document from light markup: `# ` headings, `- ` items, `term :: definition` lines, blank lines between.
+
+    Code stands between lines of three backticks, the first with its language; a blank line in it ends it.
+    """
     blocks: list[Block] = []
     for raw in text.strip().split("\n\n"):
         piece = " ".join(raw.split()) if not raw.startswith("    ") else raw
         heading = re.match(r"(#+) (.+)", piece)
-        if heading:
+        if raw.startswith("```"):
+            language, *lines = raw.strip("`\n").split("\n")
+            blocks.append(Block(BlockKind.CODE, "\n".join(lines), language=language))
+        elif heading:
             blocks.append(Block(BlockKind.HEADING, heading.group(2), level=len(heading.group(1))))
         elif piece.startswith("- "):
             blocks.append(Block(BlockKind.LIST_ITEM, piece[2:]))

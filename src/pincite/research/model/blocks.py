@@ -21,6 +21,8 @@ MAX_ROWS: Final = 20
 MAX_COLUMNS: Final = 6
 # Of a row or a column; longer ones state something.
 _NAME_CHARS: Final = 80
+CODE: Final = "code"
+"""The form of a block that shows the code a statement comes with; its words are the page's, whatever was written."""
 _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
 
 
@@ -41,23 +43,34 @@ class DraftBlock:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A block as it was written: what is to be proven for each item."""
+    """A block as it was written: what is to be proven for each item. Of an excerpt nothing: `shown` is its page's."""
 
     form: BlockForm
     items: tuple[tuple[Proposed, ...], ...]
     header: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
+    shown: VerifiedClaim | None = None
 
 
-def planned(written: Written | WrittenPart, *, heading: str = "") -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
-    """The blocks of a written part, and what is more than a part may have. Without a heading all is one paragraph."""
+def planned(
+    written: Written | WrittenPart, *, heading: str = "", code: Mapping[str, VerifiedClaim] | None = None
+) -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
+    """The blocks of a written part, and what is more than a part may have. Without a heading all is one paragraph.
+
+    `code` is what may be shown, by the statement that comes with it: each once.
+    """
     forms = bool(heading)
     blocks: list[Planned] = []
     over: list[Proposed] = []
+    left = dict(code or {})
     if written.sentences:
         blocks.append(Planned(BlockForm.PARAGRAPH, (_leaning(written.sentences[:MAX_ITEMS]),)))
         over += map(_proposed, written.sentences[MAX_ITEMS:])
     for block in written.blocks:
+        if block.form == CODE:
+            names = [name for item in block.items for name in item.claims] if forms else []
+            blocks += [Planned(BlockForm.EXCERPT, (), shown=left.pop(name)) for name in names if name in left]
+            continue
         form = _FORMS.get(block.form, BlockForm.PARAGRAPH) if forms else BlockForm.PARAGRAPH
         if form is BlockForm.TABLE:
             made, more = _table(block)
@@ -133,6 +146,9 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Se
     told = {item.claim.claim_id for found in checked.values() if found.line is not None for item in found.items}
     made: list[DraftBlock] = []
     for block in blocks:
+        if block.shown is not None:
+            made.append(DraftBlock(BlockForm.EXCERPT, ((Line(block.shown.claim.text, (block.shown,)),),)))
+            continue
         if block.form is BlockForm.TABLE:
             made += _laid_table(block, checked, told, own)
             continue
@@ -148,7 +164,7 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Se
                 items += [(line,) for line in lines]
         if items:
             made.append(DraftBlock(block.form, tuple(items)))
-    if not any(line.items for block in made for line in block.lines()):
+    if not any(line.items for block in made if block.form is not BlockForm.EXCERPT for line in block.lines()):
         made = [DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),))] if mine else []
     elif strayed:
         made.append(DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),)))

@@ -21,6 +21,7 @@ from pincite.research.model.wording import heading_of, plain_line
 
 # A shorter report has nothing to order: an edit would cost more than it gives.
 LEAST_SENTENCES: Final = 8
+_AS_THEY_ARE: Final = (BlockForm.TABLE, BlockForm.EXCERPT)
 _REPEATED: Final = "the editor found it told elsewhere in the report"
 
 
@@ -128,12 +129,12 @@ class Editor:
 
 
 def _places(sections: Sequence[EditableSection]) -> dict[str, Line]:
-    """The sentences that may be edited, by the ids that the editor sees: not the cells of tables."""
+    """The sentences that may be edited, by the ids that the editor sees: not the cells of tables, not code."""
     lines = [
         line
         for section in sections
         for block in section.blocks
-        if block.form is not BlockForm.TABLE
+        if block.form not in _AS_THEY_ARE
         for line in block.lines()
     ]
     return {f"s{number}": line for number, line in enumerate(lines, start=1)}
@@ -158,7 +159,7 @@ def _repeated(names: Sequence[str], places: Mapping[str, Line], lines: Mapping[i
 
 
 def _with(block: DraftBlock, lines: Mapping[int, Line], gone: Mapping[int, Line]) -> DraftBlock:
-    if block.form is BlockForm.TABLE:
+    if block.form in _AS_THEY_ARE:
         return block
     items = tuple(tuple(lines.get(id(line), line) for line in item if id(line) not in gone) for item in block.items)
     return replace(block, items=tuple(item for item in items if item))
@@ -174,6 +175,8 @@ def _prompt(
         for block in section.blocks:
             if block.form is BlockForm.TABLE:
                 lines.append((f"t{number}", f"(a table: {' | '.join(block.header)})"))
+            elif block.form is BlockForm.EXCERPT:
+                lines.append((f"k{number}", "(code of a page)"))
             else:
                 lines += [(names[id(line)], line.text) for line in block.lines()]
     return Prompt(

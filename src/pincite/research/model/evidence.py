@@ -37,6 +37,11 @@ class EvidenceBank:
         """Take up the pages that are new."""
         self._pages.update((page.document.document_id, page) for page in pages)
 
+    def document(self, document_id: str) -> Document | None:
+        """The text with that id; None when it is of no page of the run."""
+        page = self._pages.get(document_id)
+        return None if page is None else page.document
+
     def passage(self, evidence: Evidence) -> EvidencePassage:
         """The quote in its context."""
         quote = evidence.quote

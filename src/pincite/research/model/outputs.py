@@ -141,7 +141,7 @@ class WrittenRow:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBlock:
-    """A paragraph, list or steps with its `items`, or a table with `header` and `rows`."""
+    """A paragraph, list or steps with its `items`, a table with `header` and `rows`, or code that an item names."""
 
     form: str
     items: tuple[WrittenSentence, ...] = ()

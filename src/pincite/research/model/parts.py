@@ -105,12 +105,13 @@ class PartWriter:
     ) -> list[PartText]:
         """These parts in one call, with all that holds; their claims in their own words where the model can't."""
         mine = [{name: offered[name] for name in part.claims} for part in parts]
-        prompt = _parts_prompt(task, parts, mine, sight)
         # What others tell stands there already: it needs no place in its own words here.
         own = [
             {name: item for name, item in told.items() if name not in part.elsewhere}
             for part, told in zip(parts, mine, strict=True)
         ]
+        code = await self._prover.code_beside({name: item for told in own for name, item in told.items()})
+        prompt = _parts_prompt(task, parts, mine, sight, code)
         try:
             answer, author = await self._calls.ask_named(
                 ModelRole.WRITER, prompt, WrittenParts, deadline_s=progress.seconds_left
@@ -121,7 +122,9 @@ class PartWriter:
         self.authors[author] = None
         written = {made.id: made for made in answer.parts}
         drafts = [
-            None if made is None else planned(made, heading=part.heading)
+            None
+            if made is None
+            else planned(made, heading=part.heading, code={name: code[name] for name in part.claims if name in code})
             for number, part in enumerate(parts, start=1)
             for made in [_of(written, number, len(parts))]
         ]
@@ -174,12 +177,19 @@ class PartWriter:
         return found
 
     async def still(self, blocks: Sequence[DraftBlock], offered: Mapping[str, VerifiedClaim]) -> tuple[DraftBlock, ...]:
-        """The blocks whose claims are all as they were when their lines were proven."""
+        """The blocks whose claims are all as they were when their lines were proven; code of pages still cited."""
         known = {item.claim.claim_id: item for item in offered.values()}
+        cited = {e.quote.document_id for item in offered.values() for e in item.claim.evidence}
         return tuple(
             block
             for block in blocks
-            if all(known.get(item.claim.claim_id) == item for line in block.lines() for item in line.items)
+            if all(
+                item.claim.evidence[0].quote.document_id in cited
+                if block.form is BlockForm.EXCERPT
+                else known.get(item.claim.claim_id) == item
+                for line in block.lines()
+                for item in line.items
+            )
         )
 
 
@@ -221,7 +231,11 @@ def _unwritten(mine: Mapping[str, VerifiedClaim], failure: str) -> PartText:
 
 
 def _parts_prompt(
-    task: Task, parts: Sequence[Part], own: Sequence[Mapping[str, VerifiedClaim]], sight: Sight
+    task: Task,
+    parts: Sequence[Part],
+    own: Sequence[Mapping[str, VerifiedClaim]],
+    sight: Sight,
+    code: Mapping[str, VerifiedClaim],
 ) -> Prompt:
     """The outline with all statements, which every call shares; then what is to be written, and its quotes."""
     wanted: list[str] = []
@@ -237,6 +251,7 @@ def _parts_prompt(
         wanted.append(line)
     together = {name: item for mine in own for name, item in mine.items()}
     quotes = tuple(line for line in _told(together) if line[0] not in together)
+    quotes += tuple((f"{name} code", item.claim.text[:_QUOTE_CHARS]) for name, item in code.items())
     return Prompt(
         "writer",
         VERSIONS["writer"],

@@ -12,6 +12,7 @@ from pincite.domain.report import RejectedClaim, in_cell
 from pincite.ports import Judge
 from pincite.research.assembly import Line
 from pincite.research.model.evidence import EvidenceBank
+from pincite.research.model.shown import code_beside
 from pincite.research.model.wording import plain_line
 from pincite.text.instructions import is_flagged
 from pincite.verification.proof import Proven, Statement, prove
@@ -79,6 +80,10 @@ class SentenceProver:
     def take_up(self, pages: Iterable[ReadPage]) -> None:
         """Add pages to those that can be evidence."""
         self._bank.add(pages)
+
+    async def code_beside(self, offered: Mapping[str, VerifiedClaim]) -> dict[str, VerifiedClaim]:
+        """The code on their pages that these statements come with, proven by slicing (`shown.code_beside`)."""
+        return await code_beside(offered, self._bank, self._at)
 
     async def prove(self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim]) -> tuple[Checked, ...]:
         """Each sentence in order: a line to print, or why it is none.

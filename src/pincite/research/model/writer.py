@@ -20,6 +20,7 @@ from pincite.research.model.outline import Part, early_parts, outline_prompt, ou
 from pincite.research.model.outputs import Outline
 from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter, Sight, grouped
 from pincite.research.model.sentences import SentenceProver
+from pincite.research.model.shown import with_places
 from pincite.research.model.style import WORDS
 from pincite.research.telling import tell_section
 from pincite.runtime.recovery import first_failure
@@ -138,7 +139,7 @@ class ModelWriter:
             rejected=(*content.rejected, *_untold(progress.claims, content)),
             written_by=", ".join(self._parts.authors),
         )
-        return assemble(task, progress, metadata, content, mode=Mode.MODEL)
+        return assemble(task, progress, metadata, with_places(content, progress.pages), mode=Mode.MODEL)
 
     async def _standing(self, offered: Mapping[str, VerifiedClaim]) -> list[tuple[Part, PartText]]:
         """The drafts with the blocks that hold for the claims as they are now."""
@@ -233,10 +234,12 @@ class ModelWriter:
 
 
 def _fitting(blocks: Sequence[DraftBlock], room: _Room, rejected: list[RejectedClaim]) -> list[DraftBlock]:
-    """The blocks with what is new and fits; a table stays whole or goes."""
+    """The blocks with what is new and fits; a table stays whole or goes, and so does code."""
     kept: list[DraftBlock] = []
     for block in blocks:
-        if block.form is BlockForm.TABLE:
+        if block.form is BlockForm.EXCERPT and not all(map(room.takes, block.lines())):
+            continue  # the same code stands in a section before
+        if block.form in (BlockForm.TABLE, BlockForm.EXCERPT):
             size = sum(len(line.text.split()) for line in block.lines())
             if size <= room.left:
                 room.left -= size
@@ -269,7 +272,7 @@ def _lifted(sections: Sequence[EditableSection]) -> tuple[list[Line], list[Edita
     for at, section in enumerate(sections):
         for number, block in enumerate(section.blocks):
             line = next((line for line in block.lines() if line.items), None)
-            if block.form is BlockForm.TABLE or line is None:
+            if block.form in (BlockForm.TABLE, BlockForm.EXCERPT) or line is None:
                 continue
             items = tuple(tuple(other for other in item if other is not line) for item in block.items)
             left = replace(block, items=tuple(item for item in items if item))

@@ -131,7 +131,7 @@ DIGESTS = {
     "conflicts": "20d03e0ac32f",
     "outline": "2f4532609c75",
     "edit": "e1ba06b986d5",
-    "writer": "08288b29e9c9",
+    "writer": "178588409561",
     "rewrite": "3174366f5a2c",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",

@@ -13,7 +13,7 @@ VERSIONS: Final = {
     "conflicts": "1",
     "outline": "4",
     "edit": "1",
-    "writer": "5",
+    "writer": "6",
     "rewrite": "3",
     "summary": "1",
     "leads": "1",
