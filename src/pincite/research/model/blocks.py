@@ -143,7 +143,8 @@ def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Se
     """
     own = {item.claim.claim_id for item in mine}
     strayed = any(found.line is None and found.items and not _own(found, own) for found in checked.values())
-    told = {item.claim.claim_id for found in checked.values() if found.line is not None for item in found.items}
+    # A sentence in one statement's own words tells that one, whichever others it names.
+    told = {item.claim.claim_id for found in checked.values() if found.line is not None for item in found.line.items}
     made: list[DraftBlock] = []
     for block in blocks:
         if block.shown is not None:

@@ -152,7 +152,10 @@ class PartWriter:
                 break
             again = await self._prover.prove([said for _, said in mended], offered)
             for (place, _), found in zip(mended, again, strict=True):
-                checked[failed[place]] = found
+                old = checked[failed[place]]
+                # A repair that fails may name other statements: those of the sentence before still want to be told.
+                both = tuple(dict.fromkeys((*old.items, *found.items)))
+                checked[failed[place]] = replace(found, items=both) if found.why else found
         return checked
 
     async def _mended(

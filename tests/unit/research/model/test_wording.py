@@ -143,5 +143,6 @@ def test_a_changed_prompt_is_a_new_version() -> None:
     """A stored run names the version: change the text, and the version and this table change with it."""
     found = {name: sha256_hex(instructions(name).encode())[:12] for name in VERSIONS}
     assert found == DIGESTS
-    most = {"analyst": 640}  # with its example it is long enough for the prompt caches of providers
+    # With its example the analyst's is long enough for the prompt caches of providers; the writer has five forms.
+    most = {"analyst": 640, "writer": 500}
     assert all(len(instructions(name).split()) < most.get(name, 420) for name in VERSIONS)

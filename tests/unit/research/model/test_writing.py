@@ -112,6 +112,19 @@ async def test_a_sentence_that_named_the_wrong_statement_is_told_by_the_right_on
     assert not [left for left in report.rejected_claims if left.text == text]
 
 
+async def test_a_statement_that_is_named_and_not_told_stands_in_its_own_words() -> None:
+    writer = in_section({"form": "paragraph", "items": [cell(LAMP, "c2", "c3"), cell("Varden is a ship.", "c3", "c4")]})
+    report, _ = await run({"writer": writer, "rewrite": {"repairs": []}}, {})
+    assert [sentence.text for sentence in report.sections[0].sentences] == [LAMP, OWNER, PAINT]
+
+
+async def test_a_repair_that_names_another_statement_and_fails_loses_none() -> None:
+    writer = in_section({"form": "paragraph", "items": [cell(LAMP, "c2"), cell("Varden is a ship.", "c3")]})
+    repairs = {"repairs": [{"id": "r1", "text": "Varden is a boat.", "claims": ["c2"]}]}
+    report, _ = await run({"writer": writer, "rewrite": repairs}, {})
+    assert [sentence.text for sentence in report.sections[0].sentences] == [LAMP, OWNER]
+
+
 async def test_a_list_mark_goes_and_an_option_stays() -> None:
     option = "--abort, *.c and SELECT *"
     points = {"form": "list", "items": [cell(f"- {OWNER}", "c3"), cell(f"• {PAINT}", "c4"), cell(option, "c2")]}
