@@ -1,12 +1,16 @@
 """Plain text to a Document: by its layout, as RFCs, manuals and notes are written."""
 
+from urllib.parse import unquote, urlsplit
+
 from pincite.domain.errors import EmptyContent
 from pincite.domain.page import Document
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.preformatted import OVERSTRUCK, blocks_of_lines
 
 EXTRACTOR = "plain"
-VERSION = "2"
+VERSION = "3"
+# A heading of two lines; chosen, not measured.
+_TITLE_CHARS = 120
 
 
 def read_plain(text: str, url: str) -> Document:
@@ -19,5 +23,15 @@ def read_plain(text: str, url: str) -> Document:
     blocks = blocks_of_lines("\f".join(pages))
     if not blocks:
         raise EmptyContent("the text is empty", reason="empty_page")
-    first = blocks[0].text.strip().split("\n")[0]
-    return Document(EXTRACTOR, VERSION, tuple(blocks), title=first if len(first) <= 120 else "", canonical_url=url)
+    return Document(EXTRACTOR, VERSION, tuple(blocks), title=_title(blocks[0].text, url), canonical_url=url)
+
+
+def _title(beginning: str, url: str) -> str:
+    """The first line, where it can be a title; else the name of the file: "--continue::" says nothing to a reader.
+
+    A title has a letter, ends with no mark that leads on, and fits in a line or two.
+    """
+    first = beginning.strip().split("\n")[0].strip()
+    if len(first) <= _TITLE_CHARS and any(map(str.isalpha, first)) and not first.endswith((":", ",", ";")):
+        return first
+    return unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2]

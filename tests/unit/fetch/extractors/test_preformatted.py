@@ -6,6 +6,7 @@ import pytest
 
 from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import extract
+from pincite.fetch.extractors.plain import read_plain
 
 RFC = """
 Network Working Group                                          A. Writer
@@ -222,3 +223,16 @@ def test_messages_made_wrongly_are_read_as_far_as_they_go(body: bytes) -> None:
 
 def test_notes_that_begin_like_a_message_are_notes() -> None:
     assert extract(b"From: the harbour\n\nThe lamp is lit.", "https://list.example/n").extractor == "plain"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Rerere\n======\n\nThis document describes rerere.", "Rerere"),
+        ("--continue::\n\tContinue the operation in progress.", "how to.txt"),
+        ("Table of contents:\n\n  * Terminology\n", "how to.txt"),
+        ("--\n\nThe targets are files.", "how to.txt"),
+    ],
+)
+def test_a_text_without_a_title_is_called_by_the_name_of_its_file(text: str, title: str) -> None:
+    assert read_plain(text, "https://a.example/docs/how%20to.txt").title == title
