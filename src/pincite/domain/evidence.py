@@ -348,7 +348,7 @@ class Claim:
 
     `form` says what it is a piece of, `group` which claims of a page belong together (the steps of one procedure, the
     rows of one table, in order), `holds_for` for what or when the page says it holds (a version, a date, who says so).
-    `direct` says that it may open an answer: it answers its part and stands alone.
+    `direct` is its place, from 1, among the sentences that answer its part in short; 0: it is none of them.
     """
 
     claim_id: str
@@ -360,7 +360,7 @@ class Claim:
     form: NoteForm = NoteForm.STATEMENT
     group: str = ""
     holds_for: str = ""
-    direct: bool = False
+    direct: int = 0
 
 
 # Name of the check that a claim carries none of whose pages could be confirmed before writing.

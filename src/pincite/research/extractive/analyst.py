@@ -200,17 +200,24 @@ def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> list[
     return runs
 
 
-def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], *, alone: bool) -> frozenset[str]:
-    """The one to three sentences nearest to the question; of one of several parts only the nearest."""
+def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], *, alone: bool) -> tuple[str, ...]:
+    """The one to three sentences nearest to the question, the nearest first; of one of several parts only that one.
+
+    One that points back comes right behind those that it needs.
+    """
     most = _DIRECT if alone else 1
     fit = [(near, run) for near, run in told if len(run) <= most and all(name in made for name in run)]
     ordered = sorted(fit, key=lambda entry: -entry[0])
-    chosen: dict[str, None] = {}
+    chosen: list[tuple[str, ...]] = []
     for near, run in ordered:
-        fresh = [name for name in run if name not in chosen]
-        if near >= _NEAR_THE_NEAREST * ordered[0][0] and len(chosen) + len(fresh) <= most:
-            chosen.update(dict.fromkeys(fresh))
-    return frozenset(chosen)
+        begun = next((at for at, other in enumerate(chosen) if other[0] == run[0]), None)
+        longer = run if begun is None or len(run) > len(chosen[begun]) else chosen[begun]
+        others = chosen if begun is None else [*chosen[:begun], *chosen[begun + 1 :]]
+        told_already = any(name in other for other in others for name in run)  # the same words behind other ones
+        kept = [*chosen, run] if begun is None else [*chosen[:begun], longer, *chosen[begun + 1 :]]
+        if near >= _NEAR_THE_NEAREST * ordered[0][0] and not told_already and sum(map(len, kept)) <= most:
+            chosen = kept
+    return tuple(name for run in chosen for name in run)
 
 
 def _missing(text: str, pages: Sequence[ReadPage]) -> tuple[str, ...]:

@@ -319,6 +319,9 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def with_direct(claims: Sequence[Claim], direct: frozenset[str]) -> tuple[Claim, ...]:
-    """The claims, those with these ids marked as ones that may open the answer."""
-    return tuple(replace(claim, direct=True) if claim.claim_id in direct else claim for claim in claims)
+def with_direct(claims: Sequence[Claim], direct: Sequence[str]) -> tuple[Claim, ...]:
+    """The claims, those with these ids with their places in the short answer."""
+    places = {name: place for place, name in enumerate(direct, start=1)}
+    return tuple(
+        replace(claim, direct=places[claim.claim_id]) if claim.claim_id in places else claim for claim in claims
+    )

@@ -87,13 +87,14 @@ def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Pro
 
 
 def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -> list[VerifiedClaim]:
-    """The sentences that answer, those of each part in turn; of claims that no excerpt groups, the best."""
+    """The sentences that answer, nearest first, those of each part in turn; of claims that no excerpt groups, the best."""
     here = [
         item
         for item in printable
         if item.claim.sub_question in status and status[item.claim.sub_question].status is not PartStatus.NOT_HERE
     ]
     direct = [item for item in here if not item.unresolved and (item.claim.direct or not item.claim.group)]
+    direct.sort(key=lambda item: item.claim.direct)
     by_part = [[item for item in direct if item.claim.sub_question == part] for part in status]
     turns = [own[turn] for turn in range(_ANSWER_SENTENCES) for own in by_part if turn < len(own)]
     return turns[:_ANSWER_SENTENCES]

@@ -86,7 +86,7 @@ def _claim_of(told: Claim, evidence: Evidence) -> Claim:
         evidence=(evidence,),
         form=NoteForm.STATEMENT,
         group="",
-        direct=False,
+        direct=0,
     )
 
 
