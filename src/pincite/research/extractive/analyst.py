@@ -12,7 +12,8 @@ from pincite.domain.evidence import Claim, Evidence
 from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
-from pincite.ranking.terms import index_terms, is_identifier
+from pincite.ranking.terms import is_identifier
+from pincite.research.extractive.comparisons import of_side
 from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, points_back, stands_alone, with_direct
 from pincite.research.extractive.parts import sides_of
 from pincite.research.extractive.versions import version_labels
@@ -53,12 +54,17 @@ class _Found:
     ranking: Ranking
     likelihood: float
     missing: tuple[str, ...]
-    chosen: tuple[RankedPassage, ...]
+    is_defined: bool
+    chosen: tuple[RankedPassage, ...] = ()
 
     @property
     def is_here(self) -> bool:
-        """Whether the pages answer at least in part: more must speak for it when they lack what the part names."""
-        return is_answered(self.ranking) if self.missing else is_here(self.ranking)
+        """Whether the pages answer at least in part: more must speak for it when they lack what the part names.
+
+        The side of a comparison that has an entry of its own is here: the name alone, that its likelihood is of, is no
+        question.
+        """
+        return self.is_defined or (is_answered(self.ranking) if self.missing else is_here(self.ranking))
 
 
 class ExtractiveAnalyst:
@@ -88,10 +94,10 @@ class ExtractiveAnalyst:
         """The passages to print, most likely first, each adding something to those before it."""
         labels = version_labels(progress.pages)  # near-copies say nothing new, unless they are another version
         pages = [page for page in progress.pages if page.duplicate_of is None or page.url in labels]
-        ranking = self._ranking(part, pages, progress)
+        ranking, is_defined = self._ranking(part, pages, progress)
         likelihood = part_likelihood(ranking)
         missing = _missing(part.text, pages)
-        found = _Found(ranking, likelihood, missing, ())
+        found = _Found(ranking, likelihood, missing, is_defined)
         room = most if found.is_here else NEAREST
         left = list(ranking.passages[:_CANDIDATES])
         chosen: list[RankedPassage] = []
@@ -107,8 +113,8 @@ class ExtractiveAnalyst:
             chosen.append(best)
         return replace(found, chosen=tuple(chosen))
 
-    def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> Ranking:
-        """The passages for the part; of a thing that another part speaks of, those that answer that one as well."""
+    def _ranking(self, part: SubQuestion, pages: Sequence[ReadPage], progress: Progress) -> tuple[Ranking, bool]:
+        """The passages for the part, and whether one defines it; of the side of a comparison, those for both."""
         sources = [Source(page.url, page.document) for page in _about(part.text, pages)]
         # The comparison that this part is a side of: alone "a list" is no question, beside a tuple it is.
         whole = next((other for other in progress.plan.sub_questions if part.text in sides_of(other.text)), None)
@@ -121,7 +127,7 @@ class ExtractiveAnalyst:
             )
             for asked in (part, *([whole] if whole else []))
         ]
-        return _both(own, *others) if others else own
+        return of_side(part.text, own, *others) if others else (own, False)
 
     def _crowded(self, best: RankedPassage, chosen: Sequence[RankedPassage], left: Sequence[RankedPassage]) -> bool:
         """Whether one publisher would have more than its share while others have something to say."""
@@ -155,19 +161,6 @@ class ExtractiveAnalyst:
             return tuple(made.values())
         direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
         return with_direct(tuple(made.values()), direct)
-
-
-def _both(own: Ranking, whole: Ranking) -> Ranking:
-    """The passages about a side that answer the whole question too: each as likely as the less likely of the two."""
-    about = {(passage.source.url, passage.draft.start): passage for passage in own.passages}
-    names = set(own.terms)
-    found = []
-    for passage in whole.passages:
-        side = about.get((passage.source.url, passage.draft.start))
-        if side is not None and names.intersection(index_terms(f"{passage.context} {passage.text}")):
-            found.append(replace(passage, likelihood=min(side.likelihood, passage.likelihood)))
-    ordered = sorted(found, key=lambda passage: -passage.likelihood)
-    return replace(whole, passages=tuple(ordered), terms=own.terms)
 
 
 def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:

@@ -87,7 +87,7 @@ def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Pro
 
 
 def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -> list[VerifiedClaim]:
-    """The sentences that answer, nearest first, those of each part in turn; of claims that no excerpt groups, the best."""
+    """The sentences that answer, nearest first, each part in turn; of claims that no excerpt groups, the best."""
     here = [
         item
         for item in printable

@@ -180,8 +180,10 @@ async def test_a_question_that_names_code_is_answered_by_pages_that_have_the_nam
 
 async def test_the_sentence_nearest_to_the_question_opens_the_answer(bench: Any) -> None:
     page = "# Barn owls\n\nEach night a barn owl eats mice. All in all a barn owl eats four mice each night of winter."
-    report = await bench({"https://owls.test/": page}).service().run(
-        Task("How many mice does a barn owl eat each night of winter?")
+    report = (
+        await bench({"https://owls.test/": page})
+        .service()
+        .run(Task("How many mice does a barn owl eat each night of winter?"))
     )
     assert [sentence.text for sentence in report.summary.sentences] == [
         "All in all a barn owl eats four mice each night of winter.",
@@ -192,8 +194,8 @@ async def test_the_sentence_nearest_to_the_question_opens_the_answer(bench: Any)
 async def test_what_points_back_stays_right_behind_what_it_needs_when_something_else_is_nearer(bench: Any) -> None:
     made = {
         "https://owls.test/": (
-            "# Barn owls\n\nIn winter a barn owl hunts mice in meadows near barns. It hunts mice near barns in winter in meadows. "
-            "Mice are scarce then.\n\n## Winter of meadows\n\nA barn owl hunts mice in meadows in winter."
+            "# Barn owls\n\nIn winter a barn owl hunts mice in meadows near barns. "
+            "It hunts mice near barns in winter in meadows. Mice are scarce then.\n\n## Winter of meadows\n\nA barn owl hunts mice in meadows in winter."
         )
     }
     question = "Where does a barn owl hunt mice in winter, in meadows near barns?"
