@@ -195,7 +195,8 @@ async def test_what_points_back_stays_right_behind_what_it_needs_when_something_
     made = {
         "https://owls.test/": (
             "# Barn owls\n\nIn winter a barn owl hunts mice in meadows near barns. "
-            "It hunts mice near barns in winter in meadows. Mice are scarce then.\n\n## Winter of meadows\n\nA barn owl hunts mice in meadows in winter."
+            "It hunts mice near barns in winter in meadows. "
+            "Mice are scarce then.\n\n## Winter of meadows\n\nA barn owl hunts mice in meadows in winter."
         )
     }
     question = "Where does a barn owl hunt mice in winter, in meadows near barns?"
