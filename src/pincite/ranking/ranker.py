@@ -165,7 +165,7 @@ class PassageRanker:
                 score=scores[index] / scores[order[0]],
                 coverage=coverage(terms, found[index][0], rarity),
                 strength=by_wording[0][index] / (asked * (K1 + 1)),
-                length=min(len(passages[index].text.split()) / _FULL_WORDS, 1.0),
+                length=length_of(passages[index].text),
             )
             for index in best
         ]
@@ -249,6 +249,11 @@ def embedded_text(passage: RankedPassage) -> str:
 def dot(one: Sequence[float], other: Sequence[float]) -> float:
     """The inner product: of two vectors of length 1 their cosine."""
     return math.fsum(a * b for a, b in zip(one, other, strict=True))
+
+
+def length_of(text: str) -> float:
+    """The feature `length` of a text."""
+    return min(len(text.split()) / _FULL_WORDS, 1.0)
 
 
 def likelihood(features: Features, model: str) -> float:

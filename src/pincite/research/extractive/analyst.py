@@ -196,7 +196,7 @@ def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> list[
 def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], *, alone: bool) -> tuple[str, ...]:
     """The one to three sentences nearest to the question, the nearest first; of one of several parts only that one.
 
-    One that points back comes right behind those that it needs.
+    One that points back comes right behind those that it needs, which are as near as they are themselves.
     """
     most = _DIRECT if alone else 1
     fit = [(near, run) for near, run in told if len(run) <= most and all(name in made for name in run)]
@@ -210,6 +210,8 @@ def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim
         kept = [*chosen, run] if begun is None else [*chosen[:begun], longer, *chosen[begun + 1 :]]
         if near >= _NEAR_THE_NEAREST * ordered[0][0] and not told_already and sum(map(len, kept)) <= most:
             chosen = kept
+    opening = {run[0]: near for near, run in reversed(ordered) if len(run) == 1}
+    chosen.sort(key=lambda run: -opening[run[0]])
     return tuple(name for run in chosen for name in run)
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pincite.domain.page import BlockKind
-from pincite.ranking.ranker import RankedPassage, Ranking
+from pincite.domain.page import BlockKind, Document
+from pincite.ranking.ranker import RankedPassage, Ranking, length_of, likelihood
 from pincite.ranking.terms import index_terms, is_identifier, query_terms
+from pincite.research.extractive.excerpts import MAX_ENTRY_SENTENCES, MAX_ENTRY_WORDS
+from pincite.text.sentences import Span, sentences
 
 # What may be left out of a term (`--[no-]edit`), and what it is called with (`sorted(iterable)`, `-C <path>`).
 _LEFT_OUT: Final = re.compile(r"\[[^\[\]]*\]")
@@ -22,17 +24,15 @@ _COVERED: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A passage cut down to one term with what explains it, and how well the side names it."""
+    """A passage cut down to one term with what explains it.
+
+    `rank`: whether the side says the whole name, whether that is one of code, how many of its words are in the name,
+    and how much of the rest stands in or above the entry.
+    """
 
     passage: RankedPassage
     whole: RankedPassage
-    is_code: bool
-    named: int
-    covered: float
-
-    @property
-    def rank(self) -> tuple[bool, int, float]:
-        return self.is_code, self.named, self.covered
+    rank: tuple[bool, bool, int, float]
 
 
 def of_side(side: str, own: Ranking, whole: Ranking) -> tuple[Ranking, bool]:
@@ -85,7 +85,7 @@ def _entries(side: str, ranking: Ranking) -> Iterator[_Entry]:
             continue
         above = {*index_terms(passage.source.url), *index_terms(passage.context)}
         inside = above.union(index_terms(passage.text))
-        for term, cut in _cut(passage):
+        for term, cut in _cut(passage, ranking):
             for name, is_code in names_of(term):
                 if not _says(side, name, is_code=is_code):
                     continue
@@ -95,25 +95,43 @@ def _entries(side: str, ranking: Ranking) -> Iterator[_Entry]:
                 there = sum(ranking.rarity.weight(word) for word in rest if word in (inside if is_code else above))
                 covered = there / total if total else 1.0
                 if covered >= (_COVERED if is_code else 1.0):
-                    yield _Entry(cut, passage, is_code, len(own), covered)
+                    yield _Entry(cut, passage, (own <= set(asked), is_code, len(own.intersection(asked)), covered))
 
 
-def _cut(passage: RankedPassage) -> Iterator[tuple[str, RankedPassage]]:
+def _cut(passage: RankedPassage, ranking: Ranking) -> Iterator[tuple[str, RankedPassage]]:
     """Each term of a passage with what explains it, up to the next term; terms one after the other share that."""
     document, draft = passage.source.document, passage.draft
     first, last = document.block_at(draft.start), document.block_at(max(draft.end - 1, 0))
     terms: list[int] = []
     above = draft.label.rpartition(" > ")[0]
     for index in range(first, last + 1):
-        kind = document.blocks[index].kind
-        if kind is BlockKind.TERM:
+        if document.blocks[index].kind is BlockKind.TERM:
             terms.append(index)
         elif terms and (index == last or document.blocks[index + 1].kind is BlockKind.TERM):
             text = "\n".join(document.blocks[at].text for at in terms)
-            start, end = document.starts[terms[0]], document.starts[index] + len(document.blocks[index].text)
             label = " > ".join(filter(None, (above, " ".join(text.split()))))
-            yield text, replace(passage, draft=replace(draft, start=start, end=min(end, draft.end), label=label))
+            end = min(_end(document, terms[-1] + 1, index), draft.end)
+            cut = replace(passage, draft=replace(draft, start=document.starts[terms[0]], end=end, label=label))
+            # The passage may be as long as the entry is short: likelihood follows what is printed.
+            features = replace(passage.features, length=length_of(document.text[document.starts[terms[-1] + 1] : end]))
+            model = "words" if ranking.words_only else "meaning" if passage.sentences else "unread"
+            yield text, replace(cut, features=features, likelihood=likelihood(features, model))
             terms = []
+
+
+def _end(document: Document, first: int, last: int) -> int:
+    """Where what is printed of an entry ends, which begins with these blocks: what something is comes first."""
+    room, sentences_left = MAX_ENTRY_WORDS, MAX_ENTRY_SENTENCES
+    end = document.starts[first]
+    for index in range(first, last + 1):
+        block, start = document.blocks[index], document.starts[index]
+        whole = block.kind in (BlockKind.CODE, BlockKind.TABLE)
+        for span in [Span(0, len(block.text))] if whole else sentences(block.text):
+            size = len(block.text[span.start : span.end].split())
+            if end > document.starts[first] and (size > room or not sentences_left):
+                return end
+            room, sentences_left, end = room - size, sentences_left - 1, start + span.end
+    return end
 
 
 def names_of(term: str) -> tuple[tuple[str, bool], ...]:

@@ -10,6 +10,7 @@ from pincite.domain.page import Block, BlockKind, Document
 from pincite.domain.plan import Task
 from pincite.domain.report import PartStatus, ReportStatus
 from pincite.ranking.ranker import PassageRanker, Source
+from pincite.research.extractive.comparisons import names_of
 from pincite.research.extractive.excerpts import Excerpt, excerpts_of, marked_words
 
 HOW_TO = Document(
@@ -207,3 +208,52 @@ async def test_what_points_back_stays_right_behind_what_it_needs_when_something_
         "It hunts mice near barns in winter in meadows.",
         "A barn owl hunts mice in meadows in winter.",
     ]
+
+
+def entry(name: str, told: str) -> str:
+    return f"<dt>{name}</dt><dd><p>{told}</p></dd>"
+
+
+MODES = (
+    "<html><head><title>nest-move</title></head><body><main><h1>nest-move</h1><p>Moves the nest of an owl. The "
+    "modes of moving differ in what they touch.</p><h2>Options</h2><dl>"
+    + entry("--dry", "Nothing of what lies on the ground is touched, only the place of the nest is written down.")
+    + entry("--[no-]whole &lt;place&gt;", "Takes along the twigs, the eggs and all else. This is what happens unasked.")
+    + entry("--wholesale", "Sells the twigs.")
+    + "</dl><h2>Differences</h2><p>The difference between nest-move with --dry and with --whole is shown below for "
+    "some states of a nest, A, B and C.</p></main></body></html>"
+)
+
+
+async def test_the_side_of_a_comparison_is_answered_with_the_entry_that_it_names(bench: Any) -> None:
+    made = {"https://owls.test/nest-move": MODES}
+    report = await bench(made).service().run(Task("What is the difference between nest-move --dry and --whole?"))
+    print(report)
+    first = {section.heading: section.sentences[0].text for section in report.sections if section.sentences}
+    assert first["Nest-move --dry"].startswith("Nothing of what lies on the ground is touched")
+    assert first["--whole"].startswith("Takes along the twigs")
+    assert {part.status for part in report.parts}.isdisjoint({PartStatus.NOT_HERE})
+
+
+async def test_an_entry_of_another_thing_does_not_define_a_side_of_that_name(bench: Any) -> None:
+    made = {"https://owls.test/nest-move": MODES}
+    report = await bench(made).service().run(Task("What is the difference between ladder --dry and ladder --broken?"))
+    assert {part.status for part in report.parts} == {PartStatus.NOT_HERE}
+
+
+@pytest.mark.parametrize(
+    ("term", "names"),
+    [
+        ("-s <strategy>\n--strategy=<strategy>", [("-s", True), ("--strategy", True)]),
+        ("--[no-]edit", [("--edit", True)]),
+        ("work_mem (integer) #", [("work_mem", True)]),
+        ("sorted(iterable, /, *, key=None, reverse=False)¶", [("sorted", True)]),
+        ("class owls.Nest([twigs, f=(1, 2)])", [("owls.Nest", True)]),
+        ('relay_domains (default: see "postconf -d" output)', [("relay_domains", True)]),
+        ("coroutine function", [("coroutine function", False)]),
+    ],
+)
+def test_a_term_is_called_by_its_name_without_arguments_types_and_defaults(
+    term: str, names: list[tuple[str, bool]]
+) -> None:
+    assert list(names_of(term)) == names
