@@ -210,28 +210,37 @@ async def test_what_points_back_stays_right_behind_what_it_needs_when_something_
     ]
 
 
-def entry(name: str, told: str) -> str:
-    return f"<dt>{name}</dt><dd><p>{told}</p></dd>"
-
-
-MODES = (
-    "<html><head><title>nest-move</title></head><body><main><h1>nest-move</h1><p>Moves the nest of an owl. The "
-    "modes of moving differ in what they touch.</p><h2>Options</h2><dl>"
-    + entry("--dry", "Nothing of what lies on the ground is touched, only the place of the nest is written down.")
-    + entry("--[no-]whole &lt;place&gt;", "Takes along the twigs, the eggs and all else. This is what happens unasked.")
-    + entry("--wholesale", "Sells the twigs.")
-    + "</dl><h2>Differences</h2><p>The difference between nest-move with --dry and with --whole is shown below for "
-    "some states of a nest, A, B and C.</p></main></body></html>"
+MODES = Document(
+    extractor="t",
+    version="1",
+    title="nest-move",
+    blocks=(
+        Block(BlockKind.HEADING, "nest-move", level=1),
+        Block(BlockKind.PARAGRAPH, "Moves the nest of an owl. The modes of moving differ in what they touch."),
+        Block(BlockKind.HEADING, "Options", level=2),
+        Block(BlockKind.TERM, "--dry"),
+        Block(
+            BlockKind.DEFINITION, "Nothing of what lies on the ground is touched. Only the new place is written down."
+        ),
+        Block(BlockKind.TERM, "--[no-]whole <place>"),
+        Block(BlockKind.DEFINITION, "Takes along the twigs, the eggs and all else. It happens unasked."),
+        Block(BlockKind.TERM, "--wholesale"),
+        Block(BlockKind.DEFINITION, "Sells the twigs of the whole nest."),
+        Block(BlockKind.HEADING, "Differences", level=2),
+        Block(
+            BlockKind.PARAGRAPH,
+            "The difference between nest-move with --dry and with --whole is shown for some states of a nest below.",
+        ),
+    ),
 )
 
 
 async def test_the_side_of_a_comparison_is_answered_with_the_entry_that_it_names(bench: Any) -> None:
     made = {"https://owls.test/nest-move": MODES}
     report = await bench(made).service().run(Task("What is the difference between nest-move --dry and --whole?"))
-    print(report)
     first = {section.heading: section.sentences[0].text for section in report.sections if section.sentences}
-    assert first["Nest-move --dry"].startswith("Nothing of what lies on the ground is touched")
-    assert first["--whole"].startswith("Takes along the twigs")
+    assert first["Nest-move --dry"] == "Nothing of what lies on the ground is touched."
+    assert first["--whole"] == "Takes along the twigs, the eggs and all else."
     assert {part.status for part in report.parts}.isdisjoint({PartStatus.NOT_HERE})
 
 
