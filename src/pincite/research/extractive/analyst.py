@@ -196,7 +196,7 @@ def _openers(excerpt: Excerpt, page: ReadPage, claims: Sequence[Claim]) -> list[
 def _direct(told: Sequence[tuple[float, tuple[str, ...]]], made: dict[str, Claim], *, alone: bool) -> tuple[str, ...]:
     """The one to three sentences nearest to the question, the nearest first; of one of several parts only that one.
 
-    One that points back comes right behind those that it needs, which are as near as they are themselves.
+    One that points back comes right behind those that it needs, and of these the first says where the run stands.
     """
     most = _DIRECT if alone else 1
     fit = [(near, run) for near, run in told if len(run) <= most and all(name in made for name in run)]

@@ -210,6 +210,21 @@ async def test_what_points_back_stays_right_behind_what_it_needs_when_something_
     ]
 
 
+async def test_what_a_nearer_sentence_needs_before_it_does_not_open_for_that(bench: Any) -> None:
+    made = {
+        "https://owls.test/": (
+            "# Barn owls\n\nKeepers of a barn owl write diaries of mice. It eats four mice on each night of a winter, "
+            "keepers say.\n\n## Winter\n\nA barn owl is in need of mice in winter."
+        )
+    }
+    report = await bench(made).service().run(Task("How many mice does a barn owl eat each night of winter, four?"))
+    assert [sentence.text for sentence in report.summary.sentences] == [
+        "A barn owl is in need of mice in winter.",
+        "Keepers of a barn owl write diaries of mice.",
+        "It eats four mice on each night of a winter, keepers say.",
+    ]
+
+
 MODES = Document(
     extractor="t",
     version="1",
