@@ -1,4 +1,6 @@
-"""docs/specification.md: every row that works names a test or benchmark that is there. Exits with 1 when one does not.
+"""docs/specification.md: every row that works names a test or benchmark that is there; the counts are the rows'.
+
+Exits with 1 otherwise.
 
 python scripts/specification.py
 """
@@ -11,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 _ROW = re.compile(r"^\| (?P<id>[A-E]\d+) \| .+? \| (?P<mark>[●◐—]) \| (?P<shown>.*?) \| (?P<missing>.*?) \|$")
 _CODE = re.compile(r"`([^`]+)`")
+_COUNTS = re.compile(r"^Counts: (.+)\.$", re.M)
 
 
 def problems(text: str) -> Iterator[str]:
@@ -25,6 +28,11 @@ def problems(text: str) -> Iterator[str]:
         if row["mark"] != "●" and not row["missing"].strip():
             yield f"{row['id']} does not say what is missing"
         yield from (f"{row['id']} names {name}, which is not there" for name in names if not _is_there(name))
+    marks = [row["mark"] for row in rows]
+    counted = ", ".join(f"{marks.count(mark)} {mark}" for mark in "●◐—")
+    told = _COUNTS.search(text)
+    if told is None or told[1] != counted:
+        yield f"Counts: {told[1] if told else 'none'}, where the rows are {counted}"
 
 
 def _is_there(name: str) -> bool:

@@ -22,5 +22,15 @@ def test_rows_that_show_nothing_are_found() -> None:
         "| A1 | works | ● |  |  |\n| A2 | half | ◐ |  |  |\n| A3 | gone | ● | `unit/none.py::test_none` |  |\n"
         "| A4 | fine | ● | `unit/docs/test_specification.py::test_rows_that_show_nothing_are_found` |  |\n"
     )
+    text = f"Counts: 3 ●, 1 ◐, 0 —.\n\n{text}"
     assert [line.split()[0] for line in problems(text)] == ["A1", "A2", "A3"]
-    assert list(problems("no table")) == ["there is no row"]
+    assert next(problems("no table")) == "there is no row"
+
+
+def test_counts_other_than_those_of_the_rows_are_found() -> None:
+    rows = "| A1 | half | ◐ |  | the other half |\n| A2 | gone | — |  | all |\n"
+    assert list(problems(f"Counts: 0 ●, 1 ◐, 1 —.\n\n{rows}")) == []
+    assert list(problems(f"Counts: 1 ●, 1 ◐, 0 —.\n\n{rows}")) == [
+        "Counts: 1 ●, 1 ◐, 0 —, where the rows are 0 ●, 1 ◐, 1 —"
+    ]
+    assert list(problems(rows)) == ["Counts: none, where the rows are 0 ●, 1 ◐, 1 —"]
