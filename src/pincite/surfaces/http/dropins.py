@@ -195,7 +195,28 @@ class FirecrawlSearch(_Body):
     exclude_domains: tuple[str, ...] | None = None
 
 
-@router.post("/v2/scrape", **FIRECRAWL)
+# Firecrawl answers 500 for a page that can't be read, with codes of its own; no other error has them.
+_UNSCRAPED: dict[int | str, dict[str, Any]] = {
+    500: {
+        "description": "The page can't be read.",
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "success": {"const": False},
+                        "error": {"type": "string"},
+                        "code": {"type": "string", "pattern": "^SCRAPE_"},
+                    },
+                    "required": ["success", "error", "code"],
+                }
+            }
+        },
+    }
+}
+
+
+@router.post("/v2/scrape", responses=_UNSCRAPED, **FIRECRAWL)
 async def scrape(body: FirecrawlScrape, request: Request, scope: str = Depends(admitted)) -> dict[str, Any]:
     """One page as Markdown, with its links if asked."""
     wanted = {str(item.get("type")) if isinstance(item, dict) else item for item in body.formats}

@@ -293,6 +293,14 @@ def published(name: str, *, what: str, others: tuple[str, ...] = ()) -> Ref:
     return {200: {"description": what, "content": {**json_kind, **_files(others)}}}
 
 
+_PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+# What a route answers beside that when the page that its caller named can't be read: nothing here is broken then.
+PAGE_UNREADABLE: Ref = {
+    502: {"description": "The page can't be read: `code` says why.", "content": _PROBLEM},
+    504: {"description": "The page did not come in time.", "content": _PROBLEM},
+}
+
+
 def shaped(model: type[BaseModel], *, status: int = 200, others: tuple[str, ...] = ()) -> Ref:
     """The `responses` of a route that answers one of the shapes here, or a file of one of the `others` kinds."""
     told = {"model": model, "description": (model.__doc__ or "").split("\n")[0]}
