@@ -5,9 +5,11 @@ an HTTP transport, with latencies, 5 % errors (2.5 % outages, 1 % garbage, 1 % r
 Retry-After, the real rate limits of the engines as sliding windows, and Tavily fully down for 30 minutes.
 
 Runs: the routed default in a team scope that the operator's contracts allow; the same under unknown terms (each user
-a scope); Tavily alone, basic and advanced. Baseline: one paid call a query. Money: the queries stand for ten days of
-1,000 searches, so the monthly pace is scaled to the length of the run. Simulated time counts network and waiting;
-CPU time and the failover switch are measured apart, for real.
+a scope); Tavily alone, basic and advanced; the team in two installations, which know nothing of each other or are each
+other's peer (docs/sharing.md: signed items, the same checks on arrival, 50 ms away). Baseline: one paid call a query.
+Money: the queries stand for ten days of 1,000 searches, so the monthly pace is scaled to the length of the run, and
+halved for each of two installations. Simulated time counts network and waiting; CPU time and the failover switch are
+measured apart, for real.
 """
 
 import argparse
@@ -17,8 +19,9 @@ import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -44,7 +47,12 @@ from pincite.search.providers.exa import Exa
 from pincite.search.providers.serper import Serper
 from pincite.search.providers.tavily import Tavily
 from pincite.search.service import SearchOptions, SearchService
-from pincite.search.store import Scopes
+from pincite.search.shared_answers import AnswerIntake, item_of_stored
+from pincite.search.store import AnswerStore, CacheCounts, Scopes
+from pincite.sharing.items import Kind, Signer
+from pincite.sharing.peers import Peers, peer_of
+from pincite.urls import UrlPolicy
+from pincite.urls.parse import ParsedUrl
 
 ADAPTERS = {"tavily": Tavily, "exa": Exa, "serper": Serper, "brave": Brave}
 MEDIAN_S = {"tavily": 0.55, "exa": 0.5, "serper": 0.35, "brave": 0.35}
@@ -57,6 +65,10 @@ FORMS = frozenset(
 DAYS = 10
 PACE = SearchOptions().pace_usd_per_month or Decimal(0)
 CONTRACT = Terms(longest_cache_s=30 * 86_400, storable=True, shareable=True, attribution="operator's contract")
+
+
+PEER_S = 0.05
+TEAM = Scopes("nobody", shared="team")
 
 
 @dataclass
@@ -98,40 +110,92 @@ class Weather:
 
 
 def pages_for(text: str, count: int) -> Sequence[FakePage]:
-    """Pages about the words of the query, so that relevance rules have something to judge."""
-    words = text.split()
+    """Pages of the day about the words of the query, so that rules of relevance and time have something to judge."""
+    words, day = text.split(), START.date().isoformat()
     return [
-        FakePage(f"https://site{n}.example/{'-'.join(words)[:80]}", " ".join(words), f"{text}: page {n} says how.")
+        FakePage(f"https://site{n}.example/{'-'.join(words)[:80]}", " ".join(words), f"{text}: page {n} says how.", day)
         for n in range(count)
     ]
 
 
-async def serve(queries: list[dict[str, Any]], kind: str, names: Sequence[str], depth: Depth | None) -> dict[str, Any]:
-    """The figures of one run."""
+@dataclass
+class PeerAnswer:
+    """What a peer sends back."""
+
+    status: int
+    body: bytes
+
+
+class Sharer:
+    """What `pincite share serve` does for answers: whoever has the key of one gets it signed, where terms allow it."""
+
+    def __init__(self, cache: MemoryCache, clock: SimulatedClock, seed: int) -> None:
+        self._answers = AnswerStore(cache, clock)
+        self._clock = clock
+        self.signer = Signer(bytes([seed]) * 32)
+        self.asked = 0
+
+    async def get(self, url: ParsedUrl, *, headers: Mapping[str, str], max_bytes: int) -> PeerAnswer:
+        self.asked += 1
+        await self._clock.sleep(PEER_S)
+        kind, key = url.target.split("/")[-2:]
+        assert kind == Kind.ANSWER
+        stored = await self._answers.stored(key, TEAM)
+        item = item_of_stored(key, stored, dict.fromkeys(ADAPTERS, CONTRACT), self._clock.now()) if stored else None
+        return PeerAnswer(404, b"") if item is None else PeerAnswer(200, self.signer.sealed(item)[:max_bytes])
+
+
+def intake(other: Sharer, clock: SimulatedClock, names: Sequence[str]) -> AnswerIntake:
+    """What an installation takes from the other one."""
+    peer = peer_of("other", f"https://other.example {other.signer.public}")
+    return AnswerIntake(
+        Peers([(peer, other.get)], clock, timeout_s=2.0),
+        clock,
+        policy=UrlPolicy(),
+        engines=frozenset(names),
+        contracts=dict.fromkeys(names, CONTRACT),
+    )
+
+
+async def serve(
+    queries: list[dict[str, Any]], kind: str, names: Sequence[str], depth: Depth | None, places: int = 1
+) -> dict[str, Any]:
+    """The figures of one run. `places`: how many installations the users are of, by their number."""
     clock = SimulatedClock()
     engines = FakeEngines(find=pages_for, now_s=clock.monotonic_s, limits=dict(LIMITS))
     length_s = queries[-1]["t_s"]
     weather = Weather(random.Random(7), engines, ("tavily", length_s * 0.4, length_s * 0.4 + 1800))
     around = Surroundings(clock, transport=EngineTransport(engines, weather.delay))
-    providers = [
-        ADAPTERS[name](ApiSettings(engines.base_url(name, "http://engines.test"), api_key="k"), around)
-        for name in names
-    ]
     day_s = length_s / (DAYS * len(queries) / 10_000)
     options = SearchOptions(
         hedge_after_s=1.5,
-        pace_usd_per_month=(PACE * 86_400 / Decimal(day_s)) if depth is None else None,
+        pace_usd_per_month=(PACE / places * 86_400 / Decimal(day_s)) if depth is None else None,
         pace_burst_days=day_s / 86_400,
-        terms=dict.fromkeys(names, CONTRACT) if kind == "team" else {},
+        terms={} if kind == "private" else dict.fromkeys(names, CONTRACT),
     )
-    service = SearchService(providers, clock=clock, cache=MemoryCache(clock), options=options)
+    caches = [MemoryCache(clock) for _ in range(places)]
+    sharers = [Sharer(cache, clock, n + 1) for n, cache in enumerate(caches)]
+    services = [
+        SearchService(
+            [
+                ADAPTERS[name](ApiSettings(engines.base_url(name, "http://engines.test"), api_key="k"), around)
+                for name in names
+            ],
+            clock=clock,
+            cache=cache,
+            answers=intake(sharers[1 - n], clock, names) if kind == "peers" else None,
+            options=options,
+        )
+        for n, cache in enumerate(caches)
+    ]
     outcomes: list[Outcome] = []
 
     async def one(asked: dict[str, Any]) -> None:
         start = clock.monotonic_s()
-        scopes = Scopes(asked["user"], shared="team" if kind == "team" else None)
+        scopes = Scopes(asked["user"], shared=None if kind == "private" else "team")
         priority = BATCH if asked["lane"] == "batch" else INTERACTIVE
         response, error = None, ""
+        service = services[int(asked["user"][1:]) % places]
         try:
             response = await service.search(Query(asked["query"], depth=depth), priority=priority, scopes=scopes)
         except PinciteError as failure:
@@ -139,22 +203,31 @@ async def serve(queries: list[dict[str, Any]], kind: str, names: Sequence[str], 
         outcomes.append(Outcome(asked, response, error, clock.monotonic_s() - start, start))
 
     cpu = time.process_time()
-    async with service, anyio.create_task_group() as tasks:
-        for asked in queries:
-            await clock.sleep(asked["t_s"] - clock.monotonic_s())
-            tasks.start_soon(one, asked)
-    return figures(kind, names, outcomes, service, engines, time.process_time() - cpu)
+    async with AsyncExitStack() as stack:
+        for service in services:
+            await stack.enter_async_context(service)
+        async with anyio.create_task_group() as tasks:
+            for asked in queries:
+                await clock.sleep(asked["t_s"] - clock.monotonic_s())
+                tasks.start_soon(one, asked)
+    cpu_s = time.process_time() - cpu
+    label = f"{kind}, {places} installations" if places > 1 else kind
+    counts = CacheCounts(
+        *(sum(parts) for parts in zip(*(astuple(service.counts) for service in services), strict=True))
+    )
+    asked_peers = sum(sharer.asked for sharer in sharers)
+    return {**figures(label, names, outcomes, counts, engines, cpu_s), "questions_to_peers": asked_peers}
 
 
 def figures(
     kind: str,
     names: Sequence[str],
     outcomes: list[Outcome],
-    service: SearchService,
+    counts: CacheCounts,
     engines: FakeEngines,
     cpu_s: float,
 ) -> dict[str, Any]:
-    count, counts = len(outcomes), service.counts
+    count = len(outcomes)
     answered = [(o, o.response) for o in outcomes if o.response is not None]
     usable = [o for o, response in answered if response.results and age_s(o) <= o.asked["freshness_s"]]
     latencies = sorted(o.latency_s for o, _ in answered)
@@ -177,6 +250,8 @@ def figures(
         "p95_of_uncached_s": round(quantile(uncached, 0.95), 3),
         "hit_rate": round((counts.hit + counts.coalesced) / count, 4),
         "most_any_cache_could_hit": round(ceiling([o.asked for o in outcomes], kind) / count, 4),
+        "from_a_peer": round(counts.shared / count, 4),
+        "without_an_engine": round((counts.hit + counts.coalesced + counts.shared) / count, 4),
         "near_hits": counts.near,
         "coalesced": counts.coalesced,
         "stale": counts.stale,
@@ -200,7 +275,7 @@ def ceiling(asked: Sequence[dict[str, Any]], kind: str) -> int:
     found = 0
     for one in sorted(asked, key=lambda one: one["t_s"]):
         topic = frozenset(re.findall(r"[a-z0-9.]+", one["query"].lower())) - FORMS
-        key = ("team" if kind == "team" else one["user"], topic)
+        key = (one["user"] if kind == "private" else "team", topic)
         if key in first and one["t_s"] - first[key] <= one["freshness_s"]:
             found += 1
         else:
@@ -306,20 +381,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("queries", type=Path)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--only", metavar="WORDS", help="only the runs whose title has these words")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     queries = [json.loads(line) for line in arguments.queries.read_text().splitlines()][: arguments.limit]
     every = tuple(ADAPTERS)
     report: dict[str, Any] = {}
-    plans: tuple[tuple[str, str, Sequence[str], Depth | None], ...] = (
-        ("routed default, team scope", "team", every, None),
-        ("routed default, unknown terms", "private", every, None),
-        ("Tavily only, basic", "team", ("tavily",), Depth.BASIC),
-        ("Tavily only, advanced", "team", ("tavily",), Depth.ADVANCED),
+    plans: tuple[tuple[str, str, Sequence[str], Depth | None, int], ...] = (
+        ("routed default, team scope", "team", every, None, 1),
+        ("routed default, unknown terms", "private", every, None, 1),
+        ("the team in two installations", "team", every, None, 2),
+        ("the same two as peers", "peers", every, None, 2),
+        ("Tavily only, basic", "team", ("tavily",), Depth.BASIC, 1),
+        ("Tavily only, advanced", "team", ("tavily",), Depth.ADVANCED, 1),
     )
-    for title, kind, names, depth in plans:
-        report[title] = run(lambda kind=kind, names=names, depth=depth: serve(queries, kind, names, depth))
+    for title, *plan in plans:
+        if arguments.only and arguments.only not in title:
+            continue
+        report[title] = run(lambda plan=plan: serve(queries, *plan))
         print(f"\n== {title}", *(f"{name:32} {value}" for name, value in report[title].items()), sep="\n")
+    if arguments.only:
+        return
     report["failover over sockets"] = anyio.run(failover_for_real)
     report["cpu overhead"] = anyio.run(overhead, queries)
     report["twelve planner queries"] = anyio.run(batched_for_real)
