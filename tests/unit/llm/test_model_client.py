@@ -1,5 +1,7 @@
 """The adapter against a server that speaks the OpenAI protocol: modes, usage, streaming, and every way to fail."""
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -215,3 +217,19 @@ async def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pydantic_ai.models.openai", None)
     with ModelServer(FaithfulModel()) as server, pytest.raises(ExtraNotInstalled, match="extra"):
         await ask(server)
+
+
+def test_what_speaks_with_a_model_is_loaded_without_a_command_line() -> None:
+    """A sixth of the time before the first call. Whoever wants that module afterwards has it."""
+    script = """
+import sys
+from pincite.llm.client import load_modules
+from pincite.llm.catalogue import Endpoint, parse_model
+load_modules(parse_model("vllm:m", {}, Endpoint()))
+import httpx, pydantic_ai.models.openai
+print([name for name in ("httpx._main", "rich", "pygments") if name in sys.modules])
+import httpx._main
+print(callable(httpx._main.main))
+"""
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    assert made.stdout.split("\n")[:2] == ["[]", "True"]
