@@ -32,6 +32,7 @@ from pincite.domain.evidence import (
 from pincite.ports import Judge
 from pincite.text.context import numbered, pinned
 from pincite.verification.facts import FactFinding, FactOutcome, check_facts
+from pincite.verification.hedges import dropped_hedges
 from pincite.verification.quoted import is_quoted
 from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Said, facts_of, said_by
 
@@ -203,6 +204,8 @@ class _Case:
         """What the judge is asked."""
         hints = [f"it stands after: {self.statement.after}"] if self.statement.after else []
         hints += [f.problem for f in self.facts if f.problem] if pointed_out else []
+        dropped = () if self.quoted else dropped_hedges(self.statement.text, self.lines)
+        hints += [f"its line has {', '.join(dropped)}, it does not"] if dropped else []
         return JudgeCase(self.case_id, self.statement.text, self.lines, tuple(hints), self.statement.question)
 
     def disagrees(self, answer: Judgement | None, judge: Judge | None) -> bool:

@@ -5,7 +5,7 @@ from importlib import resources
 from typing import Final
 
 NAME: Final = "judge_statements"
-VERSION: Final = "4"
+VERSION: Final = "5"
 
 
 @cache
