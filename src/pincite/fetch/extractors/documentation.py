@@ -51,6 +51,11 @@ _CANDIDATES = (
     "descendant::*[self::nav or self::footer or self::form or (@role and not(self::a)) or (@class or @id) and ("
     "self::div or self::ul or self::ol or self::section or self::aside or self::header or self::table)]"
 )
+_HEADER_MENUS = etree.XPath(
+    "descendant::*[self::nav or @role='navigation'][ancestor::header or ancestor::*[@role='banner']]"
+    "[not(ancestor::main or ancestor::article or descendant::main or descendant::article or descendant::h1)]"
+    "[not(ancestor::nav or ancestor::*[@role='navigation'])]"
+)
 _CONTENTS = re.compile(r"\b(?:toc|contents|table-of-contents|page-?toc)\b", re.IGNORECASE)
 _ENOUGH_CHARS = 400
 _REGION_SHARE = 0.6
@@ -103,6 +108,11 @@ def _drop_navigation(region: HtmlElement) -> None:
     """Take navigation out; tables of contents stay where they are all there is."""
     size = size_of(region)
     contents: list[HtmlElement] = []
+    for menu in header_menus(region):
+        inside = size_of(menu)
+        if inside < size:
+            size -= inside
+            remove(menu)
     for element in region.xpath(_CANDIDATES):
         if not _is_navigation(element):
             continue
@@ -114,6 +124,14 @@ def _drop_navigation(region: HtmlElement) -> None:
     if size - sum(size_of(element) for element in contents) >= _ENOUGH_CHARS:
         for element in contents:
             remove(element)
+
+
+def header_menus(region: HtmlElement) -> list[HtmlElement]:
+    """The navigation in the headers of a page, however long; not what holds more text than links, or the content.
+
+    A header that was never closed may hold the whole page.
+    """
+    return [menu for menu in _HEADER_MENUS(region) if 2 * sum(map(size_of, menu.iter("a"))) > size_of(menu)]
 
 
 def _is_navigation(element: HtmlElement) -> bool:

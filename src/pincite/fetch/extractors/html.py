@@ -53,7 +53,7 @@ def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], tup
         found = walk.run(content_region(page.root))
     else:
         found = walk.run(page.root)
-        found = select(found, page, url, metadata.types, metadata.stated) if found else found
+        found = select(found, page, url, metadata) if found else found
     if visible > _OUTWEIGHS * sum(len(item.block.text) for item in found):
         return found_by_second(page, BlockWalk(metadata.base_url).run(page.root), found)
     return found, ()

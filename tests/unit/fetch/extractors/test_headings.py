@@ -122,3 +122,55 @@ def test_the_heading_of_what_is_left_out_goes_with_it() -> None:
     aside = f"<aside><h2>More stories</h2><ul>{links}</ul></aside>"
     page = f"<body><main><article><h1>Towers</h1>{text}</article></main>{aside}"
     assert headings(extract(page.encode(), "https://news.example/a", "text/html")) == ["Towers"]
+
+
+def news(sentences: int, title: str = "Towers of the north coast", before: str = "", kind: str = "") -> Document:
+    """A page as a news site builds it: the headline stands in a header apart from the text."""
+    text = "".join(f"<p>{sentence(n)} {sentence(n + 1)} {sentence(n + 2)}</p>" for n in range(sentences))
+    teasers = "".join(f"<li><a href='/{n}'>Another story {n}</a></li>" for n in range(9))
+    page = (
+        f"<head><title>{title} | The Coast</title>{kind}</head><body>{before}"
+        "<div class='hero-banner'><div class='promo'><h1>Towers of the north coast</h1></div></div>"
+        f"<aside class='related'><ul>{teasers}</ul></aside><div class='story-body'>{text}</div>"
+    )
+    return extract(page.encode(), "https://news.example/a", "text/html")
+
+
+def test_the_main_heading_of_a_long_text_stays_wherever_it_stands() -> None:
+    document = news(40)
+    assert headings(document)[0] == document.blocks[0].text == "Towers of the north coast"
+    assert "Another story" not in document.text
+    assert document.section_path(document.text.index(sentence(7))) == ("Towers of the north coast",)
+
+
+def test_a_short_text_has_its_headline_as_title_alone_unless_the_page_is_made_of_records() -> None:
+    short = news(6)
+    assert short.title == "Towers of the north coast"
+    assert headings(short) == []
+    product = news(6, kind='<script type="application/ld+json">{"@type": "Product", "name": "Towers"}</script>')
+    assert headings(product) == ["Towers of the north coast"]
+
+
+def test_a_first_level_heading_that_is_not_the_title_is_not_put_back() -> None:
+    assert headings(news(40, title="Lamps of the southern hills")) == []
+
+
+MENU = "<header><nav><ul>" + "".join(f"<li><a href='/{n}'>Menu entry {n}</a></li>" for n in range(163)) + "</ul></nav>"
+
+
+@pytest.mark.parametrize("generator", ["", "<meta name=generator content='Sphinx 7'>"])
+def test_the_menu_of_a_header_goes_however_long_it_is(generator: str) -> None:
+    text = "".join(f"<p>{sentence(n)}</p>" for n in range(6))
+    page = f"<head><title>T</title>{generator}</head><body>{MENU}</header><div><h1>Towers</h1>{text}</div>"
+    document = extract(page.encode(), "https://docs.example/a", "text/html")
+    assert "Menu entry" not in document.text
+    assert document.text.startswith("Towers")
+    assert document.text.endswith(sentence(5))
+
+
+@pytest.mark.parametrize("generator", ["", "<meta name=generator content='Sphinx 7'>"])
+def test_a_header_that_never_ends_does_not_take_the_page_with_it(generator: str) -> None:
+    text = "".join(f"<p>{sentence(n)}</p>" for n in range(6))
+    page = f"<head><title>T</title>{generator}</head><body><header><nav><a href=/>Home</a><h1>Towers</h1>{text}"
+    document = extract(page.encode(), "https://docs.example/a", "text/html")
+    assert all(sentence(n) in document.text for n in range(6))
