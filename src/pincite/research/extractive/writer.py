@@ -97,7 +97,9 @@ def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -
     direct.sort(key=lambda item: item.claim.direct)
     by_part = [[item for item in direct if item.claim.sub_question == part] for part in status]
     turns = [own[turn] for turn in range(_ANSWER_SENTENCES) for own in by_part if turn < len(own)]
-    return turns[:_ANSWER_SENTENCES]
+    # Pages that copy each other say the same of two parts: said once, it answers both.
+    once = {" ".join(item.claim.text.split()): item for item in reversed(turns)}
+    return [item for item in turns if once[" ".join(item.claim.text.split())] is item][:_ANSWER_SENTENCES]
 
 
 def _not_printed(items: Sequence[VerifiedClaim], printed: set[tuple[str, int]]) -> list[VerifiedClaim]:

@@ -281,3 +281,27 @@ def test_a_term_is_called_by_its_name_without_arguments_types_and_defaults(
     term: str, names: list[tuple[str, bool]]
 ) -> None:
     assert list(names_of(term)) == names
+
+
+async def test_a_sentence_that_two_pages_share_is_said_once_in_the_answer(bench: Any) -> None:
+    shared = "The owl post is opened at nine and closed at five."
+    made = {
+        f"https://owls.test/{name}": Document(
+            extractor="t",
+            version="1",
+            title=f"The owl post of {name}",
+            blocks=(
+                Block(BlockKind.HEADING, name, level=1),
+                Block(BlockKind.PARAGRAPH, f"{shared} In {name} {other}"),
+            ),
+        )
+        for name, other in (
+            ("Marsten", "the keeper rings a bell for latecomers and lights the lamp over the door."),
+            ("Orla", "letters are weighed on brass scales, and parcels wait in the cellar for a day."),
+        )
+    }
+    question = "When is the owl post of Marsten opened, and when is the owl post of Orla closed?"
+    report = await bench(made).service().run(Task(question))
+    said = [sentence.text for sentence in report.summary.sentences]
+    assert said.count(shared) == 1
+    assert len(report.parts) == 2
