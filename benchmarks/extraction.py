@@ -1,5 +1,9 @@
 """How well and how fast pages are read: `python benchmarks/extraction.py DATA_FOLDER [--json FILE]`.
 
+With `--times`, DATA_FOLDER holds ordinary pages (`*.html`, at any depth, say packaged documentation), and only the CPU
+time that each takes is measured: of 60 of each folder in it, drawn by a fixed seed. Each is read twice and the second
+time counts: what a process loads at the first use of something it loads once.
+
 DATA_FOLDER holds labelled pages in `public/` and `run.py`, which scores an extractor in the metrics of the three
 sets: 4-word shingles (scrapinghub), words (WCXB), segments (trafilatura's tests). All rows come from the same run.
 """
@@ -7,8 +11,10 @@ sets: 4-word shingles (scrapinghub), words (WCXB), segments (trafilatura's tests
 import argparse
 import importlib
 import json
+import random
 import statistics
 import sys
+import time
 from pathlib import Path
 
 METRICS = (("scrapinghub", "sh", "shingle"), ("wcxb", "wd", "word"), ("trafilatura", "sn", "segments"))
@@ -39,6 +45,30 @@ def trafilatura_without_comments(html: bytes, url: str) -> str:
     return trafilatura.extract(html, url=url or None, include_comments=False) or ""
 
 
+# What one page may take: content processing in docs/specification.md, D28.
+LIMIT_MS = 200
+
+
+def times(folder: Path) -> None:
+    """Print how long pages take, and which take longer than `LIMIT_MS`."""
+    drawing = random.Random(20)
+    sites = [sorted(page for page in site.rglob("*.html") if page.is_file()) for site in sorted(folder.iterdir())]
+    drawn = [page for pages in sites for page in drawing.sample(pages, min(60, len(pages)))]
+    took = []
+    for page in drawn:
+        body = page.read_bytes()
+        ours(body, f"https://docs.example/{page.name}")
+        start = time.process_time()
+        ours(body, f"https://docs.example/{page.name}")
+        took.append((1000 * (time.process_time() - start), len(body), page.name))
+    took.sort()
+    over = [one for one in took if one[0] > LIMIT_MS]
+    median, p95 = took[len(took) // 2][0], took[int(len(took) * 0.95)][0]
+    print(f"{len(took)} pages, CPU ms a page: median {median:.0f}  p95 {p95:.0f}")
+    print(f"above {LIMIT_MS} ms: {len(over)}; the slowest:")
+    print(*(f"  {ms:4.0f} ms  {size:7} bytes  {name}" for ms, size, name in took[-5:]), sep="\n")
+
+
 READERS = ("trafilatura_standard", "trafilatura_without_comments", "ours")
 
 
@@ -48,7 +78,11 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=0, help="at most this many pages per set")
     parser.add_argument("--only", choices=READERS)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--times", action="store_true", help="how long ordinary pages take, nothing else")
     arguments = parser.parse_args()
+    if arguments.times:
+        times(arguments.folder)
+        return
     sys.path[:0] = [str(Path(__file__).parent), str(arguments.folder)]
     run = importlib.import_module("run")
     results: dict[str, object] = {}

@@ -43,6 +43,7 @@ _OCTETS = frozenset({"ko", "mo", "go", "to", "po"})
 _NEVER_A_UNIT_ALONE = frozenset({"in", "an", "ha", "us", "v"})
 
 _BOUND = re.compile(
+    r"(?:(?<!\w)|(?=[~≈]))"
     r"(?:(?P<min>more than|greater than|at least|no fewer than|no less than|over|above|exceed(?:s|ed|ing)?|"
     r"upwards of|mehr als|mindestens|über|plus de|au moins|más de|al menos|mínimo)|"
     r"(?P<max>less than|fewer than|at most|up to|under|below|no more than|not more than|weniger als|höchstens|"

@@ -18,6 +18,7 @@ from pincite.ranking.words import Rarity
 from pincite.text.context import context_of
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
+from pincite.verification.claim_types import claim_type
 
 MAX_SENTENCES: Final = 5
 # Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole.
@@ -124,7 +125,8 @@ def claims_of(excerpt: Excerpt, page: ReadPage, part: str, group: str, confidenc
                 claim_id(text, part),
                 text,
                 part,
-                confidence=confidence,
+                claim_type(text),
+                confidence,
                 evidence=(evidence,),
                 form=excerpt.form,
                 group=group,
