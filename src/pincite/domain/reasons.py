@@ -34,6 +34,17 @@ REASONS: Final[Mapping[str, str]] = {
     "host_not_allowed": "its site is not one of those asked for",
     "domain_denied": "its site is excluded",
     "deny_listed": "its site is excluded",
+    "too_old": "the item shared is older than pages of its kind are kept",
+    # items that another installation shares
+    "not_shared": "the installation asked has no such item to share",
+    "other_item": "the item shared is not the one that was asked for",
+    "other_url": "the item shared is of another address",
+    "bad_address": "the item shared names an address that may not be asked",
+    "not_normal": "the item shared is not written as items are",
+    "no_store": "its site asked that it not be stored",
+    # files handed over
+    "file_empty": "the file is empty",
+    "body_too_large": "the file is larger than may be read",
     "host_denied": "its address is not one of the public web",
     "address_not_public": "its address is not one of the public web",
     "ssrf_address": "its address is not one of the public web",

@@ -32,7 +32,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 async def test_research_over_http(server: str, mode: Any, question: str) -> None:
     async with Client(f"{server}/mcp", mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 9
         told: list[str | None] = []
 
         async def heard(progress: float, total: float | None, message: str | None) -> None:
@@ -132,7 +132,7 @@ async def test_a_cancelled_call_stops_its_run(server: str, question: str, mode: 
 
             await client.call_tool("research", {"question": question}, progress_callback=heard)
         assert await status_of(server, started[0]) == "cancelled"
-        assert len((await client.list_tools()).tools) == 8, "the client goes on"
+        assert len((await client.list_tools()).tools) == 9, "the client goes on"
 
 
 @pytest.mark.usefixtures("endless")
