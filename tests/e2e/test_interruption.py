@@ -178,7 +178,7 @@ def test_ctrl_c_ends_the_tools_of_an_assistant(tmp_path: Path) -> None:
     assert interrupted(process)[-1] == "Stopped."
 
 
-def interrupted_while_reading(home: Path) -> tuple[int, str]:
+def interrupted_while_reading(home: Path) -> tuple[int | None, str]:
     """A run that gets Ctrl-C when its first page is read: how it ended, and its last lines."""
     command_line = ("research", QUESTION, "--source", f"local:{EXAMPLES}", "-v")
     process = warm.start(*command_line, env=clean_environment(home), cwd=home)
