@@ -234,6 +234,7 @@ def _become(asked: dict[str, Any], streams: Sequence[int]) -> None:
     os.environ.update(asked["env"])
     os.chdir(asked["cwd"])
     random.seed()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background has it ignored
     script = asked["script"]
     sys.argv = [script or "pincite", *asked["arguments"]]
     try:
