@@ -179,7 +179,7 @@ const call = { name: "research", arguments: { question: process.env.QUESTION } }
 await assert.rejects(client.callTool(call, undefined, { signal: abort.signal, onprogress }));
 const ended = await (await fetch(`${process.env.SERVER}/v1/research/${run}?wait=30`)).json();
 assert.equal(ended.status, "cancelled");
-assert.equal((await client.listTools()).tools.length, 8);
+assert.equal((await client.listTools()).tools.length, 9);
 console.log("cancelled");
 process.exit(0);
 """
