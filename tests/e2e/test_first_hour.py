@@ -41,6 +41,20 @@ def test_a_report_over_a_folder_is_audited_as_it_was_exported(pincite: Pincite, 
     assert "pincite bundle" in refused.json["error"]["hint"]
 
 
+def test_code_carries_no_marks_and_the_report_passes_its_check(pincite: Pincite, notes: Path) -> None:
+    """Where two sources were asked for, sentences say that they have one; inside of code that would break it."""
+    (notes / "start.md").write_text(
+        "# Pump\n\nStart the pump of Halden by its command:\n\n```sh\npump --start\npump --flow 40\n```\n"
+    )
+    asked = ("research", "How do I start the pump of Halden?", "--source", "local:notes", "-o", "own.json")
+    made = pincite(*asked, environ={"PINCITE_INDEPENDENT_SHARE": "0.9"})
+    assert made.code == 0, made.err
+    assert "pump --start\n> pump --flow 40\n> ```" in made.out
+    assert "by its command: (one source)" in made.out
+    checked = pincite("check", "own.json")
+    assert checked.code == 0, checked.out
+
+
 def test_no_passages_are_offered_where_nothing_was_answered(pincite: Pincite, notes: Path) -> None:
     ended = pincite("research", "Who won the chess world title in 2031?", "--source", "local:notes")
     assert ended.code == 7

@@ -37,7 +37,7 @@ from pincite.domain.codec import from_json, short_utc_text, to_json
 from pincite.domain.errors import Internal, ParseError, SchemaMismatch
 from pincite.domain.events import Json
 from pincite.domain.evidence import RecordedJudgement
-from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind
+from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind, code_in
 from pincite.domain.page import Document
 from pincite.domain.report import (
     DERIVED,
@@ -149,6 +149,7 @@ class _Placed:
     sentence: Sentence
     statement: str
     kind: SectionKind = SectionKind.FINDINGS
+    is_code: bool = False
 
 
 class _Check:
@@ -243,8 +244,10 @@ class _Check:
             except (IndexError, ZeroDivisionError):  # blocks that hold what is not there: the rules of a report tell
                 texts = tuple(map(stated, section.sentences))
             pairs = zip(section.sentences, texts, strict=True)
+            code = code_in(section.blocks)
             placed += [
-                _Placed(f"sections[{i}].sentences[{j}]", s, text, section.kind) for j, (s, text) in enumerate(pairs)
+                _Placed(f"sections[{i}].sentences[{j}]", s, text, section.kind, j in code)
+                for j, (s, text) in enumerate(pairs)
             ]
         self._placed = tuple(placed)
         yield from problems
@@ -289,7 +292,7 @@ class _Check:
                 yield from proofs.statement(
                     ToProve(place.where, place.statement, sentence.proof, sentence.judgement, claims, verdict)
                 )
-            yield from mark_problems(place.where, sentence, claims, place.kind)
+            yield from mark_problems(place.where, sentence, claims, place.kind, is_code=place.is_code)
             if sentence.label:
                 yield from version_problems(f"{place.where}.label", sentence, references)
         self._used = proofs.used

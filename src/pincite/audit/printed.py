@@ -98,9 +98,9 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def mark_problems(
-    where: str, sentence: Sentence, claims: Sequence[ReportClaim], kind: SectionKind
+    where: str, sentence: Sentence, claims: Sequence[ReportClaim], kind: SectionKind, *, is_code: bool = False
 ) -> Iterator[Problem]:
-    """Whether a sentence carries the marks that its claims must be printed with."""
+    """Whether a sentence carries the marks that its claims must be printed with; code stands as it is on its page."""
     marks = [claim.marks for claim in claims]
     wanted = {
         ONE_SOURCE_MARK: any(ClaimMark.ONE_SOURCE in found for found in marks),
@@ -111,7 +111,7 @@ def mark_problems(
         and all(ClaimMark.LOW_CONFIDENCE in found for found in marks),
     }
     for mark, needed in wanted.items():
-        if needed and mark not in sentence.text:
+        if needed and not is_code and mark not in sentence.text:
             yield failed(f"{where}.text", f"is printed without “{mark.strip()}”, which its claims ask for")
     for start, end in sentence.marked:
         if not 0 <= start < end <= len(sentence.text):

@@ -110,6 +110,17 @@ class Section:
     blocks: tuple[ReportBlock, ...] = ()
 
 
+def code_in(blocks: Iterable[ReportBlock]) -> frozenset[int]:
+    """The indexes of the sentences that are printed as code of a page."""
+    return frozenset(
+        index
+        for block in blocks
+        if block.excerpt is not None and block.excerpt.kind is ExcerptKind.CODE
+        for item in block.items
+        for index in item
+    )
+
+
 def paragraphs(sentences: Iterable[Sentence]) -> tuple[tuple[Sentence, ...], ...]:
     """The sentences of a section by paragraph: one that `opens` starts a new one."""
     found: list[list[Sentence]] = []

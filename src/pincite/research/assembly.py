@@ -14,7 +14,7 @@ from pincite.domain.evidence import (
     VerifiedClaim,
 )
 from pincite.domain.ids import report_id
-from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind
+from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, code_in
 from pincite.domain.markdown import render_markdown
 from pincite.domain.plan import Conflict, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import (
@@ -247,7 +247,8 @@ class _Wording:
         one = (ClaimMark.ONE_SOURCE,) if item.claim.claim_id in self.below else ()
         return (*low, *one, ClaimMark.UNRESOLVED) if item.unresolved else (*low, *one)
 
-    def sentence(self, line: Line, kind: SectionKind = SectionKind.FINDINGS) -> Sentence:
+    def sentence(self, line: Line, kind: SectionKind = SectionKind.FINDINGS, *, is_code: bool = False) -> Sentence:
+        """The line as printed. Code gets no marks: they would stand in it; its claims carry them."""
         marks = [self.marks(item) for item in line.items]
         text = line.text
         proof, judgement = line.proven
@@ -255,9 +256,9 @@ class _Wording:
         low = proof is not Proof.QUOTED and bool(marks) and all(ClaimMark.LOW_CONFIDENCE in found for found in marks)
         if low and kind is not SectionKind.UNCERTAIN:  # there the heading says so
             text = LOW_CONFIDENCE_LABEL + text
-        if any(ClaimMark.ONE_SOURCE in found for found in marks):
+        if not is_code and any(ClaimMark.ONE_SOURCE in found for found in marks):
             text = f"{text} {ONE_SOURCE_MARK}"
-        if any(ClaimMark.UNRESOLVED in found for found in marks):
+        if not is_code and any(ClaimMark.UNRESOLVED in found for found in marks):
             text = f"{text} {UNRESOLVED_MARK}"
         if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
             text = f"{text} {PARTIAL_MARK}"
@@ -268,7 +269,10 @@ class _Wording:
         return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged, line.marked)
 
     def section(self, part: DraftedSection) -> Section:
-        sentences = tuple(self.sentence(line, part.kind) for line in part.lines)
+        code = code_in(part.blocks)
+        sentences = tuple(
+            self.sentence(line, part.kind, is_code=index in code) for index, line in enumerate(part.lines)
+        )
         cited = tuple(dict.fromkeys(n for s in sentences for n in s.references))
         return Section(part.heading or CLOSING_HEADINGS[part.kind], sentences, cited, part.kind, part.blocks)
 

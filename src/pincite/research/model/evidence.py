@@ -37,10 +37,9 @@ class EvidenceBank:
         """Take up the pages that are new."""
         self._pages.update((page.document.document_id, page) for page in pages)
 
-    def document(self, document_id: str) -> Document | None:
-        """The text with that id; None when it is of no page of the run."""
-        page = self._pages.get(document_id)
-        return None if page is None else page.document
+    def page(self, document_id: str) -> ReadPage | None:
+        """The page whose text has that id; None when it is none of the run."""
+        return self._pages.get(document_id)
 
     def passage(self, evidence: Evidence) -> EvidencePassage:
         """The quote in its context."""

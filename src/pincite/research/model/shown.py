@@ -8,18 +8,28 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from pincite.domain.evidence import Claim, Evidence, NoteForm, Relation, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.evidence import (
+    UNRESOLVED,
+    Claim,
+    Evidence,
+    NoteForm,
+    Relation,
+    Verdict,
+    VerdictStatus,
+    VerifiedClaim,
+)
 from pincite.domain.ids import claim_id
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
 from pincite.research.assembly import Content, DraftedSection, reference_numbers
 from pincite.research.model.evidence import EvidenceBank
+from pincite.research.state import within_quotable
 from pincite.text.instructions import is_flagged
 from pincite.verification.proof import Statement, prove
 
+# Longer listings are read on their page: about as much as a screen shows beside its explanation. Chosen, not measured.
 MAX_LINES: Final = 24
-"""Longer listings are read on their page: about as much as a screen shows beside its explanation."""
 MAX_CHARS: Final = 1_600
 
 
@@ -28,8 +38,8 @@ async def code_beside(
 ) -> dict[str, VerifiedClaim]:
     """The code that each statement comes with, by the statement's name; code of several is that of the first.
 
-    It is the block that a quote of the statement lies in, or the one right behind the quote's. Code that speaks to
-    machines as prose does, or that is long, is left out.
+    It is the block that a quote of the statement lies in, or the one right behind the quote's. Code that is long, that
+    speaks to machines as prose does, or that is more than its site allows to be quoted is left out.
     """
     found: dict[str, VerifiedClaim] = {}
     seen: set[tuple[str, int]] = set()
@@ -39,7 +49,11 @@ async def code_beside(
         )
         if evidence is None or (evidence.quote.document_id, evidence.quote.start) in seen:
             continue
-        claim = _claim_of(item.claim, evidence)
+        page = bank.page(evidence.quote.document_id)
+        allowed = within_quotable([_claim_of(item.claim, evidence)], [] if page is None else [page])
+        if not allowed:
+            continue
+        (claim,) = allowed
         passages = bank.passages([claim])
         (proven,) = await prove([Statement(claim.text, passages, bank.text_of(passages))], None, at=at)
         if proven.verdict is not VerdictStatus.SUPPORTED:
@@ -48,6 +62,8 @@ async def code_beside(
         found[name] = replace(
             item,
             claim=claim,
+            independent_sources=1,
+            checks=tuple(check for check in item.checks if check.name == UNRESOLVED),
             verdict=Verdict(proven.verdict, score=1.0),
             proof=proven.proof,
             judgement=proven.judgement,
@@ -58,9 +74,10 @@ async def code_beside(
 
 
 def _beside(evidence: Evidence, bank: EvidenceBank) -> Evidence | None:
-    document = bank.document(evidence.quote.document_id)
-    if document is None:
+    page = bank.page(evidence.quote.document_id)
+    if page is None:
         return None
+    document = page.document
     index = document.block_at(evidence.quote.start)
     last = document.block_at(max(evidence.quote.end - 1, evidence.quote.start))
     place = next((at for at in (*range(index, last + 1), last + 1) if _is_code(document, at)), None)

@@ -1,6 +1,7 @@
 """Code that stands beside a told statement: offered to the writer, printed as the page has it, once, and checked."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,13 +11,13 @@ from tests.unit.research.model.test_writing import cell
 from pincite.audit.check import CheckStatus, check_report
 from pincite.domain.evidence import JudgementLabel, Proof
 from pincite.domain.layout import BlockForm, ExcerptKind
-from pincite.domain.page import FetchRequest
+from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.report import Report, broken_rules
 from pincite.exports.codec import dump_report
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen
 from pincite.testing.reports import SampleReport
-from pincite.testing.small_web import SmallWeb
+from pincite.testing.small_web import MemoryStores, SmallWeb
 
 URL = "https://lamp.test/manual"
 LIT = "The lamp is lit by its light method."
@@ -39,7 +40,18 @@ def reader(seen: Seen) -> Any:
     }
 
 
-async def run(page: str, *blocks: Any) -> tuple[Report, ScriptedModel]:
+class Limited:
+    """Fetches from a site that lets so many characters be quoted."""
+
+    def __init__(self, pages: dict[str, str], stores: MemoryStores, signal: str) -> None:
+        self._web, self._stores, self._signal = SmallWeb(pages), stores, signal
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        got = await self._web.fetch(request)
+        return await self._stores.keep(replace(got, snapshot=replace(got.snapshot, usage_signals=(self._signal,))))
+
+
+async def run(page: str, *blocks: Any, signal: str = "") -> tuple[Report, ScriptedModel]:
     def writer(seen: Seen) -> Any:
         if "direct answer" in seen.ours:
             return {"sentences": [cell(NO_CODE, "c3")]}
@@ -51,6 +63,8 @@ async def run(page: str, *blocks: Any) -> tuple[Report, ScriptedModel]:
     }
     model = ScriptedModel({"analyst": reader, "outline": outline, "writer": writer, "rewrite": {"repairs": []}})
     small = Small({URL: page}, judge=LabelJudge(dict.fromkeys(ALL, JudgementLabel.STATES)), judged=False)
+    if signal:
+        small.fetch = Limited({URL: page}, small.stores, signal)
     report = await small.run(model, "How is the lamp lit?")
     assert not list(broken_rules(report))
     return report, model
@@ -75,6 +89,8 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
     assert (block.excerpt.kind, block.excerpt.language) == (ExcerptKind.CODE, "python")
     assert block.excerpt.path == ("Lamps", "Use")
     sentence = report.sections[0].sentences[block.items[0][0]]
+    claim = next(claim for claim in report.claims if claim.text == CODE)
+    assert claim.independent_sources == 1, "whoever else says what it shows"
     assert (sentence.proof, sentence.references) == (Proof.QUOTED, (1,))
     assert "```python" in report.markdown
     assert "    print(lamp)" in report.markdown
@@ -86,6 +102,13 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
     result = check_report(json.loads(dump_report(report)), stored)
     assert result.status is CheckStatus.PASSED, result.problems
     assert any("lamp.light()" in seen.user for seen in model.seen if seen.task == "writer"), "the writer saw it"
+
+
+@pytest.mark.parametrize(("signal", "there"), [("max-snippet:70", []), (f"max-snippet:{len(CODE)}", [CODE])])
+async def test_no_more_code_is_shown_than_its_site_lets_be_quoted(signal: str, there: list[str]) -> None:
+    report, _ = await run(PAGE, SHOWN, signal=signal)
+    assert shown(report) == there
+    assert report.sections, "what is told stays"
 
 
 async def test_a_statement_without_code_shows_none() -> None:
