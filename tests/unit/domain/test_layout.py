@@ -9,11 +9,12 @@ from markdown_it import MarkdownIt
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal
-from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement
+from pincite.domain.evidence import JudgementLabel, Proof, RecordedJudgement, VerdictStatus
 from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.domain.markdown import render_markdown, restyle
 from pincite.domain.report import (
     PartStatus,
+    RejectedClaim,
     Report,
     ReportPart,
     balance_text,
@@ -127,6 +128,20 @@ def test_the_balance_says_how_sentences_were_proven() -> None:
     assert balance_text(report) == "7 sentences in their sources' words; 1 paraphrase, judged by acme:judge; 1 derived."
     assert balance_text(sample_report().report) == ""
     assert "Proof: 7 sentences in their sources' words;" in render_markdown(report)
+
+
+def test_a_judge_that_let_everything_pass_is_told() -> None:
+    first = RecordedJudgement("j0", "acme:judge", JudgementLabel.STATES, "a", "b", REPORT.created_at)
+    judgements = tuple(replace(first, id=f"j{n}") for n in range(12))
+    sentences = tuple(replace(FIRST.sentences[0], proof=Proof.ENTAILED, judgement=j.id) for j in judgements)
+    section = replace(FIRST, sentences=(*FIRST.sentences, *sentences), blocks=())
+    passed = replace(REPORT, sections=(section, *REPORT.sections[1:]), judgements=judgements, rejected_claims=())
+    warning = "; nothing was left out, the judge let all 12 pass in the end."
+    assert balance_text(passed).endswith(warning)
+    refused = RejectedClaim("It is 50 metres tall.", VerdictStatus.CONTRADICTED, "the page says 41")
+    assert "judge let" not in balance_text(replace(passed, rejected_claims=(refused,)))
+    fewer = replace(passed, sections=(replace(section, sentences=section.sentences[:-1]), *REPORT.sections[1:]))
+    assert "judge let" not in balance_text(fewer)
 
 
 def test_parts_are_listed_where_one_is_open() -> None:
