@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
+from tests.fakes.small_web import SmallWeb
 
 from pincite import extract
 from pincite.audit.findings import OPEN, WRONG, Audit, AuditVerdict
@@ -27,7 +29,6 @@ from pincite.domain.errors import DeadLink
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel
 from pincite.domain.page import Document, FetchRequest, FetchResult
 from pincite.testing.judges import LabelJudge
-from pincite.testing.small_web import SmallWeb
 
 Row = Mapping[str, Any]
 TRUE_STATEMENTS = frozenset(

@@ -14,6 +14,7 @@ import beside_tests  # noqa: F401
 import httpx2
 from simulated_time import SimulatedClock, run
 from tests.fakes.engines import EngineTransport, FakeEngines, FakePage
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 from pincite.apis.client import ApiSettings
 from pincite.domain.page import FetchRequest, FetchResult
@@ -30,7 +31,6 @@ from pincite.research.state import Limits
 from pincite.search.provider import Surroundings
 from pincite.search.providers.duckduckgo import DuckDuckGo
 from pincite.search.service import SearchService
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 SEARCH_S, PAGE_S = 0.6, 0.8
 SUBJECTS = ("deadlock timeout", "autovacuum workers", "mail queue lifetime", "port of the console")

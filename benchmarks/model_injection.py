@@ -20,6 +20,7 @@ from typing import Any
 import anyio
 import beside_tests  # noqa: F401
 from tests.fakes.models import ObedientModel
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 import pincite
 from pincite.domain.errors import PinciteError
@@ -35,7 +36,6 @@ from pincite.research.state import Limits
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.models import Seen
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 from pincite.wiring.roles import Run, RunServices, build_roles
 
 CANARY = "CANARY-7F3A91"

@@ -27,6 +27,7 @@ import anyio
 import beside_tests  # noqa: F401
 from questions import library_of
 from tests.fakes.models import DEFECTS, LyingModel, leaks
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores
 
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.page import FetchRequest, FetchResult
@@ -39,7 +40,6 @@ from pincite.research.state import Limits
 from pincite.runtime.clock import SystemClock
 from pincite.settings import Settings, load_settings
 from pincite.testing.models import FaithfulModel, Seen
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
 from pincite.text.tokens import terms
 from pincite.wiring import Parts, open_parts
 from pincite.wiring.roles import Run, RunServices, build_roles

@@ -81,7 +81,7 @@ def window_of(text: str, queries: list[str], chars: int) -> str:
             parts.append(part)
     index = Bm25([terms(part) for part in parts])
     scored = [index.scores(terms(query)) for query in queries]
-    orders = [sorted(range(len(parts)), key=lambda at, s=scores: -s[at]) for scores in scored]  # type: ignore[misc]
+    orders = [sorted(range(len(parts)), key=scores.__getitem__, reverse=True) for scores in scored]
     kept: set[int] = set()
     for at in (at for turn in zip(*orders, strict=True) for at in turn):
         if at not in kept and sum(len(parts[i]) for i in kept) + len(parts[at]) <= chars:

@@ -30,7 +30,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import beside_tests  # noqa: F401
 from mini_web import served, settings_for, without_port
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores
 
 from pincite import Engine
 from pincite.domain.budget import Budget
@@ -52,7 +54,6 @@ from pincite.research.state import Limits
 from pincite.research.survey import LibrarySurvey
 from pincite.runtime.clock import SystemClock
 from pincite.settings import Settings, load_settings
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores
 from pincite.wiring import Parts, open_parts
 from pincite.wiring.checking import check_stored_report
 from pincite.wiring.registry import EMBEDDERS

@@ -66,7 +66,7 @@ def slow_calls() -> None:
 
         return await real(self, kind, request, estimate, slowly)
 
-    RunLedger.call = call  # type: ignore[method-assign]
+    RunLedger.call = call  # type: ignore[method-assign]  # every call takes as long as a real one
 
 
 async def work() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.fakes.small_web import ListLedger
+from tests.fakes.tiny_onnx import write_tiny_judge
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import (
@@ -35,8 +37,6 @@ from pincite.runtime.ledger import PassingLedger
 from pincite.testing.clock import FrozenClock
 from pincite.testing.judges import JudgeServer, LabelJudge
 from pincite.testing.models import FaithfulModel, ModelFake, Seen
-from pincite.testing.small_web import ListLedger
-from pincite.testing.tiny_onnx import write_tiny_judge
 from pincite.wiring.models import NullModel
 
 STATEMENT = "the pool keeps connections open"

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 import pytest
+from tests.fakes.tiny_onnx import write_tiny_judge
 from typer.testing import CliRunner
 
 from pincite.domain.errors import (
@@ -26,7 +27,6 @@ from pincite.judges.catalogue import KNOWN, LOCK, speaks, verify_files
 from pincite.judges.hub import ModelHub
 from pincite.judges.onnx import OnnxJudge
 from pincite.surfaces.cli.app import app
-from pincite.testing.tiny_onnx import write_tiny_judge
 
 NAME = "nli-deberta-v3-xsmall"
 COMMIT = "a150876" + "0" * 33

@@ -1,8 +1,11 @@
 """Which judge a setting means, that a run records it, and that it is made again without one."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.fakes.small_web import ListLedger
+from tests.fakes.tiny_onnx import write_tiny_judge
 from typer.testing import CliRunner
 
 from pincite.domain.errors import Conflict, InvalidSetting
@@ -14,19 +17,17 @@ from pincite.settings import Settings
 from pincite.surfaces.cli.app import app
 from pincite.testing.judges import JudgeServer, LabelJudge
 from pincite.testing.models import FaithfulModel
-from pincite.testing.small_web import ListLedger
-from pincite.testing.tiny_onnx import write_tiny_judge
 from pincite.wiring.judging import judge_of, parts_on_record, told_judge
 
 CASE = JudgeCase("1", "The pool is open.", (EvidenceLine("1", "The pool is open.", None, "p", 0, 17),))
 
 
-def settings(tmp_path: Path, **more: object) -> Settings:
+def settings(tmp_path: Path, **more: Any) -> Settings:
     return Settings.model_validate({"home": tmp_path, **more})
 
 
-async def name_of(made: Settings, **given: object) -> str | None:
-    async with Engine(made, **given) as engine:  # type: ignore[arg-type]
+async def name_of(made: Settings, **given: Any) -> str | None:
+    async with Engine(made, **given) as engine:
         judge = await engine._parts.judge()
         return None if judge is None else judge.name
 

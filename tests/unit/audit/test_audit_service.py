@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Sequence
 
 import pytest
+from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.findings import Audit, AuditVerdict
 from pincite.audit.pages import PageReading
@@ -14,7 +15,6 @@ from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Proof
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge, PageReader
-from pincite.testing.small_web import SmallWeb
 
 PARK = """The Havel Wind Park opened in March 2019. It makes 398 MW, enough for 200,000 homes.
 

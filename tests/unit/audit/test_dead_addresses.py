@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
 from pincite.audit.pages import PageReading
@@ -11,7 +13,6 @@ from pincite.audit.service import AuditService
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.errors import DeadLink, PinciteError, RateLimited
 from pincite.domain.page import FetchRequest, FetchResult
-from pincite.testing.small_web import SmallWeb
 
 SAYS = "The park opened in March 2019."
 OLD, GONE_HOST, NEVER = "https://www.park.com/old", "https://www.nowhere-park.com/x", "https://www.park.com/never"
@@ -39,8 +40,8 @@ class Web(SmallWeb):
         return await super().fetch(request)
 
 
-async def audit(url: str, archive: Archive | None, web: SmallWeb | None = None, **more: object) -> Audit:
-    reading = PageReading(web or Web({COPY + OLD: SAYS, COPY + GONE_HOST: SAYS}), archive, **more)  # type: ignore[arg-type]
+async def audit(url: str, archive: Archive | None, web: SmallWeb | None = None, **more: Any) -> Audit:
+    reading = PageReading(web or Web({COPY + OLD: SAYS, COPY + GONE_HOST: SAYS}), archive, **more)
     return await AuditService(None, reading).audit(f"{SAYS}[1]\n\n## Sources\n\n1. {url}\n")
 
 

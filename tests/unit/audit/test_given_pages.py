@@ -1,12 +1,12 @@
 """Which given page a reference names: by address, file name, title; and what fits twice is not guessed."""
 
 import pytest
+from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.findings import Audit, AuditVerdict, ListedReference, ReferenceState
 from pincite.audit.pages import PageReading, match_given
 from pincite.audit.service import AuditService
 from pincite.domain.library import ListedPage
-from pincite.testing.small_web import SmallWeb
 
 
 def reference(text: str, url: str = "") -> ListedReference:

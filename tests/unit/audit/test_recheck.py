@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.recheck import (
     PageState,
@@ -23,7 +24,6 @@ from pincite.domain.report import ReportEvidence
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge
 from pincite.testing.proven import proven_report
-from pincite.testing.small_web import SmallWeb
 
 SAMPLE = proven_report()
 AT = datetime(2026, 11, 23, tzinfo=UTC)

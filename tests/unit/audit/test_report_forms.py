@@ -5,16 +5,15 @@ import zipfile
 
 import anyio
 import pytest
+from tests.fakes.small_web import SmallWeb
 
 from pincite.audit.findings import Audit, AuditVerdict, ReferenceState
-from pincite.audit.inputs import docx_text
 from pincite.audit.pages import PageReading
 from pincite.audit.render import annotated_markdown
-from pincite.audit.service import AuditService
+from pincite.audit.service import AuditService, docx_text
 from pincite.domain.errors import DeadLink
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.testing.judges import PageReader
-from pincite.testing.small_web import SmallWeb
 
 WIND, BRIDGE, TRIAL = (
     "https://www.sarvik.org/wind",

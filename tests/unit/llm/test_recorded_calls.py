@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 import pytest
+from tests.fakes.small_web import ListEvents, ListLedger
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import (
@@ -20,7 +21,6 @@ from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, P
 from pincite.llm.calls import RecordedCalls, digest_of, estimate_of
 from pincite.research.model.outputs import Pair, Pairs
 from pincite.testing.clock import FrozenClock
-from pincite.testing.small_web import ListEvents, ListLedger
 
 T = TypeVar("T")
 PROMPT = Prompt("judge", "1", "Judge.", max_tokens_out=100)

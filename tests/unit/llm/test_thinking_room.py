@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tests.fakes.small_web import ListEvents, ListLedger
 
 from pincite.domain.budget import Budget
 from pincite.domain.errors import BudgetExhausted, ModelBadOutput, ModelUnavailable
@@ -16,7 +17,6 @@ from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
 from pincite.testing.clock import FrozenClock
 from pincite.testing.models import ScriptedModel, Seen
-from pincite.testing.small_web import ListEvents, ListLedger
 
 PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is it?",), max_tokens_out=400)
 PLAN: Any = {
@@ -81,15 +81,15 @@ async def test_what_is_reserved_never_exceeds_the_cap() -> None:
     reserved: list[int] = []
     call = run.ledger.call
 
-    async def noted(kind, request, estimate, do):  # type: ignore[no-untyped-def]
-        async def slow():  # type: ignore[no-untyped-def]
+    async def noted(kind: Any, request: Any, estimate: Any, do: Any) -> Any:
+        async def slow() -> Any:
             reserved.append(run.ledger.usage.tokens_out)
             await anyio.lowlevel.checkpoint()
             return await do()
 
         return await call(kind, request, estimate, slow)
 
-    run.ledger.call = noted  # type: ignore[method-assign]
+    run.ledger.call = noted  # type: ignore[method-assign]  # the ledger as it is, watched
     async with anyio.create_task_group() as group:
         for number in range(6):
             group.start_soon(run.ask, replace(PROMPT, closing=str(number)))
@@ -122,7 +122,7 @@ async def test_a_server_that_takes_no_such_cap_is_asked_without_room() -> None:
         return PLAN
 
     run = Run([0])
-    run.model = ScriptedModel({"planner": answer})  # type: ignore[dict-item]
+    run.model = ScriptedModel({"planner": answer})  # type: ignore[dict-item]  # an error in place of an answer is raised
     run.calls = RecordedCalls(run.model, run.ledger, run.events, FrozenClock(), retries=0)
     assert (await run.ask()).parts
     assert len(asked) == 2

@@ -1,8 +1,10 @@
 """Passages ranked for a question, by words and by meaning, and how likely they answer it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.fakes.small_web import document_of
 
 from pincite.domain.library import Survey
 from pincite.library.vectors import VectorFile
@@ -11,7 +13,6 @@ from pincite.ranking.passages import vector_key
 from pincite.ranking.ranker import PassageRanker, Ranking, Source
 from pincite.ranking.vectors import KeptVectors
 from pincite.testing.judges import WordEmbedder
-from pincite.testing.small_web import document_of
 
 PAGES = {
     "https://owls.test/box": "# Owl boxes\n\nAn owl box is made of larch. It hangs six metres above the ground.",
@@ -24,8 +25,8 @@ SOURCES = [Source(url, document_of(text)) for url, text in PAGES.items()]
 class Meaning(WordEmbedder):
     """Knows that who dines eats, and nothing else."""
 
-    def embed(self, texts: object) -> list[list[float]]:
-        return super().embed([str(text).replace("dines on", "eats mice and voles") for text in texts])  # type: ignore[attr-defined]
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return super().embed([text.replace("dines on", "eats mice and voles") for text in texts])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.ports import Judge
@@ -15,7 +16,6 @@ from pincite.research.searcher import QuerySearcher
 from pincite.research.service import ResearchService, Roles
 from pincite.research.state import Limits
 from pincite.testing.clock import FrozenClock
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 
 class StoringFetch:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+from tests.fakes.small_web import SmallWeb
 
 from pincite.domain.budget import Budget
 from pincite.domain.page import FetchRequest, FetchResult
@@ -12,7 +13,6 @@ from pincite.domain.report import Metrics, ReportStatus
 from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.state import Limits
-from pincite.testing.small_web import SmallWeb
 
 QUESTION = "How long does the database wait on a lock before it checks for a deadlock?"
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 import anyio
 import anyio.lowlevel
 import pytest
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb, document_of
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import PageBlocked
@@ -19,7 +20,6 @@ from pincite.domain.search import Constraints, SearchResult
 from pincite.research.assembly import _reference as make_reference
 from pincite.research.reader import PageReader, mark_duplicates
 from pincite.research.state import Limits, weighed, within_quotable
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb, document_of
 
 LONG = " ".join(f"word{number} follows the one before it and says nothing new." for number in range(40))
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.fakes.small_web import MemoryStores, SmallWeb, document_of
 from tests.unit.research.model.small_run import PAGES, QUESTION, Small
 
 from pincite.domain.errors import DeadLink, DnsError, NetworkError, PageBlocked, PinciteError, Timeout
@@ -17,7 +18,6 @@ from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.report import ClaimMark, Report, broken_rules
 from pincite.testing.clock import FrozenClock
 from pincite.testing.models import FaithfulModel
-from pincite.testing.small_web import MemoryStores, SmallWeb, document_of
 
 TOWER = "https://tower.test/varden"
 

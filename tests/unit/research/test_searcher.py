@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fakes.small_web import ListEvents, ListLedger
 
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query, SearchResponse, SearchResult
 from pincite.research.searcher import QuerySearcher
 from pincite.research.state import Limits, with_results
-from pincite.testing.small_web import ListEvents, ListLedger
 
 
 class Scripted:

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes.small_web import document_of
 
 from pincite.domain.plan import Gap, Progress, ReadPage, Task
 from pincite.research.extractive.planner import ExtractivePlanner
-from pincite.testing.small_web import document_of
 from pincite.text.abbreviations import other_form, spelt_out
 
 

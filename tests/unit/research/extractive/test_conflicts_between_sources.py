@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from tests.fakes.small_web import SmallWeb
+
 from pincite.domain.evidence import JudgementLabel
 from pincite.domain.plan import Task
 from pincite.domain.report import ConflictKind
 from pincite.research.extractive.versions import versions_of
 from pincite.testing.judges import LabelJudge
-from pincite.testing.small_web import SmallWeb
 
 QUESTION = "What is the output of the Halden wind farm?"
 FARM = {

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
+
 from pincite.domain.model import ModelRole
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import Task
@@ -14,7 +16,6 @@ from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
-from pincite.testing.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
 
 PAGES = {

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.fakes.small_web import SmallWeb
 from tests.unit.research.model.small_run import Small
 
 from pincite.domain.events import EventType
@@ -11,7 +12,6 @@ from pincite.domain.plan import ReadPage, SubQuestion, Task
 from pincite.domain.report import broken_rules
 from pincite.research.model.lines import page_windows
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
-from pincite.testing.small_web import SmallWeb
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
 LONG = (
@@ -154,8 +154,10 @@ async def test_a_plan_of_forty_parts_is_eight(count: int) -> None:
     }
     run = Small()
     await run.run(ScriptedModel({"planner": {"parts": parts}, "follow_up": everything}), max_rounds=3)
-    plans = [event.data["sub_questions"] for event in run.events.events if event.type is EventType.PLAN_CREATED]
-    assert all(len(plan) <= 8 for plan in plans)  # type: ignore[arg-type]
+    plans: list[Any] = [
+        event.data["sub_questions"] for event in run.events.events if event.type is EventType.PLAN_CREATED
+    ]
+    assert all(len(plan) <= 8 for plan in plans)
 
 
 async def test_a_plan_that_the_asker_changed_is_taken_as_it_is() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.fakes.small_web import MemoryStores, SmallWeb
 from tests.unit.research.model.small_run import Small
 from tests.unit.research.model.test_writing import cell
 
@@ -17,7 +18,6 @@ from pincite.exports.codec import dump_report
 from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen
 from pincite.testing.reports import SampleReport
-from pincite.testing.small_web import MemoryStores, SmallWeb
 
 URL = "https://lamp.test/manual"
 LIT = "The lamp is lit by its light method."

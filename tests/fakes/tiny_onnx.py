@@ -66,7 +66,7 @@ def write_tiny_judge(folder: Path, words: Sequence[str], labels: Sequence[str] =
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(tiny_model(len(labels)))
     vocabulary = {word: n for n, word in enumerate(["[UNK]", "[CLS]", "[SEP]", *dict.fromkeys(words)])}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106  # no password
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))  # no password
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
