@@ -17,9 +17,8 @@ from pincite.ports import Judge
 from pincite.text.context import points_back
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
-from pincite.verification.connectives import states_nothing
 from pincite.verification.evidence import LIMIT, PageSearch, searched
-from pincite.verification.facts import FactOutcome, check_facts
+from pincite.verification.facts import FactOutcome, check_facts, states_nothing
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate, locate_near
 

@@ -27,9 +27,8 @@ from pincite.domain.evidence import (
 from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document, Excerpts
 from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evidence_of
 from pincite.text.context import numbered, passage_in_context
-from pincite.verification.connectives import states_nothing
-from pincite.verification.facts import check_facts
-from pincite.verification.quoted import is_quoted
+from pincite.verification.facts import check_facts, states_nothing
+from pincite.verification.quotes import is_quoted
 from pincite.verification.verdicts import VERDICTS, Said, facts_of
 
 # What is stored of the page that an item of evidence was cut from.

@@ -11,8 +11,8 @@ from pincite.domain.errors import InvalidUrl
 from pincite.domain.page import FetchRequest, Snapshot
 from pincite.fetch.captures import capture
 from pincite.fetch.page_failures import failure_of
+from pincite.fetch.politeness import retried
 from pincite.fetch.resolver import VettedResolver
-from pincite.fetch.retrying import retried
 from pincite.fetch.robots_gate import Admission, Gate
 from pincite.ports import Clock
 from pincite.urls.masking import mask_url

@@ -5,9 +5,12 @@ make of the page stands, or its text.
 """
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
+from importlib import resources
 from typing import Final, TypeAlias
 
 import anyio
@@ -18,12 +21,57 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.records import Entry
-from pincite.fetch.markdown_check import sound
-from pincite.fetch.prompts import VERSION, instructions
-from pincite.fetch.source_text import source_text
-from pincite.fetch.window import window
+from pincite.fetch.window import source_text, window
 from pincite.ports import Cache, Clock, Ledger, ModelCalls
-from pincite.text.tokens import token_estimate
+from pincite.text.tokens import token_estimate, words
+
+# What a model wrote as the Markdown of a page, held to the page: no foreign link, no picture, no word of its own.
+
+_PICTURE: Final = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(\s*<?([^\s)>]*)>?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)")
+_REFERENCE: Final = re.compile(r"^ {0,3}\[[^\]]+\]:\s.*$", re.MULTILINE)
+_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
+_FENCE: Final = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)\s*$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+# The prompt is one file for each version; a changed text is a new version.
+_PROMPT_VERSION: Final = "1"
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+# A model joins cells and headings with a word of its own; more is text that it made up. Chosen, not measured.
+_OWN_WORDS: Final = 0.03
+# Of the words of the page: less, and it was summed up instead of rewritten. Chosen, not measured.
+_LEAST: Final = 0.5
+
+
+def sound(markdown: str, page_html: str, page_text: str, links: Iterable[str]) -> tuple[str, str]:
+    """The Markdown made safe, or nothing and the reason why it is not of this page.
+
+    Args:
+        markdown: as the model wrote it.
+        page_html: the cleaned HTML that it saw.
+        page_text: what the reader got out of the page.
+        links: the addresses that the page links to.
+    """
+    known = set(links)
+    clean = "".join(
+        part if number % 2 else _prose(part, known)
+        for number, part in enumerate(_FENCE.split(_CONTROL.sub("", markdown)))
+    ).strip()
+    mine = {word.lower() for word in words(clean)}
+    have = {word.lower() for word in words(" ".join([page_html, page_text, *known]))}
+    own = mine - have
+    if any(any(character.isdigit() for character in word) for word in own) or len(own) > _OWN_WORDS * len(mine):
+        return "", "has_own_words"
+    wanted = {word.lower() for word in words(page_text)}
+    if len(wanted & mine) < _LEAST * len(wanted):
+        return "", "leaves_out_too_much"
+    return clean, ""
+
+
+def _prose(text: str, known: set[str]) -> str:
+    """The text outside of code: pictures and foreign links as their words, tags as text."""
+    plain = _REFERENCE.sub("", _PICTURE.sub(r"\1", text))
+    plain = _LINK.sub(lambda match: match.group() if match.group(2) in known else match.group(1), plain)
+    return _TAG.sub(r"\\<", plain)
+
 
 # A caller waits for a page; without an answer by then the Markdown by rules is given.
 DEADLINE_S: Final = 25.0
@@ -88,7 +136,7 @@ class ModelMarkdown:
         )
         if markdown:
             shown, more = window(markdown, min(request.offset, len(markdown)), request.max_chars)
-            by = f"{self._model} (prompt {VERSION})"
+            by = f"{self._model} (prompt {_PROMPT_VERSION})"
             info = replace(info, markdown_by=by, markdown_chars=len(markdown))
             return replace(page, content=shown, truncated=more is not None, next_offset=more, info=info)
         info = replace(info, markdown_note=reason)
@@ -111,7 +159,9 @@ class ModelMarkdown:
             return "", error.reason
         if sum(map(len, lines)) > request.max_html_chars:
             return "", "html_too_long"
-        key = sha256_hex("\x1f".join((VERSION, self._model, page.final_url, page.snapshot.body_sha256)).encode())
+        key = sha256_hex(
+            "\x1f".join((_PROMPT_VERSION, self._model, page.final_url, page.snapshot.body_sha256)).encode()
+        )
         kept = await self._cache.get(_NAMESPACE, key)
         if kept is not None and self._clock.now() < kept.fresh_until:
             found: str = json.loads(kept.value)
@@ -146,9 +196,15 @@ def _prompt(page: FetchResult, lines: tuple[str, ...]) -> Prompt:
     room = 500 + round(1.5 * token_estimate("\n".join(lines)))
     return Prompt(
         "markdown",
-        VERSION,
-        instructions(),
+        _PROMPT_VERSION,
+        _instructions(),
         material=(Material(page.title or "Page", shown),),
         closing="Now give the Markdown of this page.",
         max_tokens_out=min(room, _MOST_TOKENS),
     )
+
+
+@cache
+def _instructions() -> str:
+    file = resources.files("pincite.fetch") / "prompts" / f"markdown.v{_PROMPT_VERSION}.md"
+    return file.read_text(encoding="utf-8").strip()

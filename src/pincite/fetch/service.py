@@ -26,12 +26,10 @@ from pincite.domain.requests import check_request
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.captures import GIVEN
 from pincite.fetch.document_gate import DocumentGate
-from pincite.fetch.freshness import time_to_live
-from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional
+from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.rendering_need import needs_rendering
-from pincite.fetch.source_text import source_text
-from pincite.fetch.window import EXCERPT_CHARS, excerpt, window
+from pincite.fetch.window import EXCERPT_CHARS, excerpt, source_text, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight
 from pincite.runtime.installing import install_extra

@@ -9,8 +9,8 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import PEER_VIA, FetchRequest, Kept, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import capture
-from pincite.fetch.freshness import may_be_kept
 from pincite.fetch.limits import FetchLimits
+from pincite.fetch.page_cache import may_be_kept
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Gate
 from pincite.fetch.sessions import NOTE

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from typing import Final
 
 import anyio
@@ -9,7 +11,6 @@ import anyio
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
 from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.domain.model import Material, ModelRole, Prompt
-from pincite.judges.prompts import NAME, VERSION, instructions
 from pincite.ports import ModelCalls
 from pincite.runtime.recovery import first_failure
 from pincite.text.instructions import is_flagged
@@ -25,6 +26,9 @@ _TOKENS_BESIDE: Final = 100
 _TOKENS_PER_CASE: Final = 80
 _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 _LEFT_OUT: Final = "Your last answer left out statements, or gave them no known label. Answer for each id below."
+# The prompt is one file for each version; a changed text is a new version.
+_PROMPT: Final = "judge_statements"
+_PROMPT_VERSION: Final = "5"
 _LineKey = tuple[str, int | None, int | None, str | None, str]
 
 
@@ -174,9 +178,9 @@ class _Shown:
                 asked.setdefault(case.question, []).append(name)
         questions = tuple(f"Question of {_names(names)}: {text}" for text, names in asked.items())
         return Prompt(
-            NAME,
-            VERSION,
-            instructions(),
+            _PROMPT,
+            _PROMPT_VERSION,
+            _instructions(),
             task=questions,
             material=(Material("Lines", lines), Material("Statements", tuple(rows))),
             max_tokens_out=_TOKENS_BESIDE + _TOKENS_PER_CASE * len(self._cases),
@@ -224,3 +228,9 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 def _names(names: Sequence[str]) -> str:
     return _ranges([int(name.removeprefix("c")) for name in names]).replace("l", "c")
+
+
+@cache
+def _instructions() -> str:
+    file = resources.files("pincite.judges") / "prompts" / f"{_PROMPT}.v{_PROMPT_VERSION}.md"
+    return file.read_text(encoding="utf-8").strip()

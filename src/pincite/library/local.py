@@ -24,7 +24,7 @@ from pincite.library.lookup import Lookup
 from pincite.library.reading import stored_reading
 from pincite.library.records import RawPage, SourceLimits
 from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
-from pincite.library.vocabulary import survey
+from pincite.library.spelling import survey
 from pincite.ports import Extractor
 from pincite.ranking.passages import CutPassage, Draft
 from pincite.ranking.vectors import KnownVectors

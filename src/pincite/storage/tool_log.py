@@ -66,7 +66,7 @@ class FileToolLog:
         marks = ", ".join("?" for _ in range(4 + len(_COLUMNS)))
         with failures.translated(), closing(open_side_file(self._path, _SCHEMA)) as file:
             file.execute("BEGIN IMMEDIATE")
-            file.executemany(f"INSERT OR IGNORE INTO tool_log ({names}) VALUES ({marks})", rows)  # noqa: S608  # conditions of ours  # ours
+            file.executemany(f"INSERT OR IGNORE INTO tool_log ({names}) VALUES ({marks})", rows)  # noqa: S608  # names of columns, none from outside
             if time.monotonic() - self._pruned_at >= _PRUNE_EVERY_S:
                 self._pruned_at = time.monotonic()
                 too_old = utc_text(self._clock.now() - self._keep)
@@ -93,7 +93,7 @@ class FileToolLog:
             if value is not None:
                 where.append(f"{name} = ?")
                 values.append(value)
-        query = f"SELECT * FROM tool_log WHERE {' AND '.join(where)} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608  # conditions of ours
+        query = f"SELECT * FROM tool_log WHERE {' AND '.join(where)} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608  # names of columns, none from outside
         with failures.translated(), closing(self._opened()) as file:
             file.row_factory = sqlite3.Row
             return tuple(_call(row) for row in file.execute(query, (*values, limit)))

@@ -125,8 +125,7 @@ class _Network:
         from pincite.fetch.limits import FetchLimits
         from pincite.fetch.politeness import HostTurns
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
-        from pincite.fetch.robots_gate import RobotsGate, RobotsMode
-        from pincite.fetch.robots_memory import RobotsMemory
+        from pincite.fetch.robots_gate import RobotsGate, RobotsMemory, RobotsMode
         from pincite.fetch.upstream_proxy import UpstreamProxy
         from pincite.runtime.breaker import BreakerRules, MemoryBreaker
         from pincite.runtime.limiter import MemoryLimiter, Rate

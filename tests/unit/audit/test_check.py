@@ -4,6 +4,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -170,7 +171,7 @@ def with_body(snapshot: Snapshot, at: int) -> Snapshot:
 
 def test_one_flipped_bit_of_any_capture_is_found() -> None:
     for at in range(60):
-        result = check_report(RAW, Tampered(snapshot=lambda s, at=at: with_body(s, at)))  # type: ignore[misc]
+        result = check_report(RAW, Tampered(snapshot=partial(with_body, at=at)))
         assert len(result.problems) == 2
         assert "the stored body of the capture" in whats(result)
 
@@ -187,7 +188,7 @@ def reworded(document: Document, at: int) -> Document:
 
 def test_one_changed_character_of_a_document_is_found() -> None:
     for at in range(8):
-        result = check_report(RAW, Tampered(document=lambda d, at=at: reworded(d, at)))  # type: ignore[misc]
+        result = check_report(RAW, Tampered(document=partial(reworded, at=at)))
         assert result.status is CheckStatus.FAILED
         assert whats(result).count("was changed: its text makes another id") == 2
 

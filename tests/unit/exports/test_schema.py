@@ -12,7 +12,7 @@ from pincite.domain.errors import NotFound, leaves
 from pincite.domain.events import Event, EventType
 from pincite.domain.page import FetchInfo, FetchResult, Link
 from pincite.domain.search import ProviderAttempt, SearchInfo, SearchResponse, SearchResult
-from pincite.exports import schema
+from pincite.exports import codec
 from pincite.exports.codec import dump, error_json, event_json, fetch_json, report_json, search_json
 from pincite.testing.reports import empty_report, sample_report
 
@@ -20,20 +20,20 @@ AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 
 def validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(schema.published(name)))
+    return Draft202012Validator(json.loads(codec.published(name)))
 
 
 def sent(value: Any) -> Any:
     return json.loads(dump(value))
 
 
-@pytest.mark.parametrize("name", schema.names())
+@pytest.mark.parametrize("name", codec.names())
 def test_published_schema_is_fresh_and_valid(name: str) -> None:
-    assert schema.published(name) == schema.text(name), "run: python scripts/schemas.py"
-    Draft202012Validator.check_schema(json.loads(schema.published(name)))
+    assert codec.published(name) == codec.text(name), "run: python scripts/schemas.py"
+    Draft202012Validator.check_schema(json.loads(codec.published(name)))
 
 
-@pytest.mark.parametrize("ask", [schema.build, schema.published])
+@pytest.mark.parametrize("ask", [codec.build, codec.published])
 def test_unknown_schema(ask: Any) -> None:
     with pytest.raises(NotFound, match="there are: report"):
         ask("moons")
@@ -112,4 +112,4 @@ def test_errors_follow_their_schema(leaf: Any) -> None:
 
 def test_shapes_without_a_schema_are_refused() -> None:
     with pytest.raises(TypeError, match="no JSON Schema"):
-        schema._schema(complex, {})
+        codec._schema(complex, {})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import PinciteError
-from pincite.fetch.client_redirects import client_redirect
+from pincite.fetch.hops import client_redirect
 from pincite.testing.web import StubWeb
 
 URL = "https://docs.example/old/page.html"

@@ -13,7 +13,7 @@ from pincite.domain.errors import ModelUnavailable, ProviderAuth
 from pincite.domain.page import FetchRequest
 from pincite.engine import Engine
 from pincite.fetch.extractors.cleaned import cleaned_lines
-from pincite.fetch.markdown_check import sound
+from pincite.fetch.model_markdown import sound
 from pincite.settings import load_settings
 from pincite.testing.models import ScriptedModel, Seen
 

@@ -3,6 +3,7 @@
 import ssl
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import aiohttp
 import pytest
@@ -12,12 +13,12 @@ from hypothesis import strategies as st
 from pincite.domain.errors import EmptyContent, InvalidInput, NetworkError, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT, VERSION, user_agent
-from pincite.fetch import freshness
+from pincite.fetch import page_cache
 from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.captures import capture
+from pincite.fetch.connections import mapped
 from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.limits import BodyKind
-from pincite.fetch.network_errors import mapped
 from pincite.fetch.rendering_need import needs_rendering
 from pincite.fetch.signals import page_signals
 from pincite.fetch.sniffing import body_kind
@@ -27,16 +28,16 @@ from pincite.urls.masking import mask_all
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def snapshot(url: str = "https://site.example/a", **fields: object) -> Snapshot:
+def snapshot(url: str = "https://site.example/a", **fields: Any) -> Snapshot:
     made = capture(
         url=url, final_url=url, status=200, headers=(("Content-Type", "text/html"),), body=b"x", fetched_at=NOW, via="t"
     )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return replace(made, **fields)
 
 
-def document(*texts: str, **fields: object) -> Document:
+def document(*texts: str, **fields: Any) -> Document:
     made = Document("t", "1", tuple(Block(BlockKind.PARAGRAPH, text) for text in texts))
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return replace(made, **fields)
 
 
 def test_signals_for_us_and_for_others() -> None:
@@ -121,14 +122,14 @@ def test_canonical_links_are_believed_within_a_site(final: str, claimed: str, me
 
 def test_freshness_follows_the_kind_of_page() -> None:
     plain = document("text")
-    live = freshness.time_to_live
-    assert live(snapshot(content_type="application/pdf"), plain) == freshness.PDF
-    assert live(snapshot("https://site.example/2026/11/20/story"), plain) == freshness.NEWS
-    assert live(snapshot(), document("text", published_at=NOW - timedelta(days=1))) == freshness.NEWS
-    assert live(snapshot("https://docs.site.example/x"), plain) == freshness.DOCUMENTATION
-    assert live(snapshot("https://site.example/docs/x"), plain) == freshness.DOCUMENTATION
-    assert live(snapshot(), plain) == freshness.PAGE
-    assert not freshness.may_be_kept(snapshot(status=206))
+    live = page_cache.time_to_live
+    assert live(snapshot(content_type="application/pdf"), plain) == page_cache.PDF
+    assert live(snapshot("https://site.example/2026/11/20/story"), plain) == page_cache.NEWS
+    assert live(snapshot(), document("text", published_at=NOW - timedelta(days=1))) == page_cache.NEWS
+    assert live(snapshot("https://docs.site.example/x"), plain) == page_cache.DOCUMENTATION
+    assert live(snapshot("https://site.example/docs/x"), plain) == page_cache.DOCUMENTATION
+    assert live(snapshot(), plain) == page_cache.PAGE
+    assert not page_cache.may_be_kept(snapshot(status=206))
 
 
 def test_the_gate_names_its_reason() -> None:
@@ -148,7 +149,7 @@ def client_errors(root: type[BaseException] = aiohttp.ClientError) -> list[type[
     return [leaf for child in root.__subclasses__() for leaf in (child, *client_errors(child))]
 
 
-def made(kind: type[BaseException]) -> BaseException:
+def made(kind: type[Exception]) -> Exception:
     error = kind.__new__(kind)
     error.args = ("https://site.example/?key=c4n4ry at 10.1.2.3",)
     for name in ("message", "_conn_key", "_os_error"):
@@ -161,7 +162,7 @@ def made(kind: type[BaseException]) -> BaseException:
 
 @pytest.mark.parametrize("kind", client_errors(), ids=lambda kind: kind.__name__)
 def test_every_error_of_the_client_has_one_of_ours(kind: type[Exception]) -> None:
-    error = mapped(made(kind), "site.example")  # type: ignore[arg-type]
+    error = mapped(made(kind), "site.example")
     assert isinstance(error, PinciteError)
     assert error.code in {"NETWORK_ERROR", "TIMEOUT", "TLS_ERROR", "DNS_ERROR", "TOO_LARGE"}
     assert "c4n4ry" not in str(error)
@@ -181,8 +182,8 @@ def test_errors_of_the_system_have_one_of_ours_too() -> None:
 
 
 def test_masking_goes_through_plain_json() -> None:
-    data = {"url": "https://s.example/?token=abc", "more": ["https://u:p@s.example/", 3, None], "text": "plain"}
-    assert mask_all(data) == {  # type: ignore[arg-type]
+    data: Any = {"url": "https://s.example/?token=abc", "more": ["https://u:p@s.example/", 3, None], "text": "plain"}
+    assert mask_all(data) == {
         "url": "https://s.example/?token=***",
         "more": ["https://***@s.example/", 3, None],
         "text": "plain",

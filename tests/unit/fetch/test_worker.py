@@ -12,7 +12,7 @@ from pincite.domain.errors import EmptyContent, InvalidInput, ParseError, TooLar
 from pincite.domain.page import Block, BlockKind, CellSpan, Document, Mark, MarkKind
 from pincite.fetch.extractors import extract
 from pincite.fetch.worker import ExtractorPool
-from pincite.fetch.worker_wire import pack_document, unpack_reply
+from pincite.fetch.worker_process import pack_document, unpack_reply
 
 URL = "https://site.example/page"
 PAGE = """<html lang=de><head><title>Zeilen</title><meta property=article:published_time content=2024-05-03></head>

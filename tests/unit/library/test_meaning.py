@@ -20,8 +20,8 @@ pytest.importorskip("numpy")
 class Synonyms(WordEmbedder):
     """Knows that an automobile is a car."""
 
-    def embed(self, texts: object) -> list[list[float]]:
-        return super().embed([str(text).replace("automobile", "car") for text in texts])  # type: ignore[attr-defined]
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return super().embed([text.replace("automobile", "car") for text in texts])
 
 
 @pytest.fixture

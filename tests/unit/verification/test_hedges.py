@@ -6,8 +6,7 @@ import pytest
 
 from pincite.domain.evidence import ContextRole, EvidenceLine, EvidencePassage, JudgementLabel, VerdictStatus
 from pincite.testing.judges import LabelJudge
-from pincite.verification.hedges import dropped_hedges
-from pincite.verification.proof import Statement, prove
+from pincite.verification.proof import Statement, dropped_hedges, prove
 
 LEAK = "Pumps of the second series may leak above 6 bar."
 

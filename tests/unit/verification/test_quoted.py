@@ -5,7 +5,7 @@ import pytest
 from pincite.domain.evidence import EvidencePassage
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.text.context import passage_in_context
-from pincite.verification.quoted import is_quoted
+from pincite.verification.quotes import is_quoted
 
 PAGE = Document(
     "test",

@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from pincite.domain.evidence import ContextRole, VerdictStatus
+from pincite.domain.evidence import ContextRole, EvidencePassage, VerdictStatus
 from pincite.fetch.extractors import extract
 from pincite.text.context import numbered, passage_in_context
 from pincite.verification.facts import FactOutcome
 from pincite.verification.proof import Statement, prove
-from pincite.verification.quoted import is_quoted
+from pincite.verification.quotes import is_quoted
 
 URL = "https://shop.example/kettle"
 
 
-def passage(html: str, said: str):  # type: ignore[no-untyped-def]
+def passage(html: str, said: str) -> EvidencePassage:
     document = extract(f"<title>Kettle</title>{html}".encode(), URL, "text/html")
     start = document.text.index(said)
     return passage_in_context(document, start, start + len(said))

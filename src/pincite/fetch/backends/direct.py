@@ -13,8 +13,7 @@ from pincite.fetch.client import GuardedClient
 from pincite.fetch.hops import Visit, visit
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
-from pincite.fetch.politeness import HostTurns
-from pincite.fetch.retrying import retried
+from pincite.fetch.politeness import HostTurns, retried
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.sessions import NOTE
 from pincite.fetch.signals import page_signals

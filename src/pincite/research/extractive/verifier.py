@@ -25,7 +25,7 @@ from pincite.research.extractive.versions import independent_sources
 from pincite.research.refusing import without_flagged
 from pincite.text.context import passage_in_context
 from pincite.verification.proof import Proven, Statement, prove
-from pincite.verification.quoted import is_quoted
+from pincite.verification.quotes import is_quoted
 
 # As in `conflicts`.
 _MAX_CONFLICTS: Final = 6

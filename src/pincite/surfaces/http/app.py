@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
-from pincite.exports import schema
+from pincite.exports import codec
 from pincite.jobs.worker import WorkerLimits, working_beside
 from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
@@ -184,7 +184,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in PUBLISHED:
-        schemas.update(_hoisted(schema.build(name)))
+        schemas.update(_hoisted(codec.build(name)))
     schemas["Problem"] = _problem()
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
@@ -205,7 +205,7 @@ def _hoisted(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _problem() -> dict[str, Any]:
-    error: Any = schema.build("error")
+    error: Any = codec.build("error")
     members = error["properties"]["error"]["properties"]
     more: dict[str, Any] = {
         "type": {"type": "string", "description": "A URN that ends in the code."},

@@ -1,6 +1,7 @@
 """Prose set in fixed width is prose: RFCs, man pages, manuals in `<pre>`; code beside it stays code."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -106,8 +107,8 @@ def in_pre(text: str) -> Document:
 
 
 @pytest.mark.parametrize("read", [plain, in_pre])
-def test_an_rfc_reads_as_sections_without_feet_and_heads_of_pages(read: object) -> None:
-    document: Document = read(RFC)  # type: ignore[operator]
+def test_an_rfc_reads_as_sections_without_feet_and_heads_of_pages(read: Callable[[str], Document]) -> None:
+    document = read(RFC)
     assert [(entry.level, entry.title) for entry in document.outline] == [
         (1, "1. Introduction"), (2, "2.1. Requests"), (2, "2.2. Answers"),
     ]  # fmt: skip
@@ -138,8 +139,8 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_the_text_knows_the_word() -> N
 
 
 @pytest.mark.parametrize("read", [plain, in_pre])
-def test_a_manual_in_one_file_reads_as_entries(read: object) -> None:
-    document: Document = read(MANUAL)  # type: ignore[operator]
+def test_a_manual_in_one_file_reads_as_entries(read: Callable[[str], Document]) -> None:
+    document = read(MANUAL)
     assert document.outline[0].title == "4.2. Alphabetically sorted keywords reference"
     at = document.text.index("smoothest")
     names = [document.blocks[i].text for i in document.ancestors(document.block_at(at))]

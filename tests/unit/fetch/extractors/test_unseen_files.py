@@ -13,7 +13,7 @@ from pincite.domain.page import Document
 from pincite.fetch.extractors import extract
 from pincite.fetch.extractors.blocks import BlockWalk
 from pincite.fetch.extractors.dom import parse
-from pincite.fetch.worker_wire import pack_document, unpack_reply
+from pincite.fetch.worker_process import pack_document, unpack_reply
 
 CASES = json.loads(
     (Path(__file__).parents[3] / "conformance" / "data" / "injection_cases.json").read_text(encoding="utf-8")
