@@ -18,7 +18,7 @@ from pincite.domain import events
 from pincite.domain.errors import PinciteError, leaves
 from pincite.domain.events import EventType
 from pincite.domain.requests import RULES, ResearchRequest, Rule, SearchRequest, rules_of, shown_defaults
-from pincite.exports import schema
+from pincite.exports import codec
 from pincite.fetch.limits import CEILINGS, NOTES, FetchLimits
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
 from pincite.settings import Settings, environment_names
@@ -144,7 +144,7 @@ def providers() -> str:
 
 
 def schemas() -> str:
-    rows = ((f"`{name}`", f"`pincite/schemas/{name}.json`", str(schema.build(name)["$id"])) for name in schema.names())
+    rows = ((f"`{name}`", f"`pincite/schemas/{name}.json`", str(codec.build(name)["$id"])) for name in codec.names())
     return table(("shape", "file in the package", "`$id`"), rows)
 
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pincite.exports.schema import names, text
+from pincite.exports.codec import names, text
 
 FOLDER = Path("src/pincite/schemas")
 

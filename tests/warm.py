@@ -249,7 +249,7 @@ def _become(asked: dict[str, Any], streams: Sequence[int]) -> None:
     else:
         code = 0
     if code is None or isinstance(code, int):  # all that an interpreter does at its end but taking itself apart
-        threading._shutdown()  # type: ignore[attr-defined]
+        threading._shutdown()  # type: ignore[attr-defined]  # private to Python: what its own end calls
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

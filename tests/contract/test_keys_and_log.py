@@ -1,7 +1,7 @@
 """Where API keys and the log of calls are kept: the files of one home, and the tables of a database."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -147,12 +147,12 @@ def test_the_log_of_a_home_moves_into_the_database(database: Database, tmp_path:
     class PowerCut(Exception):
         pass
 
-    def interrupted(scope: str, batch: object) -> None:
+    def interrupted(scope: str, batch: Sequence[LoggedCall]) -> None:
         nonlocal handed
         handed += 1
         if handed == 3:
             raise PowerCut
-        add_calls(database, scope, batch)  # type: ignore[arg-type]
+        add_calls(database, scope, batch)
 
     with pytest.raises(PowerCut):
         move_log(path, interrupted)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -23,7 +24,7 @@ async def storage(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenC
         yield opened.scope(f"alice-{uuid4()}")
 
 
-def capture(url: str, clock: FrozenClock, **more: object) -> Snapshot:
+def capture(url: str, clock: FrozenClock, **more: Any) -> Snapshot:
     body = TEXT.encode()
     made = Snapshot(
         snapshot_id=snapshot_id(url, clock.now(), sha256_hex(body)),
@@ -38,7 +39,7 @@ def capture(url: str, clock: FrozenClock, **more: object) -> Snapshot:
         fetched_at=clock.now(),
         via="direct",
     )
-    return replace(made, **more)  # type: ignore[arg-type]
+    return replace(made, **more)
 
 
 async def kept(storage: ScopedStorage, snapshot: Snapshot, rules: Retention) -> tuple[Kept, bool, bool]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -180,6 +181,15 @@ class Home:
         """Whether this many calls were paid, or the run has ended."""
         return self.made(run_id) >= calls or self.status(run_id) not in ("queued", "running")
 
+    def is_later(self, run_id: str, epoch: int) -> bool:
+        """Whether a worker took the run up after this epoch."""
+        return self.epoch(run_id) > epoch
+
+    @classmethod
+    def is_dead(cls, pid: int) -> bool:
+        """Whether the process is gone."""
+        return not cls.is_alive(pid)
+
     @staticmethod
     def is_alive(pid: int) -> bool:
         """Whether the process runs (or is frozen)."""
@@ -210,20 +220,20 @@ class Home:
         while True:
             epoch = self.epoch(run_id)
             child = worker.start(run_id)
-            self.wait(lambda before=epoch: self.epoch(run_id) > before)  # type: ignore[misc]
+            self.wait(partial(self.is_later, run_id, epoch))
             if done == kills:
                 self.wait(lambda: self.status(run_id) == "completed")
                 break
             target = chance.randrange(
                 self.made(run_id), CALLS_OF_A_RUN + 2
             )  # by progress: slow machines differ only in time
-            self.wait(lambda at=target: self.is_past(run_id, at))  # type: ignore[misc]
+            self.wait(partial(self.is_past, run_id, target))
             time.sleep(chance.uniform(0.0, 0.02))
             finished = self.finished(run_id)
             paid_before = len(self.paid(run_id))
             with suppress(ProcessLookupError):  # it may have ended just now
                 os.kill(child, signal.SIGKILL)
-            self.wait(lambda pid=child: not self.is_alive(pid))  # type: ignore[misc]
+            self.wait(partial(self.is_dead, child))
             for key in finished:
                 settled.setdefault(key, paid_before)
             if self.status(run_id) == "completed":

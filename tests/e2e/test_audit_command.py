@@ -3,6 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from tests.e2e.commands import EXAMPLES
@@ -16,8 +17,12 @@ FALSE = TRUE.replace("dead tuples", "8,190 dead tuples")
 PARAPHRASE = TRUE.replace("reclaims storage occupied by", "gives back the space of")
 
 
+class Audit(Protocol):
+    def __call__(self, text: str, *options: str) -> tuple[int, str]: ...
+
+
 @pytest.fixture
-def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Audit:
     monkeypatch.setenv("PINCITE_HOME", str(tmp_path / "home"))
 
     def call(text: str, *options: str) -> tuple[int, str]:
@@ -29,7 +34,7 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return call
 
 
-def test_a_true_report_passes_and_a_false_one_fails(audit, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_true_report_passes_and_a_false_one_fails(audit: Audit, tmp_path: Path) -> None:
     assert audit(TRUE)[0] == 0
     annotated = tmp_path / "annotated.html"
     code, out = audit(FALSE, "-o", str(annotated))
@@ -38,14 +43,14 @@ def test_a_true_report_passes_and_a_false_one_fails(audit, tmp_path: Path) -> No
     assert "<mark" in annotated.read_text(encoding="utf-8")
 
 
-def test_json_and_the_floor_for_ci(audit) -> None:  # type: ignore[no-untyped-def]
+def test_json_and_the_floor_for_ci(audit: Audit) -> None:
     code, out = audit(FALSE, "--json", "--fail-under", "0")
     assert code == 0
     assert json.loads(out)["counts"] == {"not_found": 1, "not_a_claim": 1}
     assert audit(FALSE, "--fail-under", "50")[0] == 1
 
 
-def test_what_nobody_judged_has_the_exit_code_of_what_is_not_known(audit) -> None:  # type: ignore[no-untyped-def]
+def test_what_nobody_judged_has_the_exit_code_of_what_is_not_known(audit: Audit) -> None:
     code, out = audit(PARAPHRASE)
     assert code == 7
     assert "0 of 1 statements judged: 1 are not in their sources' words and nobody judged them" in out
@@ -55,7 +60,7 @@ def test_what_nobody_judged_has_the_exit_code_of_what_is_not_known(audit) -> Non
     assert plain["counts"] == {"unchecked": 1, "not_a_claim": 1}
 
 
-def test_a_text_without_a_claim_has_an_exit_code_of_its_own(audit) -> None:  # type: ignore[no-untyped-def]
+def test_a_text_without_a_claim_has_an_exit_code_of_its_own(audit: Audit) -> None:
     code, out = audit("hello")
     assert code == 7
     assert out.startswith("Nothing to check")

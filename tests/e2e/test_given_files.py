@@ -68,9 +68,13 @@ def test_a_file_is_printed_as_a_page_is(pincite: Pincite, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("name", "data", "code"),
-    [("empty.html", b"", "INVALID_INPUT"), ("noise.png", bytes(range(256)) * 9, "UNSUPPORTED_CONTENT_TYPE"),
-     ("broken.pdf", b"%PDF-1.7 broken", "PARSE_ERROR"), ("none.html", None, "INVALID_URL")],
-)  # fmt: skip
+    [
+        ("empty.html", b"", "INVALID_INPUT"),
+        ("noise.png", bytes(range(256)) * 9, "UNSUPPORTED_CONTENT_TYPE"),
+        ("broken.pdf", b"%PDF-1.7 broken", "PARSE_ERROR"),
+        ("none.html", None, "INVALID_URL"),
+    ],
+)
 def test_what_can_not_be_read_is_told(
     pincite: Pincite, tmp_path: Path, name: str, data: bytes | None, code: str
 ) -> None:

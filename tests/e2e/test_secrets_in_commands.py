@@ -79,7 +79,7 @@ def test_settings_that_can_not_be_used_are_not_repeated(
     try:
         settings = load_settings(files=())
         if name == "database_url":
-            with opened_now(settings.database_url.get_secret_value(), SystemClock(), wait_s=0):  # type: ignore[union-attr]
+            with opened_now(settings.database_url.get_secret_value(), SystemClock(), wait_s=0):  # type: ignore[union-attr]  # set three lines above
                 pass
     except PinciteError as error:
         said = [errors.masked(error.as_dict()), traceback_of(error)]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 import anyio
 
@@ -169,10 +170,16 @@ class MemoryRunStore:
         run = self._run(run_id)
         if self._is_owned(run):
             return False
-        changed = {"status": RunStatus.QUEUED, "for_workers": True, "priority": priority, "deaths": 0, "reason": ""}
+        changed: dict[str, Any] = {
+            "status": RunStatus.QUEUED,
+            "for_workers": True,
+            "priority": priority,
+            "deaths": 0,
+            "reason": "",
+        }
         epoch = run.record.epoch
         run.losses, run.in_company, run.not_before = 0, False, 0.0
-        run.record = replace(run.record, epoch=epoch + 1 if epoch else 0, **changed)  # type: ignore[arg-type]
+        run.record = replace(run.record, epoch=epoch + 1 if epoch else 0, **changed)
         return True
 
     async def hand_back(self, run_id: str, epoch: int) -> None:

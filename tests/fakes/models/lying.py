@@ -260,7 +260,7 @@ class LyingModel(FaithfulModel):
                     claim.update({"lines": [], "quote": OWN_KNOWLEDGE})
                 piece = "Quillmere"
             case "quote_other_line":
-                other = [name for name, line in seen.lines.items() if name not in claim["lines"] and len(line) > 20]  # type: ignore[operator]
+                other = [name for name, line in seen.lines.items() if name not in claim["lines"] and len(line) > 20]  # type: ignore[operator]  # JSON that this class wrote
                 if not other:
                     return False
                 claim.update({"text": f"{FALSE_NAME} holds that {text}", "lines": [other[-1]]})

@@ -76,7 +76,7 @@ class RecordedModel(ModelFake):
         """The recorded answer, in the ids of this prompt."""
         match seen.task:
             case "planner":
-                return self._book["planner"]  # type: ignore[no-any-return]
+                return self._book["planner"]  # type: ignore[no-any-return]  # JSON of the recording
             case "follow_up":
                 self._followed += 1
                 rows = self._book["follow_up"]
@@ -138,7 +138,7 @@ class RecordedModel(ModelFake):
         book = self._book["outline"]
         sections: Any = [{**part, "claims": _known(part["claims"], ids)} for part in book["sections"]]
         answer: Any = {"answer": _known(book["answer"], ids), "sections": sections}
-        return answer  # type: ignore[no-any-return]
+        return answer  # type: ignore[no-any-return]  # JSON of the recording
 
     def _section(self, seen: Seen) -> dict[str, Json]:
         written = self._book["sections"].get(_section(seen))
@@ -146,7 +146,7 @@ class RecordedModel(ModelFake):
             self.missed.append(_section(seen))
             return {"sentences": [{"text": text, "claims": [name]} for name, text in seen.statements.items()]}
         ids = _ids(seen)
-        return _with_claims(written, lambda texts: _known(texts, ids))  # type: ignore[no-any-return]
+        return _with_claims(written, lambda texts: _known(texts, ids))  # type: ignore[no-any-return]  # JSON of the recording
 
     def _repairs(self, seen: Seen) -> Json:
         ids = _ids(seen)

@@ -17,7 +17,7 @@ def test_the_documented_words_are_taken() -> None:
     words: dict[str, Any] = {"render": "never", "hosted": "only", "exclude_domains": ["a.example"]}
     request = FetchRequest("https://a.example/", **words)
     assert (request.render, request.hosted, request.exclude_domains) == (Render.NEVER, Hosted.ONLY, ("a.example",))
-    assert replace(request, render="always").render is Render.ALWAYS  # type: ignore[arg-type]
+    assert replace(request, render="always").render is Render.ALWAYS  # type: ignore[arg-type]  # a word is taken too
     limits: dict[str, Any] = {"include_domains": "a.example, b.example", "since": "2026-01-31"}
     query: dict[str, Any] = {"topic": "news", "depth": "advanced", "constraints": Constraints(**limits)}
     found = Query("locks", **query)
@@ -55,7 +55,7 @@ def test_requests_with_other_values_are_refused(given: dict[str, Any]) -> None:
 async def test_a_number_in_words_is_no_number_of_results(tmp_path: Any) -> None:
     async with Engine.from_settings(home=tmp_path / "home", source=f"local:{tmp_path}") as engine:
         with pytest.raises(InvalidInput, match="max_results"):
-            await engine.search(Query("locks", max_results="5"))  # type: ignore[arg-type]
+            await engine.search(Query("locks", max_results="5"))  # type: ignore[arg-type]  # what is refused
 
 
 def test_time_ranges_by_their_names() -> None:

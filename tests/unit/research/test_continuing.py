@@ -1,6 +1,7 @@
 """A follow-up run has the pages and claims of the run before."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,8 @@ async def test_pages_and_claims_are_at_hand(tmp_path: Path, *, with_model: bool)
         view = await engine.view(run_id)
         with pytest.raises(RunNotFound):
             await engine.start("More?", continues="run_nobody")
-    assert view.record.inputs["task"]["continues"] == first.run_id  # type: ignore[call-overload,index]
+    inputs: Any = view.record.inputs
+    assert inputs["task"]["continues"] == first.run_id
     assert "1897" in text_of(second)
     assert text_of(again) == text_of(second)
     assert {e.snapshot_id for c in second.claims for e in c.evidence} <= {

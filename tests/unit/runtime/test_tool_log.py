@@ -56,7 +56,7 @@ def test_what_could_not_be_written_for_a_moment_is_written_later_and_in_order() 
         if tries < 3:
             log.note(call(tries))
             raise Locked("another process writes")
-        written.extend(item.request["n"] for item in batch)  # type: ignore[index,call-overload,misc]
+        written.extend(item.request["n"] for item in batch)  # type: ignore[index,call-overload,misc]  # JSON of this test, a number
         done.set()
 
     log = ToolLog(passes, behind_s=0)

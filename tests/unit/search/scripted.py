@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import anyio
 from tests.fakes.storage import MemoryCache
@@ -50,14 +51,14 @@ class Scripted:
         return SearchResponse(query.text, results, info=SearchInfo(cost_usd=self._cost))
 
 
-def service(*providers: SearchProvider | Engine, cache: bool = False, **options: object) -> SearchService:
+def service(*providers: SearchProvider | Engine, cache: bool = False, **options: Any) -> SearchService:
     clock = FrozenClock(NOW)
-    settings = SearchOptions(**{"hedge_after_s": None, **options})  # type: ignore[arg-type]
+    settings = SearchOptions(**{"hedge_after_s": None, **options})
     return SearchService(providers, clock=clock, cache=MemoryCache(clock) if cache else None, options=settings)
 
 
 POOL = Query("connection pool")
 
 
-def limited(**constraints: object) -> Query:
-    return Query("connection pool", constraints=Constraints(**constraints))  # type: ignore[arg-type]
+def limited(**constraints: Any) -> Query:
+    return Query("connection pool", constraints=Constraints(**constraints))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from tests.unit.search.scripted import NOW, Scripted, service
@@ -91,11 +92,11 @@ async def test_what_is_so_now_is_kept_as_long_as_news() -> None:
     assert store is not None
     keep = store.keep
 
-    async def noted(query, sources, scopes, response, intent, terms):  # type: ignore[no-untyped-def]
+    async def noted(query: Any, sources: Any, scopes: Any, response: Any, intent: Intent, terms: Any) -> None:
         kept.append(intent)
         await keep(query, sources, scopes, response, intent, terms)
 
-    store.keep = noted  # type: ignore[method-assign]
+    store.keep = noted  # type: ignore[method-assign]  # the store as it is, watched
     await search.search(Query("harbour bridge manual"))
     await search.search(Query("latest harbour bridge manual"))
     assert kept == [Intent.DOCUMENTATION, Intent.CURRENT_EVENT]

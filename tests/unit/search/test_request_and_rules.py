@@ -2,6 +2,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -139,8 +140,8 @@ def test_domains_are_read_leniently() -> None:
     assert found.constraints.include_domains == ("example.org", "example.com")
 
 
-def hit(title: str, snippet: str = "", url: str = "https://a.example/", **more: object) -> SearchResult:
-    return SearchResult(title, url, snippet or f"{title}, told at length.", "exa", 1, **more)  # type: ignore[arg-type]
+def hit(title: str, snippet: str = "", url: str = "https://a.example/", **more: Any) -> SearchResult:
+    return SearchResult(title, url, snippet or f"{title}, told at length.", "exa", 1, **more)
 
 
 def test_results_about_another_name_go() -> None:

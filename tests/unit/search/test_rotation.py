@@ -49,7 +49,7 @@ async def spread(clock: FrozenClock, *engines: Engine, searches: int = 120) -> l
     service = SearchService(engines, clock=clock, options=SearchOptions(hedge_after_s=None))
     for n in range(searches):
         await service.search(Query(f"connection pool {n}"))
-    return [engine.provider.asked for engine in engines]  # type: ignore[attr-defined]
+    return [engine.provider.asked for engine in engines]  # type: ignore[attr-defined]  # those of this file count
 
 
 async def test_keys_take_turns() -> None:
@@ -119,7 +119,7 @@ async def test_turns_go_on_in_the_next_process() -> None:
         engines = (twin("1"), twin("2"))
         service = SearchService(engines, clock=clock, notes=notes, options=SearchOptions(hedge_after_s=None))
         await service.search(Query(f"connection pool {n}"))
-        asked.update({engine.account: engine.provider.asked for engine in engines})  # type: ignore[attr-defined]
+        asked.update({engine.account: engine.provider.asked for engine in engines})  # type: ignore[attr-defined]  # those of this file count
         clock.advance(1)
     assert asked == {"1": 5, "2": 5}
 

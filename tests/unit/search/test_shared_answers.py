@@ -102,7 +102,7 @@ async def test_an_answer_of_a_peer_spares_the_engine() -> None:
         item_of(Kind.CAPTURE, KEY, NOW, b"{}"),
     ],
     ids=("none", "old", "stranger", "nobody", "else", "key", "tomorrow", "noise", "large", "kind"),
-)  # fmt: skip
+)
 async def test_what_does_not_hold_or_fit_is_not_used(item: Item | None) -> None:
     service, engine = door(Office(item))
     found = await service.search(QUERY)

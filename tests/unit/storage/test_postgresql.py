@@ -55,7 +55,8 @@ async def test_connections_notice_a_server_that_vanished_and_obey_the_url(postgr
     joined = "&" if "?" in postgresql_url else "?"
     async with open_storage(f"{postgresql_url}{joined}keepalives_idle=77", SystemClock()) as storage:
         with storage.database._writer.connect() as connection:
-            found = connection.connection.dbapi_connection.info.get_parameters()  # type: ignore[union-attr]
+            psycopg: Any = connection.connection.dbapi_connection
+            found = psycopg.info.get_parameters()
     wanted = {"keepalives_idle": "77", "keepalives_count": "3", "tcp_user_timeout": "60000", "connect_timeout": "10"}
     assert {name: found.get(name) for name in wanted} == wanted
     beside = options_beside("postgresql://h/db?sslmode=require&connect_timeout=3")

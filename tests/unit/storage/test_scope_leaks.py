@@ -146,7 +146,7 @@ async def _emitted(bob: ScopedStorage, kept: Kept) -> Any:
 
 def test_every_way_into_a_scope_is_tried() -> None:
     ways = set()
-    scoped = ScopedStorage(None, "a", FrozenClock())  # type: ignore[arg-type]
+    scoped = ScopedStorage(None, "a", FrozenClock())  # type: ignore[arg-type]  # no database: only looked at
     for name, part in (
         ("", scoped),
         ("runs.", scoped.runs),

@@ -111,7 +111,7 @@ class FakeBudget:
 @asynccontextmanager
 async def opened(*, handoff: bool = False, limits: ServerLimits | None = None) -> AsyncIterator[RunManager]:
     def make(groups: TaskGroups) -> RunManager:
-        return RunManager(lambda *_: None, groups, limits=limits, hand_over=handoff)  # type: ignore[arg-type]
+        return RunManager(lambda *_: None, groups, limits=limits, hand_over=handoff)  # type: ignore[arg-type]  # nobody calls it
 
     async with open_manager(make) as manager:
         yield manager
@@ -251,7 +251,9 @@ async def test_a_reader_who_leaves_takes_the_watch_along_and_the_run_goes_on() -
         await engine.begun.wait()
         engine.say(3)
         async with aclosing(manager.follow(engine, RUN, 0, 15, "key")) as events:
-            assert (await anext(events)).seq == 1  # type: ignore[union-attr]
+            first = await anext(events)
+            assert first is not None
+            assert first.seq == 1
             assert manager.followers == 1
         assert (manager.followers, manager.busy_with(RUN)) == (0, True)
         engine.go.set()
@@ -361,7 +363,7 @@ async def test_the_engine_unused_for_longest_makes_room_and_one_in_use_never() -
             closed.append(self.scope)
 
     async with anyio.create_task_group() as hosts:
-        made = engines.Engines(lambda scope, _: Named(scope), _NoBase(), hosts, lambda: now)  # type: ignore[arg-type, return-value]
+        made = engines.Engines(lambda scope, _: Named(scope), _NoBase(), hosts, lambda: now)  # type: ignore[arg-type, return-value]  # stand-ins with all that is used
         first = await made.of("user0")
         with made.in_use(first):
             for n in range(1, engines.MAX_ENGINES):

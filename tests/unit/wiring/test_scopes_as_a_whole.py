@@ -78,7 +78,7 @@ async def test_what_is_past_its_time_goes_from_every_scope(alice: Settings) -> N
             await engine.research(QUESTION)
     async with open_shared(alice) as shared:
         assert (await expire(of(alice, runs_keep_days=1), shared)).runs == 0, "it is fresh"
-        shared.clock = Later(shared.clock)  # type: ignore[assignment]
+        shared.clock = Later(shared.clock)  # type: ignore[assignment]  # the same clock, a month ahead
         events = await expire(of(alice, events_keep_days=1), shared)
         assert events.events > 5
         assert events.runs == 0

@@ -1,5 +1,6 @@
 """Models that behave badly without failing, models that think long, and askers who want the rules broken."""
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -17,16 +18,16 @@ from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
 # ---- plans ----
 
 
+_ASKED = count(1)
+
+
 def another_plan(seen: Seen) -> Any:
     """All parts dropped, nine others in their place, under new names each time it is asked."""
-    another_plan.asked = getattr(another_plan, "asked", 0) + 1  # type: ignore[attr-defined]
+    asked = next(_ASKED)
     return {
         "parts": [],
         "dropped": [{"part": str(number), "reason": "I changed my mind"} for number in range(1, 60)],
-        "added": [
-            {"question": f"Varden, matter {another_plan.asked}-{n}?", "heading": "x", "reason": "better"}  # type: ignore[attr-defined]
-            for n in range(9)
-        ],
+        "added": [{"question": f"Varden, matter {asked}-{n}?", "heading": "x", "reason": "better"} for n in range(9)],
     }
 
 
@@ -36,8 +37,10 @@ async def test_a_plan_that_changes_in_every_round_ends_and_drops_nothing_silentl
     report = await small.run(model, "Who built the Varden lighthouse, and where was she born?", max_rounds=4)
     assert not list(broken_rules(report))
     assert sum(seen.task == "follow_up" for seen in model.seen) <= 3
-    plans = [event.data["sub_questions"] for event in small.events.events if event.type is EventType.PLAN_CREATED]
-    assert all(1 <= len(plan) <= 8 for plan in plans)  # type: ignore[arg-type]
+    plans: list[Any] = [
+        event.data["sub_questions"] for event in small.events.events if event.type is EventType.PLAN_CREATED
+    ]
+    assert all(1 <= len(plan) <= 8 for plan in plans)
     changes = [event.data for event in small.events.events if event.type is EventType.PLAN_CHANGED]
     for round_number in {change["round"] for change in changes}:
         mine = [change["change"] for change in changes if change["round"] == round_number]
@@ -117,7 +120,7 @@ class Watched(Small):
 
             return await call(kind, request, estimate, noting)
 
-        self.ledger.call = noted  # type: ignore[method-assign]
+        self.ledger.call = noted  # type: ignore[method-assign]  # the ledger as it is, watched
         return await self.run(model, **settings), taken
 
 

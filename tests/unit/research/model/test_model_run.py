@@ -270,10 +270,10 @@ async def test_a_model_that_finds_nothing_is_believed(ask: Ask) -> None:
 async def test_a_useless_plan_becomes_a_plan(ask: Ask, parts: list[Any]) -> None:
     events = list[Event]()
     report = await ask(ScriptedModel({"planner": {"parts": parts}}), events=events)
-    plan = next(event.data["sub_questions"] for event in events if event.type is EventType.PLAN_CREATED)
+    plan: Any = next(event.data["sub_questions"] for event in events if event.type is EventType.PLAN_CREATED)
     assert isinstance(plan, list)
     assert len(plan) == 1
-    assert len(plan[0]["queries"]) >= 2  # type: ignore[index,call-overload,arg-type]
+    assert len(plan[0]["queries"]) >= 2
     assert "API key" not in str(plan)
     assert "41 metres" in text_of(report)
 

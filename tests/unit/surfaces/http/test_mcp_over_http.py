@@ -193,10 +193,10 @@ def test_the_javascript_sdk_cancels_a_run(server: str, question: str, tmp_path: 
     (tmp_path / "package.json").write_text(json.dumps(package), encoding="utf-8")
     (tmp_path / "cancels.mjs").write_text(JAVASCRIPT, encoding="utf-8")
     install = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-    ran = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300}
-    fetched = subprocess.run(install, check=False, **ran)  # type: ignore[call-overload]
+    ran: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300}
+    fetched = subprocess.run(install, check=False, **ran)
     if fetched.returncode:
         pytest.skip(f"npm can't fetch the SDK here: {fetched.stderr[-300:]}")
     environ = {"PATH": "/usr/bin:/bin:/usr/local/bin", "SERVER": server, "QUESTION": question}
-    done = subprocess.run(["node", "cancels.mjs"], check=False, env=environ, **ran)  # type: ignore[call-overload]
+    done = subprocess.run(["node", "cancels.mjs"], check=False, env=environ, **ran)
     assert done.stdout.strip() == "cancelled", done.stdout + done.stderr

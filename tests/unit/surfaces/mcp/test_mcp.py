@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import TextContent
 from tests.fakes.models import ModelServer
 
 from pincite.domain.events import RunStatus
@@ -145,7 +146,8 @@ async def test_what_a_tool_takes_is_closed_and_said(tmp_path: Path, library: Pat
         ):
             refused = await client.call_tool(tool_, arguments)
             assert refused.is_error
-            assert str(refused.content[0].text).startswith("INVALID_INPUT: "), refused.content  # type: ignore[union-attr]
+            assert isinstance(refused.content[0], TextContent)
+            assert refused.content[0].text.startswith("INVALID_INPUT: "), refused.content
             assert said in str(refused.content), refused.content
 
 
