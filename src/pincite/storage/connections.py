@@ -40,16 +40,17 @@ class IdleConnections:
         try:
             yield
         finally:
-            if self._left_quiet():
-                self._engine.dispose()  # those in use stay; what is needed again is opened again
+            with self._lock:
+                self._now -= 1
+                if self._is_quiet():
+                    self._engine.dispose()  # what is needed again is opened again
 
-    def _left_quiet(self) -> bool:
-        with self._lock:
-            self._now -= 1
-            now_s = self._clock.monotonic_s()
-            if now_s - self._since_s < CALM_S:
-                return False
-            quiet, self._most, self._since_s = self._most <= KEPT_IDLE, self._now, now_s
+    def _is_quiet(self) -> bool:
+        # Only while none is in use: one that comes back to a pool thrown away is closed by nobody.
+        now_s = self._clock.monotonic_s()
+        if self._now or now_s - self._since_s < CALM_S:
+            return False
+        quiet, self._most, self._since_s = self._most <= KEPT_IDLE, 0, now_s
         pool = self._engine.pool
         return quiet and isinstance(pool, QueuePool) and pool.checkedin() > KEPT_IDLE
 
