@@ -30,6 +30,7 @@ from natural import FITTED, gold_pages, rows_of, says, urls_of  # type: ignore[i
 from questions import library_of, load, settings_of  # type: ignore[import-not-found]  # beside it by sys.path
 
 from pincite.domain.page import Document
+from pincite.domain.plan import ReportLength
 from pincite.domain.search import Constraints, Query
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library import LocalLibrary
@@ -265,7 +266,7 @@ def answered(case: Case, model: Mapping[str, float], part: Mapping[str, float]) 
 
 def complete(case: Case, model: Mapping[str, float]) -> bool:
     """Whether all facts asked for stand in the passages that are printed."""
-    shown = {fact for _, _, facts in ranked(case, model)[:EXCERPTS] for fact in facts}
+    shown = {fact for _, _, facts in ranked(case, model)[: EXCERPTS[ReportLength.STANDARD]] for fact in facts}
     return case.answerable and len(shown) == case["facts"]
 
 

@@ -154,5 +154,5 @@ def test_wishes_without_a_model_are_said_to_have_no_effect(pincite: Pincite, tmp
     )
     plain = pincite("research", ASKED, "--source", source)
     assert (wished.code, plain.code) == (0, 0)
-    assert "No language model wrote this report: audience, length and depth had no effect." in wished.out
+    assert "No language model wrote this report: audience and depth had no effect." in wished.out
     assert "no effect" not in plain.out

@@ -21,7 +21,7 @@ from pincite.audit.printed import (
     label_problems,
     mark_problems,
     reference_problems,
-    version_problems,
+    sentence_label_problems,
     wording_problems,
 )
 from pincite.audit.proofs import (
@@ -294,7 +294,7 @@ class _Check:
                 )
             yield from mark_problems(place.where, sentence, claims, place.kind, is_code=place.is_code)
             if sentence.label:
-                yield from version_problems(f"{place.where}.label", sentence, references)
+                yield from sentence_label_problems(f"{place.where}.label", sentence, claims, references)
         self._used = proofs.used
 
     def _reference(self, where: str, reference: Reference) -> Iterator[Problem]:

@@ -94,6 +94,7 @@ Page = Document | Excerpts
 _LABEL_CHARS = 60
 
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"\w+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
@@ -252,12 +253,20 @@ def wording_problems(where: str, conflict: ReportConflict, references: Mapping[i
         yield failed(where, f"{', '.join(sorted(missing))} in no passage of its sides")
 
 
-def version_problems(where: str, sentence: Sentence, references: Mapping[int, Reference]) -> Iterator[Problem]:
-    """Whether the version a sentence is said to hold for is that of the pages it cites."""
+def sentence_label_problems(
+    where: str, sentence: Sentence, claims: Sequence[ReportClaim], references: Mapping[int, Reference]
+) -> Iterator[Problem]:
+    """Whether what stands before a sentence is a term or heading above its passage, else the version of its pages."""
+    above = (piece.text for claim in claims for item in claim.evidence for piece in item.context)
+    if any(" ".join(text.split()).startswith(sentence.label) for text in above):
+        return
     pages = "\n".join(f"{r.title} {r.url}" for n in sentence.references if (r := references.get(n)) is not None)
-    missing = _figures(sentence.label) - _figures(pages)
+    words = {word for word in _WORD.findall(sentence.label.lower()) if word != "version"}
+    missing = (_figures(sentence.label) - _figures(pages)) or words - set(_WORD.findall(pages.lower()))
     if missing:
-        yield failed(where, f"{', '.join(sorted(missing))} in no title or address that it cites")
+        yield failed(
+            where, f"{', '.join(sorted(missing))} in no title or address that it cites, and no heading or term"
+        )
 
 
 def _figures(text: str) -> set[str]:

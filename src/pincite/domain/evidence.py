@@ -340,6 +340,8 @@ class NoteForm(StrEnum):
     STEP = "step"
     ROW = "row"
     DEFINITION = "definition"
+    POINT = "point"  # what another section of a page about the question opens with
+    LIMIT = "limit"  # what must not, cannot or should not be; a warning
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.library import Survey
@@ -32,6 +33,10 @@ class ReportLength(StrEnum):
     SHORT = "short"
     STANDARD = "standard"
     LONG = "long"
+
+
+# The most words of a report; 800-1,200 is what readers take in at one sitting.
+MOST_WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_200, ReportLength.LONG: 2_500}
 
 
 class ReportDepth(StrEnum):

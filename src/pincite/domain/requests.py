@@ -175,7 +175,7 @@ class ResearchRequest(_Limits):
         "share of the question's parts that must be answered (0 to 1)", above_0=True, high=1
     )
     audience: str = _asked("who reads the report, as in `new administrators` (with a model)", "", longest=200)
-    length: ReportLength = _asked("how long the report may be (with a model)", ReportLength.STANDARD)
+    length: ReportLength = _asked("how long the report may be: 350, 1,200, 2,500 words", ReportLength.STANDARD)
     report_language: str = _asked("language of the report; else the question's (with a model)", "", longest=40)
     depth: ReportDepth = _asked("how deep the report goes (with a model)", ReportDepth.STANDARD)
     instructions: str = _asked(

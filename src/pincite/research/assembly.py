@@ -1,5 +1,6 @@
 """What a writer wants to say, as a report: numbered references, quotes, conflicts, gaps, metrics."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -47,6 +48,8 @@ from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
 from pincite.urls import mask_url, registrable_domain
 
+# Sites that an introduction names; the references name all.
+_MAX_SITES = 4
 # A heading of two lines.
 _TITLE_CHARS = 140
 # What was found and not read, for a reader who goes on by hand; the rest is in the events.
@@ -132,7 +135,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
     # Excerpts are printed as their sources have them, whatever style was asked for.
-    wishes = task.style.wishes if mode is Mode.EXTRACTIVE else ()
+    wishes = [wish for wish in task.style.wishes if wish != "length"] if mode is Mode.EXTRACTIVE else []
     listed = " and ".join(filter(None, (", ".join(wishes[:-1]), *wishes[-1:])))
     unheeded = (f"No language model wrote this report: {listed} had no effect.",) if wishes else ()
     report = Report(
@@ -164,13 +167,27 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
             *content.rejected,
         ),
         coverage=coverage,
-        notes=(*progress.plan.notes, *unheeded),
+        notes=(*_introduction(mode, sections, references, progress), *progress.plan.notes, *unheeded),
         metrics=_metrics(metadata.metrics, progress, references),
         judgements=_judgements(content, used.values()),
         parts=content.parts,
         written_by=content.written_by,
     )
     return replace(report, markdown=render_markdown(report))
+
+
+def _introduction(
+    mode: Mode, sections: Sequence[Section], references: Sequence[Reference], progress: Progress
+) -> Iterator[str]:
+    """What a report of several sections covers, and from what; one that a model writes introduces itself."""
+    if mode is not Mode.EXTRACTIVE or len(sections) < 2:
+        return
+    sites = Counter(registrable_domain(reference.url) for reference in references)
+    shown = ", ".join(f"{site} ({count})" if len(sites) > 1 else site for site, count in sites.most_common(_MAX_SITES))
+    others = f" and {len(sites) - _MAX_SITES} more" if len(sites) > _MAX_SITES else ""
+    read = f"of {len(progress.pages)} pages read" if len(progress.pages) > 1 else "page read"
+    covered = "; ".join(section.heading for section in sections)
+    yield f"From {len(references)} {read}, in their own words: {shown}{others}. Below: {covered}."
 
 
 def _judgements(content: Content, items: Iterable[VerifiedClaim]) -> tuple[RecordedJudgement, ...]:

@@ -213,6 +213,12 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(FactKind.NUMBER, figure.text.strip(), figure=figure)
 
 
+def quantities(text: str) -> Iterator[tuple[Figure, str]]:
+    """The exact figures of a text, dates and names of code aside, each with the words before it."""
+    folded = " ".join(fold(text).text.translate(_INSERTED).split())
+    yield from ((fact.figure, folded[: fact.figure.start]) for fact in _facts(folded) if fact.figure is not None)
+
+
 _DATED = frozenset({"date", "decade", "century"})
 
 

@@ -293,6 +293,10 @@ def test_a_label_must_be_that_of_the_page_and_a_wording_that_of_the_sides() -> N
     label = put(("summary", "sentences", 0, "label"), "Version 14")
     result = check_report(label, SAMPLE)
     assert "14 in no title or address that it cites" in whats(result)
+    invented = put(("summary", "sentences", 0, "label"), "Beware")
+    assert "beware in no title or address that it cites, and no heading or term" in whats(
+        check_report(invented, SAMPLE)
+    )
     wording = put(("conflicts", 0, "wording"), "1 source says 64 MB, 1 says 97 MB")
     assert "97 in no passage of its sides" in whats(check_report(wording, SAMPLE))
 

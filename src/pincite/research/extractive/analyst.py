@@ -9,10 +9,11 @@ from typing import Final
 import anyio.to_thread
 
 from pincite.domain.evidence import Claim, Evidence
-from pincite.domain.plan import Analysis, Gap, Progress, ReadPage, SubQuestion, Task
+from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, ReportLength, SubQuestion, Task
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
 from pincite.ranking.terms import is_identifier
+from pincite.research.extractive.closing import figures_near, limits_near, overview_of
 from pincite.research.extractive.comparisons import of_side
 from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, points_back, stands_alone, with_direct
 from pincite.research.extractive.parts import sides_of
@@ -20,18 +21,20 @@ from pincite.research.extractive.versions import version_labels
 from pincite.text.instructions import is_flagged
 from pincite.urls import registrable_domain
 
-# What a reader takes in as one answer; further down the excerpts repeat it.
-EXCERPTS: Final = 6
+# Excerpts of a question with one part. Six are what a reader takes in as one answer; further down they repeat it.
+EXCERPTS: Final = {ReportLength.SHORT: 2, ReportLength.STANDARD: 6, ReportLength.LONG: 10}
 # Of each part of several, so that the report stays as long as that of one question.
-OF_SEVERAL_PARTS: Final = 3
+OF_SEVERAL_PARTS: Final = {ReportLength.SHORT: 2, ReportLength.STANDARD: 3, ReportLength.LONG: 6}
 # Excerpts of a question with one part, of each of several, and of a part that these sources don't answer.
 NEAREST: Final = 2
 # About twice as many as are shown, so that near-copies and crowds can be passed over.
 _CANDIDATES: Final = 14
 # One page may answer a question alone, but not fill the report where others speak of it, too.
 _PER_PAGE: Final = 4
-# Of one part: two minutes of reading.
-_MOST_WORDS: Final = 480
+# Of one part: two minutes of reading, unless another length was asked for.
+_MOST_WORDS: Final = {ReportLength.SHORT: 200, ReportLength.STANDARD: 480, ReportLength.LONG: 960}
+# Of the words that a report may have, what excerpts of all parts share; the rest is for what opens and closes it.
+_EXCERPTS_SHARE: Final = 0.75
 # Of the likelihood of a passage so much is taken off when it means the very same as one that is chosen.
 _SAID_ALREADY: Final = 0.5
 # A passage this much less likely than the best one is left out. Likelihoods fall steeply (the weights of the fit are
@@ -76,16 +79,17 @@ class ExtractiveAnalyst:
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
         """Claims best excerpt first; a gap when the pages read answer the part not at all or not surely."""
-        return await anyio.to_thread.run_sync(self._analyse, sub_question, progress)
+        return await anyio.to_thread.run_sync(self._analyse, sub_question, progress, task.style.length)
 
-    def _analyse(self, part: SubQuestion, progress: Progress) -> Analysis:
+    def _analyse(self, part: SubQuestion, progress: Progress, length: ReportLength) -> Analysis:
         queries = tuple(query.text for query in part.queries) or progress.asked
         if not progress.pages:
             why = "no page found could be read" if progress.leads else "no page was found"
             return Analysis(gaps=(Gap(part.text, why, queries),))
-        alone = len(progress.plan.sub_questions) == 1
-        found = self._found(part, progress, EXCERPTS if alone else OF_SEVERAL_PARTS)
-        claims = self._claims(found, part, progress)
+        parts = len(progress.plan.sub_questions)
+        most = EXCERPTS[length] if parts == 1 else OF_SEVERAL_PARTS[length]
+        found = self._found(part, progress, most)
+        claims = self._claims(found, part, progress, min(_MOST_WORDS[length], room_for(length, parts)))
         gap = _gap(part, found, claims, len(progress.pages), queries)
         best = found.chosen[0].source.url if found.chosen else ""
         return Analysis(claims, () if gap is None else (gap,), found.likelihood, best)
@@ -136,7 +140,7 @@ class ExtractiveAnalyst:
         others = any(_publisher(p.source.url) != own and p.likelihood >= _WEAK * best.likelihood for p in left)
         return others and len(domains) > 1 and (domains.count(own) + 1) / (len(domains) + 1) > self._max_domain_share
 
-    def _claims(self, found: _Found, part: SubQuestion, progress: Progress) -> tuple[Claim, ...]:
+    def _claims(self, found: _Found, part: SubQuestion, progress: Progress, most_words: int) -> tuple[Claim, ...]:
         pages = {page.url: page for page in progress.pages}
         made: dict[str, Claim] = {}
         told: list[tuple[float, tuple[str, ...]]] = []
@@ -145,7 +149,7 @@ class ExtractiveAnalyst:
         for number, passage in enumerate(found.chosen, start=1):
             confidence = round(found.likelihood * (0.6 + 0.4 * passage.likelihood / (top or 1.0)), 3)
             for place, excerpt in enumerate(excerpts_of(passage, found.ranking.terms, found.ranking.rarity)):
-                if words and words + excerpt.words > _MOST_WORDS:
+                if words and words + excerpt.words > most_words:
                     continue
                 group = f"{part.sub_question_id}.{number}.{place}"
                 page = pages[passage.source.url]
@@ -160,7 +164,30 @@ class ExtractiveAnalyst:
         if not found.is_here:
             return tuple(made.values())
         direct = _direct(told, made, alone=len(progress.plan.sub_questions) == 1)
-        return with_direct(tuple(made.values()), direct)
+        return (*with_direct(tuple(made.values()), direct), *_around(found, part, pages, frozenset(made)))
+
+
+def room_for(length: ReportLength, parts: int) -> int:
+    """The words that the excerpts of each of so many parts may have, so that the report keeps to its length."""
+    return int(MOST_WORDS[length] * _EXCERPTS_SHARE) // max(parts, 1)
+
+
+def _around(found: _Found, part: SubQuestion, pages: dict[str, ReadPage], told: frozenset[str]) -> tuple[Claim, ...]:
+    """What may be printed around the excerpts: how the page goes on, figures, limits; none that one of them has."""
+    near = found.ranking.passages[:_CANDIDATES]
+    made: dict[str, Claim] = {}
+    for excerpts in (
+        overview_of(found.chosen, found.ranking.passages),
+        figures_near(near),
+        limits_near(found.chosen, near),
+    ):
+        for excerpt in excerpts:
+            page = pages[excerpt.passage.source.url]
+            group = f"{part.sub_question_id}.{excerpt.form}"
+            for claim in claims_of(excerpt, page, part.text, group, round(found.likelihood * 0.6, 3)):
+                if claim.claim_id not in told and not is_flagged(claim.text):
+                    made.setdefault(claim.claim_id, claim)
+    return tuple(made.values())
 
 
 def _worth(passage: RankedPassage, chosen: Sequence[RankedPassage]) -> float:

@@ -1,20 +1,24 @@
 """Verified claims to a report: one to three quoted sentences, excerpts by part of the question, what is missing."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
 from pincite.domain.evidence import ContextRole, NoteForm, VerifiedClaim
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, SectionKind
 from pincite.domain.page import BlockKind, Document
-from pincite.domain.plan import Progress, ReportMetadata, SubQuestion, Task
+from pincite.domain.plan import Progress, ReportLength, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
 from pincite.domain.tables import CELL_SEPARATOR
 from pincite.ranking.terms import query_terms
 from pincite.research.assembly import Content, DraftedSection, Line, assemble, reference_numbers
-from pincite.research.extractive.excerpts import marked_words, table_header
+from pincite.research.extractive.closing import LEAST_SECTIONS, label_of, tells_figure
+from pincite.research.extractive.excerpts import marked_words, stands_alone, table_header
 from pincite.research.extractive.versions import version_labels
+from pincite.text.sentences import Span
 
+SECTION_BY_SECTION: Final = "Section by section"
 FROM_SOURCES: Final = "From the sources"
 NEAREST: Final = "Nearest passages"
 # The direct answer is read at a glance; the excerpts follow.
@@ -26,6 +30,21 @@ _KINDS: Final = {
     NoteForm.ROW: ExcerptKind.TABLE,
     NoteForm.DEFINITION: ExcerptKind.DEFINITION,
 }
+# What is printed around the excerpts, in this order, and what it is of a report.
+_AROUND: Final = {
+    NoteForm.POINT: SectionKind.FINDINGS,
+    NoteForm.FIGURE: SectionKind.KEY_NUMBERS,
+    NoteForm.LIMIT: SectionKind.RISKS,
+}
+# As many as are taken in at a glance, of an overview as many as a page has sections; none of it in a short report but
+# what warns.
+_ITEMS: Final = {
+    ReportLength.SHORT: {NoteForm.POINT: 0, NoteForm.FIGURE: 0, NoteForm.LIMIT: 2},
+    ReportLength.STANDARD: {NoteForm.POINT: 12, NoteForm.FIGURE: 6, NoteForm.LIMIT: 5},
+    ReportLength.LONG: {NoteForm.POINT: 24, NoteForm.FIGURE: 12, NoteForm.LIMIT: 10},
+}
+# One figure is no list, two sections are no overview; one warning is one.
+_LEAST_ITEMS: Final = {NoteForm.POINT: LEAST_SECTIONS, NoteForm.FIGURE: 2, NoteForm.LIMIT: 1}
 _OF_BLOCK: Final = {BlockKind.CODE: ExcerptKind.CODE, BlockKind.LIST_ITEM: ExcerptKind.LIST}
 
 
@@ -41,7 +60,8 @@ def content(task: Task, progress: Progress) -> Content:
     """What the report says: the direct answer, a section of excerpts for each part, what became of each part."""
     parts = progress.plan.sub_questions
     labels = version_labels(progress.pages)
-    printable = [item for item in progress.claims if item.printable]
+    proven = [item for item in progress.claims if item.printable]
+    printable = [item for item in proven if item.claim.form not in _AROUND]
     status = {part.text: _status(part, printable, progress) for part in parts}
     first: dict[tuple[str, int], VerifiedClaim] = {}  # what two parts have in common is one claim
     for item in printable:
@@ -58,6 +78,9 @@ def content(task: Task, progress: Progress) -> Content:
             if status[part.text].status is PartStatus.NOT_HERE:
                 heading = f"{NEAREST}: {heading}" if len(parts) > 1 else NEAREST
             sections.append(_section(heading, items, query_terms(part.text), labels))
+    sections += _around(
+        task.style.length, sections, proven, labels, {page.url: page.document for page in progress.pages}
+    )
     unresolved = tuple(Line(item.claim.text, (item,), opens=True) for item in printable if item.unresolved)
     if unresolved:
         sections.append(DraftedSection("", unresolved, SectionKind.UNCERTAIN))
@@ -66,11 +89,60 @@ def content(task: Task, progress: Progress) -> Content:
     documents = {page.url: page.document for page in progress.pages}
     laid_out = tuple(
         section
-        if section.kind is SectionKind.UNCERTAIN
+        if section.kind is SectionKind.UNCERTAIN or section.blocks
         else DraftedSection(section.heading, section.lines, section.kind, _blocks(section.lines, numbers, documents))
         for section in drafted.sections
     )
     return Content(drafted.answer, laid_out, parts=drafted.parts)
+
+
+def _around(
+    length: ReportLength,
+    sections: Sequence[DraftedSection],
+    proven: Sequence[VerifiedClaim],
+    labels: Mapping[str, str],
+    documents: Mapping[str, Document],
+) -> Iterator[DraftedSection]:
+    """How the pages go on, key numbers and limits, each sentence under its term or heading; no section of one of them.
+
+    A figure that an excerpt has is a key number, too. What else is printed already is not said again.
+    """
+    printed = [item for section in sections for line in section.lines for item in line.items]
+    taken = {" ".join(item.claim.text.split()) for item in printed}
+    numbers = [item for item in printed if _tells_figure(item, documents)]
+    for form, kind in _AROUND.items():
+        items = [item for item in proven if item.claim.form is form and not item.unresolved]
+        fresh = {" ".join(item.claim.text.split()): item for item in reversed(items)}
+        items = [item for text, item in fresh.items() if text not in taken][::-1]
+        if form is NoteForm.POINT:  # of one page, in its order
+            pages = Counter(item.claim.evidence[0].url for item in items)
+            items = sorted(
+                (i for i in items if i.claim.evidence[0].url == max(pages, key=pages.__getitem__)), key=_place
+            )
+        shown = ([*numbers, *items] if form is NoteForm.FIGURE else items)[: _ITEMS[length][form]]
+        if len(shown) < _LEAST_ITEMS[form]:
+            continue
+        taken.update(" ".join(item.claim.text.split()) for item in shown)
+        lines = tuple(Line(item.claim.text, (item,), _under(item, labels, documents), opens=True) for item in shown)
+        block = ReportBlock(BlockForm.LIST, tuple((index,) for index in range(len(lines))))
+        title = documents[shown[0].claim.evidence[0].url].title
+        heading = (
+            " ".join(filter(None, (SECTION_BY_SECTION, title and f"of {title}"))) if form is NoteForm.POINT else ""
+        )
+        yield DraftedSection(heading, lines, kind, (block,))
+
+
+def _tells_figure(item: VerifiedClaim, documents: Mapping[str, Document]) -> bool:
+    quote = item.claim.evidence[0].quote
+    document = documents[item.claim.evidence[0].url]
+    unit = Span(quote.start, quote.end)
+    return stands_alone(document, unit) and tells_figure(document, quote.start, quote.end)
+
+
+def _under(item: VerifiedClaim, labels: Mapping[str, str], documents: Mapping[str, Document]) -> str:
+    """The version that it holds for, where there are several, else the term or heading that it stands under."""
+    evidence = item.claim.evidence[0]
+    return _label(item, labels) or label_of(documents[evidence.url], evidence.quote.start, evidence.quote.end)
 
 
 def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Progress) -> ReportPart:

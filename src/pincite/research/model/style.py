@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from pincite.domain.plan import ReportDepth, ReportLength, ReportStyle, Task
+from pincite.domain.plan import MOST_WORDS, ReportDepth, ReportLength, ReportStyle, Task
 from pincite.research.model.wording import plain_line
 
-# The most words of a report; 800-1,200 is what readers take in at one sitting.
-WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_200, ReportLength.LONG: 2_500}
+WORDS: Final = MOST_WORDS
 _WANTED: Final = {
     ReportLength.SHORT: "short, 150 to 300 words in all",
     ReportLength.STANDARD: "800 to 1,200 words in all where the statements carry it, fewer where not",

@@ -1,0 +1,151 @@
+"""What stands around the excerpts: how the page goes on, key numbers, limits; and the length that was asked for."""
+
+from typing import Any
+
+import pytest
+
+from pincite.domain.layout import SectionKind
+from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.plan import MOST_WORDS, ReportLength, ReportStyle, Task
+from pincite.domain.report import Report
+from pincite.ranking.ranker import PassageRanker, Ranking, Source
+from pincite.research.extractive.analyst import room_for
+from pincite.research.extractive.closing import figures_near, label_of, limits_near, overview_of, tells_figure
+
+HANDBOOK = {
+    "https://owls.test/boxes": (
+        "# Owl boxes\n\nAn owl box gives a barn owl a place to breed. Owl boxes are hung in barns.\n\n"
+        "## Building an owl box\n\nAn owl box is built of larch boards. The entrance of an owl box is 20 cm wide.\n\n"
+        "## Hanging an owl box\n\nAn owl box hangs at least 4 metres above the ground. An owl box must not face the "
+        "wind.\n\n"
+        "## Cleaning an owl box\n\nAn owl box is cleaned in winter. Never open an owl box while young owls are in "
+        "it.\n\n"
+        "## Renting out an owl box\n\nAn owl box is rented for a year."
+    ),
+    "https://trains.test/": "# Trains\n\nA train must not stop on a bridge of 30 metres. Trains run on rails.",
+}
+ASKED = "What do I need to know about an owl box?"
+
+
+def of(report: Report, kind: SectionKind) -> list[tuple[str, str]]:
+    return [(s.label, s.text) for section in report.sections if section.kind is kind for s in section.sentences]
+
+
+async def answered(bench: Any, length: ReportLength = ReportLength.STANDARD) -> Report:
+    report: Report = await bench(HANDBOOK).service().run(Task(ASKED, style=ReportStyle(length=length)))
+    return report
+
+
+async def test_key_numbers_and_limits_stand_under_their_headings(bench: Any) -> None:
+    report = await answered(bench)
+    numbers = {text: label for label, text in of(report, SectionKind.KEY_NUMBERS)}
+    assert numbers == {
+        "The entrance of an owl box is 20 cm wide.": "Building an owl box",
+        "An owl box hangs at least 4 metres above the ground.": "Hanging an owl box",
+    }
+    limits = [text for _, text in of(report, SectionKind.RISKS)]
+    shown = [sentence.text for sentence in report.sentences()]
+    assert {"An owl box must not face the wind.", "Never open an owl box while young owls are in it."} <= set(shown)
+    assert all(shown.count(text) == 1 for text in limits), "a limit that an excerpt has is not said again"
+    assert not any("train" in text.lower() for text in shown)
+
+
+async def test_a_report_of_several_sections_says_what_it_covers_and_from_what(bench: Any) -> None:
+    report = await answered(bench)
+    (first, *_) = report.notes
+    assert first.startswith("From 1 page read, in their own words: owls.test. Below: From the sources; ")
+    assert all(section.heading in first for section in report.sections)
+    alone = await bench().service().run(Task("How many workers does the autovacuum daemon start?"))
+    assert len(alone.sections) == 1
+    assert not any(note.startswith("From ") for note in alone.notes)
+
+
+async def test_the_length_that_was_asked_for_holds_without_a_model(bench: Any) -> None:
+    words = {}
+    for length in ReportLength:
+        report = await answered(bench, length)
+        words[length] = sum(len(sentence.text.split()) for sentence in report.sentences())
+        assert words[length] <= MOST_WORDS[length]
+        assert not any("had no effect" in note for note in report.notes)
+    assert words[ReportLength.SHORT] < words[ReportLength.STANDARD] <= words[ReportLength.LONG]
+    assert not of(await answered(bench, ReportLength.SHORT), SectionKind.KEY_NUMBERS)
+
+
+def test_parts_share_the_words_of_a_report() -> None:
+    for length in ReportLength:
+        assert [parts * room_for(length, parts) <= MOST_WORDS[length] for parts in range(1, 9)] == [True] * 8
+
+
+def ranked(document: Document, question: str) -> Ranking:
+    return PassageRanker().rank(question, [Source("https://owls.test/", document)])
+
+
+def made(*blocks: Block) -> Document:
+    return Document(extractor="t", version="1", title="Owls", blocks=blocks)
+
+
+def words_of(document: Document, found: Any) -> list[str]:
+    return [document.text[excerpt.start : excerpt.units[0].end] for excerpt in found]
+
+
+def test_an_overview_is_of_a_page_whose_sections_are_about_the_question() -> None:
+    heads = ("Feeding owls", "Ringing owls", "Counting owls")
+    about = [
+        block
+        for head in heads
+        for block in (
+            Block(BlockKind.HEADING, head, level=2),
+            Block(BlockKind.PARAGRAPH, f"{head} is done by night in every barn. It takes an hour."),
+        )
+    ]
+    other = [
+        block
+        for name in "abcdefg"
+        for block in (
+            Block(BlockKind.HEADING, f"Train {name}", level=2),
+            Block(BlockKind.PARAGRAPH, f"The train {name} leaves in the morning from the station."),
+        )
+    ]
+    about.insert(0, Block(BlockKind.HEADING, "Owls", level=1))
+    page = made(*about)
+    found = ranked(page, "What is done with owls?")
+    assert [label_of(page, e.start, e.units[0].end) for e in overview_of(found.passages[:1], found.passages)] == [
+        *heads
+    ]
+    mixed = made(*about, *other)
+    found = ranked(mixed, "What is done with owls?")
+    assert overview_of(found.passages[:1], found.passages) == (), "most of its sections are about something else"
+
+
+def test_boxes_that_warn_come_first_and_other_boxes_are_no_limit() -> None:
+    page = made(
+        Block(BlockKind.PARAGRAPH, "Owls are fed with mice by night. Owls cannot digest bread of any kind."),
+        Block(BlockKind.PARAGRAPH, "Owls become tame when they are fed by day.", note="warning"),
+        Block(BlockKind.PARAGRAPH, "Owls are fed by many people in the north.", note="note"),
+        Block(BlockKind.PARAGRAPH, "Mice that cannot be given to owls are frozen again."),
+    )
+    passages = ranked(page, "How are owls fed?").passages
+    assert words_of(page, limits_near(passages[:1], passages)) == [
+        "Owls become tame when they are fed by day.",
+        "Owls cannot digest bread of any kind.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "in_entry", "is_figure"),
+    [
+        ("The owl waits 30 seconds for a mouse.", False, True),
+        ("The owl waits as Section 27.2 tells in full.", False, False),
+        ("The owl eats 30 of them at once.", False, False),
+        ("The default is 30 of them at once.", True, True),
+        ("Changed in version 3.10: the owl waits for more.", True, False),
+        ("See owl(1) for all that an owl does.", True, False),
+    ],
+)
+def test_a_key_number_has_a_unit_or_an_entry_that_says_of_what(sentence: str, in_entry: bool, is_figure: bool) -> None:
+    body = Block(BlockKind.DEFINITION if in_entry else BlockKind.PARAGRAPH, sentence, parent=0 if in_entry else None)
+    page = made(Block(BlockKind.TERM if in_entry else BlockKind.HEADING, "owl_wait"), body)
+    start = page.starts[1]
+    assert tells_figure(page, start, start + len(sentence)) is is_figure
+    passages = ranked(page, "What does the owl do by default?").passages
+    assert len(list(figures_near(passages))) == is_figure
