@@ -164,6 +164,16 @@ async def test_the_query_text_reaches_the_engine(provider: ApiProvider, engines:
     assert "pool größe 連接" in (body.get("q") or body.get("srsearch") or body.get("query"))
 
 
+async def test_exact_words_are_in_quotes_where_the_engine_knows_them(
+    provider: ApiProvider, engines: FakeEngines
+) -> None:
+    await provider.search(Query("connection pool lock timeout", exact=("lock timeout",)))
+    body = engines.seen(provider.name)[0].body
+    sent = body.get("q") or body.get("srsearch") or body.get("query")
+    quotes = "quotes" in CATALOGUE[provider.name].native
+    assert sent == ('connection pool "lock timeout"' if quotes else "connection pool lock timeout")
+
+
 async def test_domain_lists_reach_the_engine(provider: ApiProvider, engines: FakeEngines) -> None:
     if not any("domains" in name for name in CATALOGUE[provider.name].native):
         pytest.skip(f"{provider.name} has no filter by domain; the results are filtered here")

@@ -64,7 +64,11 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search request, the same for every provider. `max_results` 1 and up; 10 is the usual ceiling."""
+    """One search request, the same for every provider. `max_results` 1 and up; 10 is the usual ceiling.
+
+    `exact` are runs of words of `text` that shall stand on the page as they are written: names of code, lines of an
+    error, what the asker put in quotation marks. Engines that know quotes are told so; to all others they are words.
+    """
 
     text: str
     max_results: int = 5
@@ -73,6 +77,7 @@ class Query:
     topic: Topic = Topic.GENERAL
     depth: Depth | None = None
     include_answer: bool = True
+    exact: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topic", member(Topic, self.topic, "topic"))

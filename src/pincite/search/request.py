@@ -13,6 +13,7 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.search import Constraints, Depth, Query
 from pincite.search.intent import KIND_WORDS
 from pincite.text.tokens import is_stop, stem, words
+from pincite.urls import host_matches
 
 # Pasted error messages and stack traces, made fit to search: what names the error stays, what is of one machine goes.
 #
@@ -101,6 +102,7 @@ MAX_RESULTS = 10
 # Counted up when what makes two searches the same changes: older answers are then not found.
 KEY_VERSION = 2
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff]")
+_TYPED_SITE = re.compile(r"(?<!\S)(-?)site:([^\s:/]+\.[^\s:/]+)(?:/\S*)?(?!\S)", re.IGNORECASE)
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#.]+|localhost")
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})?", re.IGNORECASE)
 _DIRECTION = re.compile(
@@ -116,6 +118,7 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
         InvalidTopic: `query_empty`, `query_too_long`.
         InvalidInput: `max_results`, `dates_contradict`, `domains_contradict`, `domain_syntax`, `language`, `region`.
     """
+    query = _with_typed_sites(query)
     text = " ".join(_CONTROL.sub(" ", searchable(unicodedata.normalize("NFC", query.text))).split())
     if not any(character.isalnum() for character in text):
         raise InvalidTopic("the query has no word in it", reason="query_empty", hint="Give at least one word.")
@@ -134,7 +137,8 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
     for name, value in (("language", query.constraints.language), ("region", query.region)):
         if value is not None and not _CODE.fullmatch(value):
             raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)
-    return replace(query, text=text, constraints=_checked_constraints(query.constraints))
+    kept = tuple(words_ for words_ in query.exact if words_ in text)  # what is of one machine is gone
+    return replace(query, text=text, constraints=_checked_constraints(query.constraints), exact=kept)
 
 
 def _checked_constraints(constraints: Constraints) -> Constraints:
@@ -155,6 +159,34 @@ def _domain(entry: str) -> str:
     if not _DOMAIN.fullmatch(name.partition(":")[0]):
         raise InvalidInput(f"{entry[:60]!r} is not a domain", reason="domain_syntax", hint="Write it as example.org.")
     return name
+
+
+def _with_typed_sites(query: Query) -> Query:
+    """The query with `site:` and `-site:` in its domain lists, which every engine's answer is held to.
+
+    Errors: InvalidInput (`domains_contradict`).
+    """
+    found = _TYPED_SITE.findall(query.text)
+    text = " ".join(_TYPED_SITE.sub(" ", query.text).split())
+    if not found or not any(character.isalnum() for character in text):
+        return query
+    limits = query.constraints
+    wanted = tuple(name for sign, name in found if not sign)
+    if limits.include_domains and not all(host_matches(_domain(name), limits.include_domains) for name in wanted):
+        raise InvalidInput("the site in the query is none of the included domains", reason="domains_contradict")
+    without = (*limits.exclude_domains, *(name for sign, name in found if sign))
+    limits = replace(limits, include_domains=wanted or limits.include_domains, exclude_domains=without)
+    return replace(query, text=text, constraints=limits)
+
+
+def quoted(query: Query, max_chars: int) -> Query:
+    """The query with its exact words in quotation marks, as far as they fit: a cut would tear a pair."""
+    text = query.text
+    for words_ in query.exact:
+        marked = text.replace(words_, f'"{words_}"', 1)
+        if '"' not in words_ and f'"{words_}"' not in text and len(marked) <= max_chars:
+            text = marked
+    return replace(query, text=text)
 
 
 def with_site_operators(query: Query, max_chars: int, *, max_words: int | None = None) -> str:
@@ -232,7 +264,7 @@ def near_key(query: Query, sources: tuple[str, ...]) -> str | None:
     search operators keep their order or rule the level out; numbers and codes always count.
     """
     text = folded_text(query.text)
-    if any(mark in query.text for mark in ('"', "site:", "intitle:", " -", " OR ")):
+    if query.exact or any(mark in query.text for mark in ('"', "site:", "intitle:", " -", " OR ")):
         return None
     subject = [word if not word.isalpha() else stem(word) for word in _subject_words(text)]
     if len(subject) < 3:
@@ -282,6 +314,8 @@ def _hash(level: str, text: str, query: Query, sources: tuple[str, ...]) -> str:
         "max_results": query.max_results,
         "answer": query.include_answer,
     }
+    if query.exact:  # older keys stay what they were
+        shape["exact"] = list(query.exact)
     return sha256_hex(json.dumps(shape, sort_keys=True, ensure_ascii=False).encode())
 
 

@@ -4,6 +4,7 @@ from datetime import date
 from typing import Any
 
 import anyio
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,33 @@ def test_what_is_asked_first_is_the_part_as_it_was_written_and_nothing_is_a_scra
         assert asked.text == part.text
         assert all(len(query.text.split()) >= 3 for query in others)
         assert len({query_key(query) for query in part.queries}) == len(part.queries) <= 2
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "exact"),
+    [
+        (
+            'What does "connection refused by peer" mean in Postfix?',
+            "mean Postfix connection refused by peer",
+            ("connection refused by peer",),
+        ),
+        (
+            "sqlite3.OperationalError: database is locked",
+            None,
+            ("database is locked", "sqlite3.OperationalError"),
+        ),
+        ("How large should wal_keep_size be on a standby?", "large standby wal_keep_size", ("wal_keep_size",)),
+        ("How long does a lock wait for another one?", "long lock wait another one", ()),
+    ],
+)
+def test_names_errors_and_quotations_stand_as_they_are_in_the_second_wording(
+    question: str, text: str | None, exact: tuple[str, ...]
+) -> None:
+    first, second = plan_for(question).sub_questions[0].queries
+    assert first.exact == ()
+    assert second.exact == exact
+    assert all(run in second.text for run in exact)
+    assert text is None or second.text == text
 
 
 def test_constraints_add_sites_and_years() -> None:

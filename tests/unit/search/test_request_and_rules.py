@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.domain.errors import InvalidInput
 from pincite.domain.search import Constraints, Query, SearchResult, Topic
 from pincite.search.catalogue import CATALOGUE, OWN_DATA, Terms, card_of
 from pincite.search.filters import QualityRules, apply_filters, drop_irrelevant, names_in
@@ -17,6 +18,7 @@ from pincite.search.request import (
     exact_key,
     google_tbs,
     near_key,
+    quoted,
     shortened,
     time_range,
     with_site_operators,
@@ -218,3 +220,27 @@ def test_an_engine_from_elsewhere_has_unknown_price_and_terms() -> None:
     card = card_of("somebody")
     assert card.cost(None) is None
     assert not card.terms.may_share()
+
+
+def test_a_site_that_was_typed_becomes_a_limit_that_holds_at_every_engine() -> None:
+    asked = checked(Query("lock timeout site:docs.example.org -site:old.example.org"))
+    assert asked.text == "lock timeout"
+    assert asked.constraints.include_domains == ("docs.example.org",)
+    assert asked.constraints.exclude_domains == ("old.example.org",)
+    narrowed = checked(Query("lock site:docs.example.org", constraints=Constraints(include_domains=("example.org",))))
+    assert narrowed.constraints.include_domains == ("docs.example.org",)
+    with pytest.raises(InvalidInput) as caught:
+        checked(Query("lock site:other.test", constraints=Constraints(include_domains=("example.org",))))
+    assert caught.value.reason == "domains_contradict"
+    assert checked(Query("what does website: mean")).text == "what does website: mean"
+
+
+def test_exact_words_are_quoted_as_far_as_they_fit_and_have_keys_of_their_own() -> None:
+    asked = Query("mean Postfix connection refused by peer", exact=("connection refused by peer",))
+    assert quoted(asked, 400).text == 'mean Postfix "connection refused by peer"'
+    assert quoted(asked, len(asked.text)).text == asked.text
+    plain = replace(asked, exact=())
+    assert exact_key(asked, ("a",)) != exact_key(plain, ("a",))
+    assert near_key(asked, ("a",)) is None
+    pasted = Query("ValueError: bad field in /srv/app/x.py here", exact=("bad field in /srv/app/x.py here",))
+    assert checked(pasted).exact == (), "what is of one machine is on no page"

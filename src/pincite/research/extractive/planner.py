@@ -8,10 +8,11 @@ from typing import Final
 from pincite.domain.library import Survey
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
+from pincite.ranking.terms import is_identifier
 from pincite.research.extractive.parts import item_of, sides_of, split_question
 from pincite.research.extractive.variants import variants
 from pincite.research.state import open_sub_questions, query_key
-from pincite.text.abbreviations import other_form, spelt_out
+from pincite.text.abbreviations import other_form, other_names
 from pincite.text.tokens import is_stop, words
 
 WORDS_ONLY: Final = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
@@ -23,6 +24,15 @@ _QUERY_CHARS: Final = 400
 _LEAST_WORDS: Final = 3
 # Engines find less with every further word.
 _MAX_QUERY_WORDS: Final = 16
+# An error line; engines overlook what is longer, and every word more is one more that no page has.
+_MAX_EXACT_WORDS: Final = 12
+_QUOTED: Final = re.compile(r'"([^"\n]{3,120})"|“([^”\n]{3,120})”|`([^`\n]{2,120})`')
+# A question that is an error line and nothing else: where one ends inside a sentence nobody can tell.
+_ERROR: Final = re.compile(
+    r"(?:[\w.]*(?:Error|Exception)|fatal|FATAL|ERROR|panic|error): (?P<said>[^\n?\"“”`]{8,120}?)[.!]?"
+)
+_DOTTED: Final = re.compile(r"[A-Za-z]\w*(?:(?:\.|::)[A-Za-z]\w+)+(?:\(\))?|--[a-z][\w-]+")
+_AROUND_NAMES: Final = ".,;:!?()[]{}\"'`“”"
 # A heading of one line and a half.
 _HEADING_CHARS: Final = 90
 # Different words; such a question holds material that says nothing of what is asked.
@@ -83,20 +93,20 @@ class ExtractivePlanner:
         queries[1:1] = variants(tuple(queries[:1]), constraints)
         # Where one query takes seconds the other wording waits for the second round, and for parts that are open then.
         if not survey.passages and not self._sparing and (bare := _bare(part.text)):
-            queries.append(Query(bare, self._results_per_query, constraints, include_answer=False))
+            exact = _exact(part.text)
+            queries.append(_in_quotes(bare, exact, self._results_per_query, constraints))
         return replace(part, queries=tuple({query_key(query): query for query in queries}.values()))
 
     def _again(self, task: Task, progress: Progress) -> Plan:
-        """What is open asked once more: in bare words, with short forms as pages spell them out, in the verifier's."""
+        """What is open asked once more: in bare words, by another name that pages give, in the verifier's words."""
         asked, missing = set(progress.asked), open_sub_questions(progress)
-        forms = spelt_out(page.document.text for page in progress.pages) if missing else {}
+        forms = other_names(page.document for page in progress.pages) if missing else {}
         parts = []
         for part in progress.plan.sub_questions:
             texts = [_bare(part.text), _bare(item_of(part.text))] if part.text in missing else []
             texts += [_bare(other_form(part.text, forms))] if part.text in missing else []
-            fresh = [
-                Query(text, self._results_per_query, task.constraints, include_answer=False) for text in texts if text
-            ]
+            exact = _exact(part.text)
+            fresh = [_in_quotes(text, exact, self._results_per_query, task.constraints) for text in texts if text]
             fresh += progress.follow_ups if part.sub_question_id == "1" else ()
             new = {query_key(query): query for query in fresh if query_key(query) not in asked}
             asked.update(new)
@@ -128,6 +138,24 @@ def _bare(text: str) -> str:
     content = (word for word in words(text) if len(word) > 1 and not is_stop(_WORD_END.sub("", word)))
     kept = list(dict.fromkeys(content))[:_MAX_QUERY_WORDS]
     return " ".join(kept) if len(kept) >= _LEAST_WORDS else ""
+
+
+def _exact(text: str) -> tuple[str, ...]:
+    """What has to stand on a page as it is written, at most two: words in quotation marks, errors, names of code."""
+    quoted = [run.strip() for match in _QUOTED.finditer(text) for run in match.groups() if run]
+    error = _ERROR.fullmatch(text.strip())
+    errors = [error["said"].strip()] if error else []
+    names = [word.strip(_AROUND_NAMES) for word in text.split()]
+    found = [*quoted, *errors, *(name for name in names if is_identifier(name) or _DOTTED.fullmatch(name))]
+    short = [run for run in found if 0 < len(run.split()) <= _MAX_EXACT_WORDS]
+    return tuple(dict.fromkeys(run for run in short if not any(run != other and run in other for other in short)))[:2]
+
+
+def _in_quotes(bare: str, exact: Sequence[str], results: int, constraints: Constraints) -> Query:
+    """The query in bare words; what is exact stands in it as it was written, for engines that know quotation marks."""
+    told = {word for run in exact for word in words(run)}
+    text = " ".join([*(word for word in bare.split() if word not in told), *exact])
+    return Query(text[:_QUERY_CHARS], results, constraints, include_answer=False, exact=tuple(exact))
 
 
 def _named_sites(text: str, survey: Survey) -> tuple[str, ...]:

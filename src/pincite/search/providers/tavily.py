@@ -20,7 +20,7 @@ from pincite.search.provider import (
     other_status,
     rows_in,
 )
-from pincite.search.request import is_advanced, shortened
+from pincite.search.request import is_advanced, quoted, shortened
 
 # Country names for engines that take a name instead of a code. Source: ISO 3166-1 short names.
 
@@ -71,7 +71,7 @@ def request_body(query: Query) -> dict[str, Any]:
     """The body: no raw content and no images are ever asked for."""
     constraints = query.constraints
     body: dict[str, Any] = {
-        "query": shortened(query.text, _CARD.query_chars),
+        "query": shortened(quoted(query, _CARD.query_chars).text, _CARD.query_chars),
         "max_results": min(query.max_results, _CARD.max_results),
         "search_depth": "advanced" if is_advanced(query) else "basic",
         "topic": "news" if query.topic is Topic.NEWS else "general",
@@ -80,6 +80,8 @@ def request_body(query: Query) -> dict[str, Any]:
         "include_images": False,
         "include_usage": True,
     }
+    if query.exact:
+        body["exact_match"] = True
     if constraints.include_domains:
         body["include_domains"] = list(constraints.include_domains[:300])
     if constraints.exclude_domains:
