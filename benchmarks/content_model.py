@@ -14,6 +14,7 @@ import statistics
 import sys
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from itertools import compress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,27 +31,21 @@ TARGET = Path(__file__).parents[1] / "src/pincite/fetch/extractors/content_trees
 def read_page(path: Path) -> dict:
     """One labelled page: block texts, features, labels, weights."""
     from pincite.domain.errors import PinciteError
-    from pincite.domain.page import BlockKind
     from pincite.fetch.extractors import html
     from pincite.fetch.extractors.charset import decode
-    from pincite.fetch.extractors.features import BlockFeatures, is_around, shape_of
 
     labels = json.loads(path.read_text(encoding="utf-8"))
     body = gzip.decompress(path.with_suffix(".html.gz").read_bytes())
-    page = {"name": path.stem, "labels": labels, "texts": [], "one": [], "both": []}
+    page = {"name": path.stem, "labels": labels, "texts": [], "one": [], "both": [], "fixed": None}
     try:
         text, url = decode(body, "text/html").text, labels.get("url") or "https://unknown.example/"
-        found, cheap, both = html.candidates(text, url)
+        found, layout, one, both, fixed = html.labelled(text, url)
     except PinciteError:
         return page
     texts = [item.block.text for item in found]
     goals, weights = targets(labels, texts)
-    features, shapes = BlockFeatures(found, both.types), [shape_of(item) for item in found]
-    rows = {"one": features.rows(cheap), "both": features.rows(both)}
-    levels = [item.block.level if item.block.kind is BlockKind.HEADING else 0 for item in found]
-    around = [is_around(row) for row in rows["one"]]
-    facts = {"shapes": shapes, "levels": levels, "around": around, "types": both.types}
-    return page | {"texts": texts, "goals": goals, "weights": weights} | rows | facts
+    facts = {"layout": layout, "one": one, "both": both, "fixed": fixed}
+    return page | {"texts": texts, "goals": goals, "weights": weights} | facts
 
 
 def targets(labels: dict, texts: list[str]) -> tuple[list[float], list[float]]:
@@ -165,8 +160,6 @@ def main() -> None:
 
 
 def validate(run, pages: list[dict]) -> str:
-    from pincite.fetch.extractors import main_content
-
     def site(page: dict) -> str:
         return ".".join((urlsplit(page["labels"].get("url") or "").hostname or page["name"]).split(".")[-2:])
 
@@ -181,15 +174,18 @@ def validate(run, pages: list[dict]) -> str:
         for index, page in enumerate(pages):
             if not page["one"] or fold[site(page)] != number:
                 continue
-            odds = [float(value) for value in one.predict(page["one"])]
-            sizes = [len(text.split()) for text in page["texts"]]
-            if main_content.is_unsure(odds, sizes):
+            if page["fixed"] is not None:
+                chosen[index] = page["fixed"]
+                continue
+            layout = page["layout"]
+            odds = layout.likely([float(value) for value in one.predict(page["one"])])
+            if layout.is_unsure(odds):
                 asked += 1
-                odds = [float(value) for value in both.predict(page["both"])]
-            kept = main_content.chosen(odds, sizes, page["shapes"], page["types"])
-            kept = main_content.without_last_headings(kept, [level > 0 for level in page["levels"]])
-            kept = main_content.with_section_headings(kept, page["levels"], page["around"])
-            chosen[index] = "\n\n".join(text for text, keep in zip(page["texts"], kept, strict=True) if keep)
+                odds = layout.likely([float(value) for value in both.predict(page["both"])])
+            kept = layout.kept(odds)
+            if not any(kept):
+                kept = [True] * len(kept)
+            chosen[index] = "\n\n".join(compress(page["texts"], kept))
     print(f"the costly reader was asked about {asked} of {len(pages)} pages")
     return score(run, pages, chosen)
 

@@ -13,6 +13,7 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.hidden import NEVER_TEXT
 from pincite.fetch.extractors.inline import InlineReader
 from pincite.fetch.extractors.languages import code_language
+from pincite.fetch.extractors.revealed import FOLDED
 from pincite.fetch.extractors.tables import Cell, holds_data, table_block
 
 _BLOCK_TAGS = frozenset(
@@ -242,7 +243,7 @@ class BlockWalk:
         elif tag == "dl":
             self._definition_lists.append(_Owner(element))
         of_a_fold = tag == "summary" and bool(self._folds) and element.getparent() is self._folds[-1]
-        if of_a_fold or (tag == "details" and "open" not in element.attrib):
+        if of_a_fold or (tag == "details" and "open" not in element.attrib) or FOLDED in element.attrib:
             self._folds.append(element)
         if tag in _BOX_TAGS and (kind := _note_kind(element)):
             self._notes.append((element, kind))

@@ -49,7 +49,7 @@ _SIZE = etree.XPath("string-length(normalize-space(.))")
 _ONE_CLASS = etree.ElementDefaultClassLookup(element=HtmlElement)
 # Data that scripts build the page from; what is longer is the program itself.
 _MAX_SCRIPT_CHARS = 3_000_000
-_STREAMS = re.compile(r"\$R[CRS]\(")
+_STREAMS = re.compile(r"\$R[CRS]\(|function \$af")
 _BOUNDARIES = {
     "<!--$-->": "start",
     "<!--$?-->": "start",

@@ -8,13 +8,14 @@ Source: ADR 0007; channels after the shipped injection cases.
 """
 
 import re
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.fetch.extractors.dom import Page, remove, size_of
-from pincite.fetch.extractors.revealed import is_shown_by_script
+from pincite.fetch.extractors.revealed import FOLDED, folded_sections, is_shown_by_script
 
 # Never rendered as running text; walkers skip these, whoever removes them.
 NEVER_TEXT = frozenset(
@@ -37,9 +38,10 @@ _MARKED_OR_CLASSED = etree.XPath(
     " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
 )
 
-# Behind an open dialogue a page hides its own content from screen readers; everybody else sees it.
+# Behind an open dialogue a page hides its own content from screen readers; everybody else sees it. So it is with what a
+# closed `<details>` holds.
 _HOLDS_PAGE = etree.XPath(
-    "boolean((descendant-or-self::main or descendant::h1 or descendant::article/p)"
+    "boolean(parent::details or (descendant-or-self::main or descendant::h1 or descendant::article/p)"
     " and not(ancestor-or-self::*[@role='dialog' or @aria-modal])"
     " and not(descendant::*[@role='dialog' or @aria-modal]))"
 )
@@ -52,7 +54,7 @@ _UNSEEN = re.compile(
     r"|clip:rect\((?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?\)"
     r"|(?:-webkit-)?clip-path:(?:inset\((?:100|[5-9]\d)%|circle\(0|polygon\(0(?:px|%)?0)"
     r"|text-indent:-\d{3,}"
-    r"|(?:left|top|right|bottom|margin-left|margin-top|inset):-\d{3,}"
+    r"|(?:left|top|right|bottom|margin-left|margin-top|inset):-\d{4,}"
     r"|transform:(?:translate[xy3d]*\([^)]*-?\d{4,}|scale[xy]?\(0(?:,0)?\)|rotate[xy]\(90deg\))"
     r"|(?:-webkit-)?text-fill-color:transparent"
     r"|color:(?:transparent|rgba\([^)]*,0(?:\.0+)?\)|\#[0-9a-f]{3}0(?![0-9a-f])|\#[0-9a-f]{6}00(?![0-9a-f]))"
@@ -60,6 +62,7 @@ _UNSEEN = re.compile(
     r"|mask-size:0"
     r")"
 )
+_MOVED = re.compile(r"(?:^|;)(?:left|top|right|bottom|margin-left|margin-top|inset):-(\d{3})(?!\d)")
 _NO_SIZE = re.compile(r"(?:^|;)(?:max-)?(?:height|width):[01](?:px|em|rem|%|pt)?(?:;|!|$)")
 _OVERFLOW = re.compile(r"(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)")
 _COLOUR = re.compile(r"(?:^|;)color:([^;!]+)")
@@ -81,6 +84,9 @@ _MAX_SHEET_CHARS = 200_000
 # Who hides nearly all of the page means to show it later (a consent wall, a fade-in).
 _MOST = 0.8
 _SHELL_SHARE = 0.25
+# Of a line as wide as a page and 16 px high. What is moved by hundreds of pixels and has more text shows all the same:
+# pages lay their text over a picture above it so.
+_CHARS_PER_PIXEL = 10
 # Of 255 in each colour: letters an eye can't tell from their ground.
 _NEAR = 10
 # How much more a hidden part must hold than all the rest to be what the page is there to show.
@@ -95,23 +101,36 @@ def drop_unseen(page: Page) -> int:
     """
     root = page.root
     _settle_noscript(root)
-    total = max(size_of(root), 1)
+    body = root.find("body")
+    total = max(size_of(root if body is None else body), 1)
     dropped = 0
     classed = any(name in page.source for name in _SCREEN_READER_CLASSES)
     marked = _MARKED_OR_CLASSED(root) if classed else _MARKED(root)
-    doomed = [(element, _unseen(element)) for element in marked]
-    doomed += [(element, "unseen") for element in _hidden_by_sheet(page)]
+    by_sheet = _hidden_by_sheet(page)
+    if sum(map(size_of, _outermost(by_sheet))) > _MOST * total:
+        by_sheet = {}
+    by_itself = ((element, how) for element in marked if (how := _unseen(element)))
+    doomed = [(element, how) for element, how in (*by_itself, *by_sheet.items()) if element.tag not in {"html", "body"}]
+    folded = folded_sections(page, {element for element, _ in doomed}) if doomed else ()
     for element, how in doomed:
-        if not how or element.tag in {"html", "body"}:
-            continue
         size = size_of(element)
+        if element in folded:
+            element.set(FOLDED, "")
+            continue
         if how == "unseen" and size > _MOST * total:
+            continue
+        if how.isdigit() and size > _CHARS_PER_PIXEL * int(how):
             continue
         if how == "gone" and size > _OUTWEIGHS * (total - size) and is_shown_by_script(page, element):
             continue
         dropped += size
         remove(element)
     return dropped
+
+
+def _outermost(elements: Collection[HtmlElement]) -> Iterator[HtmlElement]:
+    """Those of the elements that stand in no other of them."""
+    return (element for element in elements if not any(above in elements for above in element.iterancestors()))
 
 
 def _settle_noscript(root: HtmlElement) -> None:
@@ -128,7 +147,7 @@ def _settle_noscript(root: HtmlElement) -> None:
 
 
 def _unseen(element: HtmlElement) -> str:
-    """`gone`, `unseen` or nothing, from the element's own attributes."""
+    """How the element's own attributes hide it (see `style_hides`)."""
     if element.get("hidden") is not None and element.get("hidden", "").lower() != "until-found":
         return "gone"
     if element.get("aria-hidden", "").lower() == "true" and not _HOLDS_PAGE(element):
@@ -147,7 +166,7 @@ def _unseen(element: HtmlElement) -> str:
 
 @lru_cache(maxsize=2_048)
 def style_hides(style: str) -> str:
-    """`gone` for text that is not laid out, `unseen` for text made invisible, else nothing."""
+    """`gone` for text that is not laid out, `unseen` for text made invisible, or by how many pixels it is moved."""
     if not _MAY_HIDE.search(style):
         return ""
     flat = re.sub(r"/\*.*?\*/|\s*([:;,()])\s*|^\s+|\s+$", r"\1", style.lower())
@@ -158,7 +177,7 @@ def style_hides(style: str) -> str:
     colour, background = _COLOUR.search(flat), _BACKGROUND.search(flat)
     if colour and background and _same(_rgb(colour.group(1)), _rgb(background.group(1))):
         return "unseen"
-    return ""
+    return max(_MOVED.findall(flat), default="")
 
 
 def _same(first: tuple[int, int, int] | None, second: tuple[int, int, int] | None) -> bool:
@@ -198,33 +217,35 @@ def _pale_on_default(element: HtmlElement, style: str) -> bool:
     return True
 
 
-def _hidden_by_sheet(page: Page) -> list[HtmlElement]:
-    """Elements that an unconditional rule with a plain class or id selector hides, and no other rule mentions."""
+def _hidden_by_sheet(page: Page) -> dict[HtmlElement, str]:
+    """Elements that an unconditional rule with a plain class or id selector hides, and no other rule mentions; and how.
+
+    What a sheet lays out as nothing is as unseen as any: a script may show it as easily.
+    """
     if not page.styles or len(page.styles) > _MAX_SHEET_CHARS:
-        return []
-    hiding: dict[tuple[str, str], None] = {}
+        return {}
+    hiding: dict[tuple[str, str], str] = {}
     for selectors, declarations in _plain_rules(page.styles):
-        if not style_hides(declarations):
+        how = style_hides(declarations)
+        if not how:
             continue
         for selector in selectors.split(","):
             match = _SIMPLE_SELECTOR.match(selector.strip())
             if match:
-                hiding[match.group(1), match.group(2)] = None
-    names: set[tuple[str, str]] = set()
-    for sign, name in list(hiding)[:_MAX_SHEET_NAMES]:
-        if (
-            page.styles.count(sign + name) == 1
-            or len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) == 1
-        ):
-            names.add((sign, name))  # more often: shown again somewhere (a tab, a menu, a dialogue)
-    if not names:
-        return []
-    return [
-        element
-        for element in _WITH_NAMES(page.root)
-        if ("#", element.get("id") or "") in names
-        or any((".", name) in names for name in (element.get("class") or "").split())
-    ]
+                hiding[match.group(1), match.group(2)] = how if how.isdigit() else "unseen"
+    # More often: shown again somewhere (a tab, a menu, a dialogue).
+    names = {
+        (sign, name): how
+        for (sign, name), how in list(hiding.items())[:_MAX_SHEET_NAMES]
+        if page.styles.count(sign + name) == 1
+        or len(re.findall(rf"[{sign}]{re.escape(name)}(?![\w-])", page.styles)) == 1
+    }
+    hidden: dict[HtmlElement, str] = {}
+    for element in _WITH_NAMES(page.root) if names else ():
+        own = [("#", element.get("id") or ""), *((".", name) for name in (element.get("class") or "").split())]
+        if how := next((names[name] for name in own if name in names), ""):
+            hidden[element] = how
+    return hidden
 
 
 def _plain_rules(sheet: str) -> list[tuple[str, str]]:

@@ -7,16 +7,16 @@ from pincite.fetch.extractors.controls import without_controls
 from pincite.fetch.extractors.documentation import content_region, is_documentation
 from pincite.fetch.extractors.dom import Page, parse, size_of
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
-from pincite.fetch.extractors.features import Votes
+from pincite.fetch.extractors.features import BlockFeatures
 from pincite.fetch.extractors.hidden import drop_unseen
-from pincite.fetch.extractors.main_content import both_votes, cheap_votes, found_by_second, select
+from pincite.fetch.extractors.main_content import Layout, both_votes, cheap_votes, found_by_second, layout_of, select
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
 from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 
 EXTRACTOR = "html"
-VERSION = "7"
+VERSION = "8"
 
 
 # A reader that finds a tenth of what another finds has missed the page.
@@ -75,11 +75,21 @@ def _embedded(page: Page, metadata: Metadata, chars: int) -> tuple[list[Found], 
     return found, (f"the text is from the page's {embedded.source}: its markup shows {chars:,} characters",)
 
 
-def candidates(text: str, url: str) -> tuple[list[Found], Votes, Votes]:
-    """All blocks of a page, what the cheap reader chose and what both did: what the choice of content is trained on."""
+def labelled(text: str, url: str) -> tuple[list[Found], Layout, list[list[float]], list[list[float]], str | None]:
+    """What the choice of content is trained on: blocks, layout, their features by the cheap reader and by both.
+
+    The last is the text of a page whose markup says which part counts; nothing is chosen there.
+    """
     page, metadata, _ = _visible(text, url)
+    found = BlockWalk(metadata.base_url).run(page.root)
+    features = BlockFeatures(found, metadata.types)
     cheap = cheap_votes(page, metadata.types)
-    return BlockWalk(metadata.base_url).run(page.root), cheap, both_votes(page, url, cheap)
+    one, both = features.rows(cheap), features.rows(both_votes(page, url, cheap))
+    layout = layout_of(found, one, page, metadata)
+    if not is_documentation(page.root):
+        return found, layout, one, both, None
+    region = BlockWalk(metadata.base_url).run(content_region(page.root))
+    return found, layout, one, both, "\n\n".join(item.block.text for item in region)
 
 
 def _visible(text: str, url: str) -> tuple[Page, Metadata, int]:

@@ -7,8 +7,8 @@ are never rewritten.
 """
 
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 
 from lxml import etree
@@ -54,7 +54,8 @@ _REFERENCE_HEADINGS = 10
 _SHORT_SECTION = 12
 _STANDS_BETWEEN = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
 _WORD = re.compile(r"\w+")
-_LEADS_ON = frozenset({BlockKind.TERM, BlockKind.CAPTION})
+# What a caption leads to: that of a picture stands by itself, and the labels of articles leave it out.
+_CAPTIONED = frozenset({BlockKind.TABLE, BlockKind.CODE})
 
 
 def cheap_votes(page: Page, types: frozenset[str]) -> Votes:
@@ -103,24 +104,11 @@ def found_by_second(page: Page, everything: list[Found], found: list[Found]) -> 
     return others, (f"the second reader's text: the first found {chars:,} of {size:,} characters",)
 
 
-def is_unsure(odds: Sequence[float], sizes: Sequence[int]) -> bool:
-    """Whether the costly reader is to be asked about a page that looks so to the cheap one."""
-    return len(odds) <= _MAX_ASKED_BLOCKS and best_threshold(odds, sizes)[1] < _SURE
-
-
-def chosen(
-    odds: Sequence[float], sizes: Sequence[int], shapes: Sequence[Hashable], types: frozenset[str]
-) -> list[bool]:
-    """Which blocks are kept, by what each is likely to be and by the kind of page."""
-    if is_made_of_records(types):
-        odds = agreed(odds, sizes, shapes)
-    least, _ = best_threshold(odds, sizes)
-    return [odd >= least for odd in odds]
-
-
-def _leads_on(block: Block, row: Sequence[float]) -> bool:
-    """Whether a block belongs to what follows it: a term, a caption, a line that ends with a colon."""
-    return block.kind in _LEADS_ON or (block.text.endswith(":") and is_plain(row))
+def _leads_on(block: Block, after: Block, row: Sequence[float]) -> bool:
+    """Whether a block belongs to what follows it: a term, a table's caption, a line that ends with a colon."""
+    if block.kind is BlockKind.CAPTION:
+        return after.kind in _CAPTIONED
+    return block.kind is BlockKind.TERM or (block.text.endswith(":") and is_plain(row))
 
 
 def without_last_headings(kept: Sequence[bool], headings: Sequence[bool]) -> list[bool]:
@@ -133,45 +121,24 @@ def without_last_headings(kept: Sequence[bool], headings: Sequence[bool]) -> lis
     return shown
 
 
-def _fill(kept: list[bool], found: Sequence[Found]) -> list[bool]:
-    """What is kept, and code, tables and lists that stand between kept blocks of the same container."""
-    shown = list(kept)
-    for index in range(1, len(found) - 1):
-        if kept[index] or found[index].block.kind not in _STANDS_BETWEEN or not shown[index - 1]:
-            continue
-        after = index + 1
-        while after < len(found) - 1 and not kept[after] and found[after].block.kind is found[index].block.kind:
-            after += 1
-        holder = found[index - 1].element.getparent()
-        inside = (found[place].element for place in range(index, after + 1))
-        if kept[after] and holder is not None and all(_stands_in(element, holder) for element in inside):
-            shown[index] = True
-    return shown
-
-
-def _stands_in(element: HtmlElement, holder: HtmlElement) -> bool:
-    """Whether the element is a child of the holder, or a grandchild (an item of its list)."""
-    parent = element.getparent()
-    return parent is holder or (parent is not None and parent.getparent() is holder)
-
-
 def with_section_headings(kept: Sequence[bool], levels: Sequence[int], around: Sequence[bool]) -> list[bool]:
     """What is kept, and the headings directly above it: what a passage is about may stand nowhere else.
 
     Args:
         kept: for each block whether it is kept.
         levels: the level of each heading, 0 for what is none.
-        around: whether the block stands in what surrounds content (navigation, footers, ...): such a heading goes only
-            with text that stands there too.
+        around: whether the block stands in what surrounds content (navigation, footers, ...): such a heading comes back
+            only where most of what is kept stands there too.
     """
     shown = list(kept)
+    framed = 2 * sum(compress(around, kept)) > sum(kept)
     for index, level in enumerate(levels):
-        if not level or shown[index]:
+        if not level or shown[index] or (around[index] and not framed):
             continue
         below = index + 1
         while below < len(levels) and levels[below] > level:
             below += 1
-        if below < len(levels) and kept[below] and not levels[below] and (around[below] or not around[index]):
+        if below < len(levels) and kept[below] and not levels[below]:
             shown[index] = True
     return shown
 
@@ -199,41 +166,6 @@ def with_inner_sections(kept: Sequence[bool], levels: Sequence[int], around: Seq
     return shown
 
 
-def with_stated(odds: Sequence[float], shares: Sequence[float]) -> list[float]:
-    """The probabilities, high where the page's structured data says the block is its own text.
-
-    Args:
-        odds: what each block is likely to be.
-        shares: how much of each block the data holds.
-    """
-    return [max(odd, _STATED_ODDS) if share >= _STATED_SHARE else odd for odd, share in zip(odds, shares, strict=True)]
-
-
-def with_main_heading(kept: Sequence[bool], found: Sequence[Found], metadata: Metadata) -> list[bool]:
-    """What is kept, and the heading that says the page's title, where no heading of the first level is kept.
-
-    The labels of articles leave headlines out, and the title of the document says the same: with a short text it stays
-    out, on pages of records and with a long text it comes back.
-    """
-    shown = list(kept)
-    mains = [index for index, item in enumerate(found) if _is_main_heading(item)]
-    if any(kept[index] for index in mains):
-        return shown
-    title = _bare(metadata.title)
-    named = (index for index in mains if _says(title, _bare(found[index].block.text)))
-    heading = next(named, None)
-    if heading is None:
-        return shown
-    words = sum(len(item.block.text.split()) for item, keep in zip(found, kept, strict=True) if keep)
-    few = len(found[heading].block.text.split()) < _HEADING_SHARE * words
-    shown[heading] = few or is_made_of_records(metadata.types)
-    return shown
-
-
-def _is_main_heading(item: Found) -> bool:
-    return item.block.kind is BlockKind.HEADING and item.block.level == 1
-
-
 def _bare(text: str) -> str:
     """The words of a text, lower-case."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
@@ -244,43 +176,137 @@ def _says(title: str, heading: str) -> bool:
     return bool(title.strip() and heading.strip()) and (title in heading or heading in title)
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the choice knows of a page's blocks besides their odds: for each its words, shape, place and role.
+
+    Plain values, so that cross-validation (`benchmarks/content_model.py`) chooses by the same rules as a reading.
+    """
+
+    sizes: tuple[int, ...]
+    chars: tuple[int, ...]
+    shapes: tuple[tuple[str, str], ...]
+    kinds: tuple[BlockKind, ...]
+    levels: tuple[int, ...]
+    """The level of each heading, 0 for what is none."""
+    holders: tuple[tuple[int, int], ...]
+    """Which element holds the block, and which holds that, as numbers."""
+    plain: tuple[bool, ...]
+    around: tuple[bool, ...]
+    leading: tuple[bool, ...]
+    menus: tuple[bool, ...]
+    """Whether the block stands in a menu of the page's header."""
+    titles: tuple[bool, ...]
+    """Whether the block is a heading of the first level that says the page's title."""
+    stated: tuple[float, ...]
+    """How much of the block the page's structured data names as its own text."""
+    records: bool
+    """Whether the page says that it is made of records and no article."""
+
+    def likely(self, odds: Sequence[float]) -> list[float]:
+        """The odds, high where the page's structured data says the block is its own text."""
+        return [
+            max(odd, _STATED_ODDS) if share >= _STATED_SHARE else odd
+            for odd, share in zip(odds, self.stated, strict=True)
+        ]
+
+    def is_unsure(self, odds: Sequence[float]) -> bool:
+        """Whether the costly reader is to be asked about a page that looks so to the cheap one."""
+        asked = sum(self.sizes) >= _TINY_WORDS and len(odds) <= _MAX_ASKED_BLOCKS
+        return asked and best_threshold(odds, self.sizes)[1] < _SURE
+
+    def kept(self, odds: Sequence[float]) -> list[bool]:
+        """Which blocks are content, by what each is likely to be and by the kind of page."""
+        if self.records:
+            odds = agreed(odds, self.sizes, self.shapes)
+        least, _ = best_threshold(odds, self.sizes)
+        kept = [odd >= least for odd in odds]
+        if sum(self.sizes) < _TINY_WORDS:
+            kept = [keep or plain for keep, plain in zip(kept, self.plain, strict=True)]
+        kept = self._filled(kept)
+        for index in range(len(kept) - 1):
+            if not kept[index] and kept[index + 1] and self.leading[index]:
+                kept[index] = True
+        kept = with_inner_sections(kept, self.levels, self.around)
+        kept = without_last_headings(kept, [level > 0 for level in self.levels])
+        kept = with_section_headings(kept, self.levels, self.around)
+        return self._with_main_heading(self._without_menus(kept))
+
+    def _filled(self, kept: list[bool]) -> list[bool]:
+        """What is kept, and code, tables and lists that stand between kept blocks of the same container."""
+        shown = list(kept)
+        for index in range(1, len(kept) - 1):
+            if kept[index] or self.kinds[index] not in _STANDS_BETWEEN or not shown[index - 1]:
+                continue
+            after = index + 1
+            while after < len(kept) - 1 and not kept[after] and self.kinds[after] is self.kinds[index]:
+                after += 1
+            holder = self.holders[index - 1][0]
+            if kept[after] and all(holder in self.holders[place] for place in range(index, after + 1)):
+                shown[index] = True
+        return shown
+
+    def _without_menus(self, kept: list[bool]) -> list[bool]:
+        """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""
+        shown = [keep and not menu for keep, menu in zip(kept, self.menus, strict=True)]
+        left, before = (sum(compress(self.chars, choice)) for choice in (shown, kept))
+        return shown if before <= _FAR_LESS * left else kept
+
+    def _with_main_heading(self, kept: Sequence[bool]) -> list[bool]:
+        """What is kept, and the heading that says the page's title, where no heading of the first level is kept.
+
+        The labels of articles leave headlines out, and the title of the document says the same: with a short text it
+        stays out, on pages of records and with a long text it comes back.
+        """
+        shown = list(kept)
+        if any(keep and level == 1 for keep, level in zip(kept, self.levels, strict=True)) or not any(self.titles):
+            return shown
+        heading = self.titles.index(True)
+        words = sum(compress(self.sizes, kept))
+        shown[heading] = self.records or self.sizes[heading] < _HEADING_SHARE * words
+        return shown
+
+
+def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Page, metadata: Metadata) -> Layout:
+    """What the choice knows of these blocks; `rows` are their features."""
+    menus = {element for menu in header_menus(page.root) for element in menu.iter()}
+    title = _bare(metadata.title)
+    blocks = [item.block for item in found]
+    numbers: dict[HtmlElement | None, int] = {}
+    holders = [(item.element.getparent(), _above(item.element.getparent())) for item in found]
+    return Layout(
+        sizes=tuple(len(block.text.split()) for block in blocks),
+        chars=tuple(len(block.text) for block in blocks),
+        shapes=tuple(map(shape_of, found)),
+        kinds=tuple(block.kind for block in blocks),
+        levels=tuple(block.level if block.kind is BlockKind.HEADING else 0 for block in blocks),
+        holders=tuple(
+            (numbers.setdefault(inner, len(numbers)), numbers.setdefault(outer, len(numbers)))
+            for inner, outer in holders
+        ),
+        plain=tuple(map(is_plain, rows)),
+        around=tuple(map(is_around, rows)),
+        leading=tuple(map(_leads_on, blocks, blocks[1:], rows)),
+        menus=tuple(item.element in menus for item in found),
+        titles=tuple(
+            block.kind is BlockKind.HEADING and block.level == 1 and _says(title, _bare(block.text)) for block in blocks
+        ),
+        stated=tuple(shares_of(found, metadata.stated)),
+        records=is_made_of_records(metadata.types),
+    )
+
+
+def _above(element: HtmlElement | None) -> HtmlElement | None:
+    return None if element is None else element.getparent()
+
+
 def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> list[Found]:
     """The blocks that are content; all of them when none stands out."""
-    types = metadata.types
-    features = BlockFeatures(found, types)
-    sizes = [len(item.block.text.split()) for item in found]
-    votes = cheap_votes(page, types)
+    features = BlockFeatures(found, metadata.types)
+    votes = cheap_votes(page, metadata.types)
     rows = features.rows(votes)
-    own = shares_of(found, metadata.stated)
-    odds = with_stated(content_odds(rows, ONE), own)
-    is_tiny = sum(sizes) < _TINY_WORDS
-    if not is_tiny and is_unsure(odds, sizes):
-        odds = with_stated(content_odds(features.rows(both_votes(page, url, votes)), BOTH), own)
-    kept = chosen(odds, sizes, [shape_of(item) for item in found], types)
-    if is_tiny:
-        kept = [keep or is_plain(row) for keep, row in zip(kept, rows, strict=True)]
-    kept = _fill(kept, found)
-    for index in range(len(found) - 1):
-        if not kept[index] and kept[index + 1] and _leads_on(found[index].block, rows[index]):
-            kept[index] = True
-    levels = [_heading_level(item) for item in found]
-    around = [is_around(row) for row in rows]
-    kept = with_inner_sections(kept, levels, around)
-    kept = without_last_headings(kept, [item.block.kind is BlockKind.HEADING for item in found])
-    kept = with_section_headings(kept, levels, around)
-    kept = _without_menus(kept, found, page)
-    kept = with_main_heading(kept, found, metadata)
-    return [item for item, keep in zip(found, kept, strict=True) if keep] or list(found)
-
-
-def _without_menus(kept: list[bool], found: Sequence[Found], page: Page) -> list[bool]:
-    """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""
-    menus = {element for menu in header_menus(page.root) for element in menu.iter()}
-    shown = [keep and item.element not in menus for keep, item in zip(kept, found, strict=True)]
-    sizes = [len(item.block.text) for item in found]
-    left, before = (sum(compress(sizes, choice)) for choice in (shown, kept))
-    return shown if before <= _FAR_LESS * left else kept
-
-
-def _heading_level(item: Found) -> int:
-    return item.block.level if item.block.kind is BlockKind.HEADING else 0
+    layout = layout_of(found, rows, page, metadata)
+    odds = layout.likely(content_odds(rows, ONE))
+    if layout.is_unsure(odds):
+        odds = layout.likely(content_odds(features.rows(both_votes(page, url, votes)), BOTH))
+    return list(compress(found, layout.kept(odds))) or list(found)

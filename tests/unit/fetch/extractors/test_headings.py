@@ -6,6 +6,7 @@ import pytest
 
 from pincite.domain.page import Document
 from pincite.fetch.extractors import extract
+from pincite.fetch.extractors.main_content import with_section_headings
 
 WORDS = "storage class value column type affinity text integer real blob null comparison order operator result".split()
 
@@ -176,3 +177,10 @@ def test_a_header_that_never_ends_does_not_take_the_page_with_it(generator: str)
     page = f"<head><title>T</title>{generator}</head><body><header><nav><a href=/>Home</a><h1>Towers</h1>{text}"
     document = extract(page.encode(), "https://docs.example/a", "text/html")
     assert all(sentence(n) in document.text for n in range(6))
+
+
+def test_a_heading_of_what_surrounds_the_text_comes_back_only_where_the_text_stands_there_too() -> None:
+    levels = [2, 0, 2, 0]
+    kept = [False, True, False, True]
+    assert with_section_headings(kept, levels, [False, False, True, True]) == [True, True, False, True]
+    assert with_section_headings(kept, levels, [True] * 4) == [True] * 4  # a form around the whole page

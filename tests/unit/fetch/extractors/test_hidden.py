@@ -116,3 +116,52 @@ def test_a_button_that_heads_or_holds_a_part_of_the_page_stays(inside: str) -> N
 def test_a_page_of_buttons_alone_is_read() -> None:
     page = b"<html><body><button>Lamp on</button><button>Lamp off</button></body></html>"
     assert "Lamp on" in extract(page, URL, "text/html").text
+
+
+def test_a_part_moved_over_the_one_above_shows_what_does_not_fit_there() -> None:
+    long = " ".join(f"The keeper of tower {number} lit its lamp at dusk." for number in range(40))
+    assert "tower 39" in read(f'<div style="margin-top:-120px"><p>{long}</p></div>')
+    assert "300" not in read(f'<div style="position:absolute;top:-400px">{SECRET}</div>')
+
+
+@pytest.mark.parametrize("rule", [".box{visibility:hidden}", ".wait, .box{opacity:0}"])
+def test_a_rule_that_hides_most_of_a_page_in_parts_means_to_show_it(rule: str) -> None:
+    parts = "".join(f"<div class=box><p>{TRUTH} It was lit in {year}.</p></div>" for year in (1881, 1882, 1883))
+    data = '<script type="application/ld+json">{"@type":"WebPage","description":"' + "tall " * 200 + '"}</script>'
+    page = f"<html><head><title>x</title><style>{rule}</style>{data}</head><body>{parts}</body></html>"
+    text = extract(page.encode(), URL, "text/html").text
+    assert all(year in text for year in ("1881", "1882", "1883"))
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "<button aria-controls=s aria-expanded=false>Who lit it?</button><div id=s style='display:none'>{}</div>",
+        "<a role=button aria-controls=s>Who lit it?</a><div id=s role=region hidden>{}</div>",
+        "<div role=tab aria-controls=s>Log</div><div role=tabpanel id=s aria-hidden=true>{}</div>",
+        "<a data-toggle=collapse href='#s'>Log</a><div id=s style='height:0;overflow:hidden'>{}</div>",
+        "<button aria-controls=s aria-expanded=false>Log</button><div style='display:none'><div id=s>{}</div></div>",
+        "<details><summary>Log</summary><div aria-hidden=true>{}</div></details>",
+    ],
+)
+def test_what_a_visible_control_opens_is_read_and_marked(section: str) -> None:
+    inside = section.format("<p>A keeper lit it in 1881.</p>")
+    page = f"<html><body><article><p>{TRUTH}</p>{inside}</article></body></html>"
+    document = extract(page.encode(), URL, "text/html")
+    block = next(block for block in document.blocks if "1881" in block.text)
+    assert block.secondary
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "<div id=s style='display:none'>{}</div>",  # nothing opens it
+        "<button aria-controls=s aria-expanded=false></button><div id=s hidden>{}</div>",  # nobody sees what opens it
+        "<nav><button aria-controls=s aria-expanded=false>Menu</button></nav><ul id=s hidden><li>{}</ul>",
+        "<button aria-controls=s aria-expanded=false>Ask</button><div id=s role=dialog hidden>{}</div>",
+        "<button aria-controls=s aria-expanded=false>Ask</button><div id=s hidden><p style='opacity:0'>{}</p></div>",
+        "<button hidden aria-controls=s aria-expanded=false>Ask</button><div id=s hidden>{}</div>",
+    ],
+)
+def test_what_no_visible_control_opens_stays_hidden(section: str) -> None:
+    assert "300" not in read(section.format(SECRET))

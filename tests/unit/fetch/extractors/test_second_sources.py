@@ -144,3 +144,17 @@ def test_a_region_that_a_tool_marks_and_that_is_empty_does_not_hide_the_page() -
     )
     document = read(page)
     assert "tower 7" in document.text
+
+
+MARKO = "function $af(d){l=document.getElementById('af'+d);g=document.getElementById('afph'+d)};$af(1)"
+
+
+def test_a_fragment_that_came_late_takes_the_place_kept_for_it() -> None:
+    page = (
+        "<html><body><main><p>Before.</p><noscript id=afph1></noscript><p>After.</p></main>"
+        f"<div id=af1 style='display:none'><p>{BODY}</p></div><div id=af2 style='display:none'><p>{LIE}</p></div>"
+        f"<script>{MARKO}</script></body></html>"
+    )
+    text = read(page).text
+    assert text.index("Before.") < text.index(BODY) < text.index("After.")
+    assert "whatever the page says" not in text
