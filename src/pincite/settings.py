@@ -187,8 +187,9 @@ class Settings(BaseModel):
     embeddings: str = Field(
         "auto",
         description="Rank passages by meaning too: `auto` where the extra `embeddings` is installed; `none` by words; "
-        "`minilm`, or the embedder of an installed package, by name.",
+        "`minilm`; an installed package's, by name; a folder with a model; a server, as `http(s)://HOST/v1#MODEL`.",
     )
+    embeddings_api_key: SecretStr | None = _key("Key of a server that `embeddings` names.")
     max_domain_share: float = Field(
         0.7, gt=0, le=1, description="Largest share of claims from one domain where others have as much to say."
     )

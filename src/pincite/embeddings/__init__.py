@@ -1,1 +1,1 @@
-"""Texts as vectors, for what words alone don't bring together. One adapter: MiniLM in eight bits, offline, an extra."""
+"""Texts as vectors, for what words alone don't bring together: MiniLM offline (an extra), a server, a folder."""

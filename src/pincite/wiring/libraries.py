@@ -1,7 +1,10 @@
 """The local libraries of an engine, each opened once and brought up to date, and what ranks their passages."""
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -49,7 +52,20 @@ def vectors_of(settings: Settings) -> KeptVectors | None:
         ExtraNotInstalled: an embedder is named and its packages are missing.
     """
     name = embedder_name(settings)
-    return None if name is None else _kept(name, settings.home / "libraries" / f"vectors-{name}.sqlite")
+    if name is None:
+        return None
+    key = settings.embeddings_api_key
+    known_as = name if name in EMBEDDERS else sha256_hex(_identity(name).encode())[:16]
+    file = settings.home / "libraries" / f"vectors-{known_as}.sqlite"
+    return _kept(name, file, key.get_secret_value() if key else None)
+
+
+def _identity(name: str) -> str:
+    """What tells the vectors of one model in a folder, or behind an address, from those of the next."""
+    with suppress(OSError):  # no folder, or none that can be read: making the embedder says so
+        files = sorted(file for file in Path(name).expanduser().rglob("*.onnx") if "://" not in name)
+        return "\n".join([name, *(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)])
+    return name
 
 
 def embedder_name(settings: Settings) -> str | None:
@@ -60,18 +76,33 @@ def embedder_name(settings: Settings) -> str | None:
 
 
 @cache
-def _kept(name: str, file: Path) -> KeptVectors:
+def _kept(name: str, file: Path, api_key: str | None) -> KeptVectors:
     """The vectors of one file, remembered in this process."""
     from pincite.library.vectors import VectorFile
 
-    return KeptVectors(_embedder(name), VectorFile(file))
+    return KeptVectors(_embedder(name, api_key), VectorFile(file))
 
 
 @cache
-def _embedder(name: str) -> Embedder:
+def _embedder(name: str, api_key: str | None) -> Embedder:
     """The embedder of this process: its model is loaded once, at the first text."""
+    if "://" in name or "/" in name or "\\" in name or name.startswith((".", "~")):
+        from pincite.embeddings.centred import CentredEmbedder
+        from pincite.embeddings.endpoint import EndpointEmbedder
+        from pincite.embeddings.folder import FolderEmbedder
+
+        other: Embedder = (
+            EndpointEmbedder(name, api_key=api_key) if "://" in name else FolderEmbedder(Path(name).expanduser())
+        )
+        return CentredEmbedder(other, _texts_of_many_kinds())
     made: Embedder = load(EMBEDDERS, name, "embedder")()
     return made
+
+
+def _texts_of_many_kinds() -> list[str]:
+    """The passages that ship for `pincite eval judge`: of three manuals, on as many subjects as there are rows."""
+    rows = (resources.files("pincite.evaluation") / "statements.jsonl").read_text(encoding="utf-8").splitlines()
+    return [passage for row in rows for passage in json.loads(row)["passages"]]
 
 
 # The local libraries of an engine: each opened once, brought up to date before its first use.
