@@ -451,6 +451,14 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Reads question and passage together, which tells more than their vectors do and costs more."""
+
+    def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        """How relevant each passage is, in order, on any scale. Blocks: CPU work or a call."""
+        ...
+
+
 class KeyStore(Protocol):
     """The API keys of a home. Blocking; `is_near` says that a look costs no more than one at a file."""
 

@@ -190,6 +190,12 @@ class Settings(BaseModel):
         "`minilm`; an installed package's, by name; a folder with a model; a server, as `http(s)://HOST/v1#MODEL`.",
     )
     embeddings_api_key: SecretStr | None = _key("Key of a server that `embeddings` names.")
+    reranker: str = Field(
+        "none",
+        description="Who reads the best passages again with the question, for their order: `none`; a folder with a "
+        "cross-encoder; a server, as `http(s)://HOST/v1#MODEL`; an installed package's, by name.",
+    )
+    reranker_api_key: SecretStr | None = _key("Key of a server that `reranker` names.")
     max_domain_share: float = Field(
         0.7, gt=0, le=1, description="Largest share of claims from one domain where others have as much to say."
     )

@@ -250,7 +250,7 @@ def test_an_address_that_is_none_is_refused(place: str) -> None:
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSetting, match="no model of sentence vectors"):
+    with pytest.raises(InvalidSetting, match="no model for `embeddings`"):
         FolderEmbedder(tmp_path)
     (tmp_path / "model.onnx").write_bytes(b"no model")
     (tmp_path / "tokenizer.json").write_text("{}")

@@ -42,8 +42,12 @@ def tiny_model(outputs: int = 3) -> bytes:
     axes = _field(1, b"axes") + _field(8, 1) + _field(20, 7)
     keep = _field(1, b"keepdims") + _field(3, 1) + _field(20, 2)
     nodes = [
-        _node("Cast", ["token_type_ids"], "floats", cast_to_float),
-        _node("ReduceMean", ["floats"], "mean", axes, keep),
+        _node("Cast", ["token_type_ids"], "segments", cast_to_float),
+        _node("Cast", ["attention_mask"], "mask", cast_to_float),
+        _node("Mul", ["segments", "mask"], "seconds"),
+        _node("ReduceSum", ["seconds"], "share", axes, keep),
+        _node("ReduceSum", ["mask"], "all", axes, keep),
+        _node("Div", ["share", "all"], "mean"),
         _node("MatMul", ["mean", "weights"], "scaled"),
         _node("Add", ["scaled", "bias"], "logits"),
     ]
@@ -51,8 +55,8 @@ def tiny_model(outputs: int = 3) -> bytes:
     graph += _field(5, _tensor("weights", [1, outputs], [8.0, 0.0, -8.0][:outputs]))
     graph += _field(5, _tensor("bias", [outputs], [-2.0, 0.0, 1.0][:outputs]))
     for name in ("input_ids", "attention_mask", "token_type_ids"):
-        graph += _field(11, _value(name, 7, [1, "tokens"]))
-    graph += _field(12, _value("logits", 1, [1, outputs]))
+        graph += _field(11, _value(name, 7, ["texts", "tokens"]))
+    graph += _field(12, _value("logits", 1, ["texts", outputs]))
     return _field(1, 8) + _field(7, graph) + _field(8, _field(1, b"") + _field(2, 11))
 
 

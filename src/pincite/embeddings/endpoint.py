@@ -1,14 +1,15 @@
-"""Vectors from a server of the operator's that speaks OpenAI's `POST /embeddings`: hosted, or vLLM, Ollama, llama.cpp.
+"""A server of the operator's that embeds (OpenAI's `POST /embeddings`) or reranks (Cohere's `POST /rerank`).
 
-Source: OpenAI API reference, "Create embeddings". The address is trusted exactly: no redirect is followed, nothing is
-taken from proxies of the environment, and neither address nor texts are logged.
+Hosted, or vLLM, Ollama, llama.cpp, Infinity. Sources: OpenAI API reference, "Create embeddings"; Cohere API reference,
+"Rerank" (v2), whose shape Jina, vLLM and llama.cpp share. The address is trusted exactly: no redirect is followed,
+nothing is taken from proxies of the environment, and neither address nor texts are logged.
 """
 
 import json
 import logging
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import urlsplit
 
 from pincite.domain.errors import (
@@ -33,14 +34,15 @@ _BATCH: Final = 64
 _MAX_ANSWER_BYTES: Final = 6 * 1024 * 1024
 # About 500 tokens, the window of most such models: some servers refuse longer texts instead of cutting them.
 _MAX_CHARS: Final = 2_000
-_HINT: Final = "Is the server of `embeddings` up? --words-only goes on without it."
 
 
-class EndpointEmbedder:
-    """Implements `ports.Embedder`. Blocks; any thread may call it.
+class OwnServer:
+    """POSTs JSON to one address and gives back the JSON of each answer. Blocks; any thread may call it.
 
     Args:
         place: `http(s)://HOST/v1#MODEL`; without `#MODEL` the server chooses.
+        setting: that names it, for errors; its key is the setting `SETTING_api_key`.
+        path: what is asked below the address.
         api_key: sent as a bearer token.
         deadline_s: of one call.
         transport: takes the place of the network in tests.
@@ -51,37 +53,38 @@ class EndpointEmbedder:
     def __init__(
         self,
         place: str,
+        setting: str,
+        path: str,
         *,
-        api_key: str | None = None,
-        deadline_s: float = CALL_S,
-        transport: "httpx2.BaseTransport | None" = None,
+        api_key: str | None,
+        deadline_s: float,
+        transport: "httpx2.BaseTransport | None",
     ) -> None:
         address, _, self._model = place.partition("#")
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username:
             raise InvalidSetting(
-                "this is no address of a server of embeddings",
+                f"this is no address of a server for `{setting}`",
                 hint="Write http(s)://HOST[:PORT]/v1#MODEL.",
-                context={"setting": "embeddings"},
+                context={"setting": setting},
             )
-        self._url = f"{address.rstrip('/')}/embeddings"
+        self._setting = setting
+        self._url = f"{address.rstrip('/')}/{path}"
         self._headers = {"User-Agent": f"Pincite/{VERSION}", "Content-Type": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._deadline_s = deadline_s
         self._transport = transport
+        self.hint = f"Is the server of `{setting}` up? --words-only goes on without it."
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of length 1 for each text, in order.
+    def answers(self, bodies: Iterable[Mapping[str, object]]) -> Iterator[Any]:  # parsed JSON of any shape
+        """What it answers to each body in turn, over one connection.
 
-        Errors: Timeout, NetworkError, RateLimited, ProviderAuth, ProviderBadReply (not one vector for each text).
+        Errors: Timeout, NetworkError, RateLimited, ProviderAuth, ProviderBadReply (`bad_status`, `not_json`, ...).
         """
-        if not texts:
-            return []
         import httpx2
 
         logging.getLogger("httpx2").addFilter(_is_warning)
-        found: list[list[float]] = []
         with httpx2.Client(
             headers=self._headers,
             follow_redirects=False,
@@ -89,38 +92,117 @@ class EndpointEmbedder:
             timeout=self._deadline_s,
             transport=self._transport,
         ) as client:
-            for start in range(0, len(texts), _BATCH):
-                batch = [_sendable(text) for text in texts[start : start + _BATCH]]
-                found += vectors_in(self._answer(client, batch), len(batch))
-        if len({len(vector) for vector in found}) != 1:
-            raise ProviderBadReply("the server's vectors have different lengths", reason="wrong_shape", hint=_HINT)
-        return found
+            for body in bodies:
+                yield self._answer(client, {"model": self._model, **body} if self._model else body)
 
-    def _answer(self, client: "httpx2.Client", texts: Sequence[str]) -> Any:  # parsed JSON of any shape
+    def _answer(self, client: "httpx2.Client", body: Mapping[str, object]) -> Any:  # parsed JSON of any shape
         import httpx2
 
-        body = {"input": texts, "encoding_format": "float"} | ({"model": self._model} if self._model else {})
         received = bytearray()
         try:
             with client.stream("POST", self._url, content=json.dumps(body).encode()) as reply:
                 for piece in reply.iter_bytes():
                     received += piece
                     if len(received) > _MAX_ANSWER_BYTES:
-                        raise ProviderBadReply("the server of embeddings sent too much", reason="answer_too_large")
+                        raise self.bad_reply("sent too much", "answer_too_large")
         except httpx2.TimeoutException:
-            raise Timeout("the server of embeddings did not answer in time", reason="embeddings", hint=_HINT) from None
+            what = f"the server of `{self._setting}` did not answer in time"
+            raise Timeout(what, reason=self._setting, hint=self.hint) from None
         except httpx2.HTTPError:  # its text may hold the address
-            raise NetworkError("the server of embeddings can't be reached", reason="embeddings", hint=_HINT) from None
+            what = f"the server of `{self._setting}` can't be reached"
+            raise NetworkError(what, reason=self._setting, hint=self.hint) from None
         if reply.status_code != 200:
-            raise _refusal(reply.status_code)
+            raise self._refusal(reply.status_code)
         try:
             return json.loads(received)
         except (ValueError, RecursionError):
-            raise ProviderBadReply("the server of embeddings did not answer with JSON", reason="not_json") from None
+            raise self.bad_reply("did not answer with JSON", "not_json") from None
+
+    def bad_reply(self, what: str, reason: str) -> ProviderBadReply:
+        """The error for an answer that can't be used."""
+        return ProviderBadReply(f"the server of `{self._setting}` {what}", reason=reason, hint=self.hint)
+
+    def _refusal(self, status: int) -> PinciteError:
+        if status in {401, 403}:
+            hint = f"Check PINCITE_{self._setting.upper()}_API_KEY."
+            return ProviderAuth(f"the server of `{self._setting}` refused the key", reason="bad_key", hint=hint)
+        if status == 429:
+            return RateLimited(f"the server of `{self._setting}` is limiting the rate", hint=self.hint)
+        what = f"the server of `{self._setting}` answered {status}"
+        return ProviderBadReply(what, reason="bad_status", hint=self.hint, retryable=status >= 500)
 
 
-def vectors_in(answer: Any, wanted: int) -> list[list[float]]:  # parsed JSON of any shape
-    """The vectors of an answer by their `index`, scaled to length 1. Errors: ProviderBadReply (`wrong_shape`)."""
+class EndpointEmbedder:
+    """Implements `ports.Embedder`. Args and errors: as `OwnServer`."""
+
+    def __init__(
+        self,
+        place: str,
+        *,
+        api_key: str | None = None,
+        deadline_s: float = CALL_S,
+        transport: "httpx2.BaseTransport | None" = None,
+    ) -> None:
+        self._server = OwnServer(
+            place, "embeddings", "embeddings", api_key=api_key, deadline_s=deadline_s, transport=transport
+        )
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of length 1 for each text, in order.
+
+        Errors: those of `OwnServer.answers`, ProviderBadReply (`wrong_shape`: not one vector for each text).
+        """
+        batches = [[*map(_sendable, texts[at : at + _BATCH])] for at in range(0, len(texts), _BATCH)]
+        answers = self._server.answers({"input": batch, "encoding_format": "float"} for batch in batches)
+        found: list[list[float]] = []
+        for answer, batch in zip(answers, batches, strict=True):
+            vectors = _vectors_in(answer)
+            if sorted(vectors) != list(range(len(batch))):
+                what = f"gave {len(vectors)} usable vectors for {len(batch)} texts"
+                raise self._server.bad_reply(what, "wrong_shape")
+            found += (vectors[place] for place in range(len(batch)))
+        if len(set(map(len, found))) > 1:
+            raise self._server.bad_reply("gave vectors of different lengths", "wrong_shape")
+        return found
+
+
+class EndpointReranker:
+    """Implements `ports.Reranker`. Args and errors: as `OwnServer`."""
+
+    def __init__(
+        self,
+        place: str,
+        *,
+        api_key: str | None = None,
+        deadline_s: float = CALL_S,
+        transport: "httpx2.BaseTransport | None" = None,
+    ) -> None:
+        self._server = OwnServer(
+            place, "reranker", "rerank", api_key=api_key, deadline_s=deadline_s, transport=transport
+        )
+
+    def scores(self, question: str, passages: Sequence[str]) -> list[float]:
+        """How relevant each passage is, in order.
+
+        Errors: those of `OwnServer.answers`, ProviderBadReply (`wrong_shape`: not one score for each passage).
+        """
+        if not passages:
+            return []
+        texts = [*map(_sendable, passages)]
+        [answer] = self._server.answers([{"query": _sendable(question), "documents": texts, "top_n": len(texts)}])
+        rows = answer.get("results") if isinstance(answer, dict) else None
+        found: dict[int, float] = {}
+        for row in rows if isinstance(rows, list) else ():
+            place, score = (row.get("index"), row.get("relevance_score")) if isinstance(row, dict) else (None, None)
+            if isinstance(place, int) and _is_number(score):
+                found[place] = score
+        if sorted(found) != list(range(len(texts))):
+            raise self._server.bad_reply(f"gave {len(found)} scores for {len(texts)} passages", "wrong_shape")
+        return [found[place] for place in range(len(texts))]
+
+
+def _vectors_in(answer: Any) -> dict[int, list[float]]:  # parsed JSON of any shape
+    """The vectors of an answer by their `index`, scaled to length 1."""
     rows = answer.get("data") if isinstance(answer, dict) else None
     found: dict[int, list[float]] = {}
     for place, row in enumerate(rows if isinstance(rows, list) else ()):
@@ -129,16 +211,10 @@ def vectors_in(answer: Any, wanted: int) -> list[list[float]]:  # parsed JSON of
             length = math.hypot(*vector)
             if length:
                 found[index] = [value / length for value in vector]
-    if sorted(found) != list(range(wanted)):
-        raise ProviderBadReply(
-            f"the server of embeddings gave {len(found)} usable vectors for {wanted} texts",
-            reason="wrong_shape",
-            hint=_HINT,
-        )
-    return [found[place] for place in range(wanted)]
+    return found
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     # A million is far above any vector's; what is not below it is no number, infinite, or no float.
     return isinstance(value, int | float) and abs(value) < 1_000_000
 
@@ -146,17 +222,6 @@ def _is_number(value: object) -> bool:
 def _sendable(text: str) -> str:
     # Servers refuse empty texts, and JSON has no lone surrogates.
     return text[:_MAX_CHARS].encode("utf-8", "replace").decode() if text.strip() else " ."
-
-
-def _refusal(status: int) -> PinciteError:
-    if status in {401, 403}:
-        hint = "Check PINCITE_EMBEDDINGS_API_KEY."
-        return ProviderAuth("the server of embeddings refused the key", reason="bad_key", hint=hint)
-    if status == 429:
-        return RateLimited("the server of embeddings is limiting the rate", hint=_HINT)
-    return ProviderBadReply(
-        f"the server of embeddings answered {status}", reason="bad_status", hint=_HINT, retryable=status >= 500
-    )
 
 
 def _is_warning(record: logging.LogRecord) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 
 from pincite.domain.library import Survey
 from pincite.domain.page import Document
-from pincite.ports import Embedder
+from pincite.ports import Embedder, Reranker
 from pincite.ranking.passages import CutPassage, Draft, KnownPassages, context_text, cut_passages, passage_text
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
@@ -109,11 +109,18 @@ class PassageRanker:
     Args:
         embedder: gives vectors; it is asked for the same text again, so let it remember (`KeptVectors`). None: words.
         known: has cut documents before; None: each is cut here.
+        reranker: has the last word on the order of the best; None: nobody has.
     """
 
-    def __init__(self, embedder: Embedder | None = None, known: KnownPassages | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        known: KnownPassages | None = None,
+        reranker: Reranker | None = None,
+    ) -> None:
         self._embedder = embedder
         self._known = known
+        self._reranker = reranker
 
     @property
     def words_only(self) -> bool:
@@ -170,6 +177,7 @@ class PassageRanker:
             for index in best
         ]
         ranked = self._by_meaning(question, [passages[index] for index in best], first)
+        ranked = self._reranked(question, ranked)
         return Ranking(tuple(ranked), self.words_only, known, rarity, terms)
 
     def _cut(self, document: Document) -> Sequence[CutPassage]:
@@ -217,6 +225,22 @@ class PassageRanker:
             )
         read = {id(best[index].draft) for index in told}
         return sorted(ranked, key=lambda passage: (id(passage.draft) not in read, -passage.likelihood))
+
+    def _reranked(self, question: str, ranked: Sequence[RankedPassage]) -> list[RankedPassage]:
+        """The best in the order of the reranker.
+
+        Its scores are on a scale of its own. So the first takes over the likelihood of who was first, and so on: how
+        likely it is that any of them answers stays what was fitted.
+        """
+        best, rest = ranked[:SENTENCES_OF], ranked[SENTENCES_OF:]
+        if self._reranker is None or not best:
+            return list(ranked)
+        scores = self._reranker.scores(question, [embedded_text(passage) for passage in best])
+        order = sorted(range(len(best)), key=lambda index: -scores[index])
+        return [
+            *(replace(best[index], likelihood=best[place].likelihood) for place, index in enumerate(order)),
+            *rest,
+        ]
 
     def _sentences(
         self, wanted: Sequence[float], passages: Sequence[RankedPassage]

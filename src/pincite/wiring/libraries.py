@@ -15,13 +15,13 @@ import anyio.to_thread
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import Document
-from pincite.ports import Embedder, Extractor
+from pincite.ports import Embedder, Extractor, Reranker
 from pincite.ranking.passages import CutPassage, KnownPassages
 from pincite.ranking.ranker import PassageRanker
 from pincite.ranking.vectors import KeptVectors
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
-from pincite.wiring.registry import EMBEDDERS, load
+from pincite.wiring.registry import EMBEDDERS, RERANKERS, load
 from pincite.wiring.sources import Sources, bundled_vectors, is_bundled, remember_library
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ def ranker_of(settings: Settings, known: KnownPassages | None = None) -> Passage
     Errors:
         ExtraNotInstalled: an embedder is named and its packages are missing.
     """
-    return PassageRanker(vectors_of(settings), known)
+    reranker = None
+    if settings.reranker != "none" and settings.embeddings != "none":  # by words alone is by words alone
+        key = settings.reranker_api_key
+        reranker = _reranker(settings.reranker, key.get_secret_value() if key else None)
+    return PassageRanker(vectors_of(settings), known, reranker)
 
 
 def vectors_of(settings: Settings) -> KeptVectors | None:
@@ -86,7 +90,7 @@ def _kept(name: str, file: Path, api_key: str | None) -> KeptVectors:
 @cache
 def _embedder(name: str, api_key: str | None) -> Embedder:
     """The embedder of this process: its model is loaded once, at the first text."""
-    if "://" in name or "/" in name or "\\" in name or name.startswith((".", "~")):
+    if _is_place(name):
         from pincite.embeddings.centred import CentredEmbedder
         from pincite.embeddings.endpoint import EndpointEmbedder
         from pincite.embeddings.folder import FolderEmbedder
@@ -97,6 +101,23 @@ def _embedder(name: str, api_key: str | None) -> Embedder:
         return CentredEmbedder(other, _texts_of_many_kinds())
     made: Embedder = load(EMBEDDERS, name, "embedder")()
     return made
+
+
+@cache
+def _reranker(name: str, api_key: str | None) -> Reranker:
+    """The reranker of this process: its model is loaded once."""
+    if _is_place(name):
+        from pincite.embeddings.endpoint import EndpointReranker
+        from pincite.embeddings.folder import FolderReranker
+
+        return EndpointReranker(name, api_key=api_key) if "://" in name else FolderReranker(Path(name).expanduser())
+    made: Reranker = load(RERANKERS, name, "reranker")()
+    return made
+
+
+def _is_place(name: str) -> bool:
+    """Whether a folder or an address is meant, and not the name of a package's."""
+    return "/" in name or "\\" in name or name.startswith((".", "~"))
 
 
 def _texts_of_many_kinds() -> list[str]:

@@ -71,6 +71,8 @@ PROVIDERS = Registry("pincite.search_providers", _ENGINES)
 SCRAPERS = Registry("pincite.scrapers", _SCRAPERS)
 EXPORTERS = Registry("pincite.exporters", _EXPORTERS)
 EMBEDDERS = Registry("pincite.embedders", {"minilm": "pincite.embeddings.minilm:MiniLm"})
+# Ours are named by what they are (a folder, an address).
+RERANKERS = Registry("pincite.rerankers", {})
 # Ours are named by what they are (a model, an address, a folder); packages bring others by name.
 JUDGES = Registry("pincite.judges", {})
 

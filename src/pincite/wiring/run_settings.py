@@ -39,6 +39,7 @@ FROZEN: Final = (
     "independent_share",
     "max_domain_share",
     "embeddings",
+    "reranker",
     "llm",
     "llm_roles",
     "llm_fallbacks",

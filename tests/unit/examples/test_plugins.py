@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.fakes.small_web import document_of
 from tests.fakes.storage import MemoryCache
 
 import pincite
@@ -20,6 +21,7 @@ from pincite.fetch import extractors
 from pincite.fetch.hosted import HostedSurroundings
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission
+from pincite.ranking.ranker import Source
 from pincite.runtime.concurrency import resource_pool
 from pincite.settings import Settings
 from pincite.surfaces.cli.files import report_formats
@@ -29,7 +31,7 @@ from pincite.testing.web import StubRequest, StubResolver, StubWeb
 from pincite.urls import UrlPolicy
 from pincite.urls.policy import vet_parsed
 from pincite.wiring.judging import Judges
-from pincite.wiring.libraries import vectors_of
+from pincite.wiring.libraries import ranker_of, vectors_of
 from pincite.wiring.registry import EXPORTERS, PROVIDERS, SCRAPERS, load
 from pincite.wiring.searching import build_search
 
@@ -134,3 +136,10 @@ def test_no_package_takes_a_name_of_ours(tmp_path: Path) -> None:
     (site / "entry_points.txt").write_text("[pincite.search_providers]\ntavily = evil:Tavily\n", encoding="utf-8")
     assert PROVIDERS["tavily"] == "pincite.search.providers.tavily:Tavily"
     assert list(PROVIDERS).count("tavily") == 1
+
+
+def test_a_reranker(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"home": tmp_path, "reranker": "phrases"})
+    pages = ("# Keys\n\nA key is rotated. Rotate it, a key, each month.", "# More\n\nHow to rotate a key is told here.")
+    sources = [Source(f"https://keys.test/{n}", document_of(text)) for n, text in enumerate(pages)]
+    assert ranker_of(settings).rank("Who can rotate a key?", sources).passages[0].source is sources[1]
