@@ -3,7 +3,9 @@
 import json
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client
@@ -138,6 +140,57 @@ async def test_a_server_reads_what_is_sent_and_no_file_of_its_own(tmp_path: Path
         assert (noise.status_code, noise.json()["code"]) == (422, "UNSUPPORTED_CONTENT_TYPE")
         large = await client.post("/v1/parse", content=bytes(5_000_001))
         assert large.status_code == 413
+
+
+async def test_a_form_sends_a_file_and_a_question_is_answered_from_it(tmp_path: Path) -> None:
+    def open_engine(scope: str, profile: str | None) -> Engine:
+        return Engine.from_settings(home=tmp_path, scope=scope)
+
+    keys = KeyRing(tmp_path)
+    theirs = {"Authorization": f"Bearer {keys.create('other', scope='other')}"}
+    ours = {"Authorization": f"Bearer {keys.create('ours', scope='ours')}"}
+    app = create_app(open_engine, keys)
+    transport = httpx2.ASGITransport(app=app, client=("127.0.0.1", 1))
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client,
+    ):
+        sent = await client.post("/v1/parse", files={"file": ("locks.html", PAGE, "text/html")}, headers=ours)
+        assert sent.status_code == 200, sent.text
+        assert sent.json()["title"] == "Locks"
+        url = sent.json()["final_url"]
+        both = [("file", ("a.html", PAGE, "text/html")), ("file", ("b.html", PAGE, "text/html"))]
+        for files, reason in ((both, "one_file"), ([("file", ("c.html", PAGE, "text/html"))] * 6, "not_a_form")):
+            refused = await client.post("/v1/parse", files=files, headers=ours)
+            assert (refused.status_code, refused.json()["reason"]) == (422, reason)
+        broken = await client.post(
+            "/v1/parse", content=b"--x\r\nnothing", headers={**ours, "Content-Type": "multipart/form-data; boundary=x"}
+        )
+        assert (broken.status_code, broken.json()["code"]) == (422, "INVALID_INPUT")
+        asked = {"question": "How many locks of each transaction has a lock table room for?", "urls": [url]}
+        answered = await client.post("/v1/research", json=asked, headers={**ours, "Prefer": "wait=60"})
+        assert answered.status_code in {200, 202}, answered.text
+        run = answered.json()["id"]
+        report = await finished(client, run, ours)
+        assert [reference["url"] for reference in report["references"]] == [url]
+        assert "64 locks" in json.dumps(report["summary"])
+        nobody = await client.post("/v1/research", json=asked, headers=theirs)
+        report = await finished(client, nobody.json()["id"], theirs)
+        assert report["references"] == [], "what one hands over is no source of another"
+        made_up = {**asked, "urls": ["local:given-0000000000000000/../../etc/passwd"]}
+        refused = await client.post("/v1/research", json=made_up, headers=ours)
+        assert refused.status_code == 422
+
+
+async def finished(client: httpx2.AsyncClient, run_id: str, headers: dict[str, str]) -> dict[str, Any]:
+    for _ in range(600):
+        told = await client.get(f"/v1/research/{run_id}", headers=headers)
+        if told.json()["status"] not in {"queued", "running"}:
+            break
+        await anyio.sleep(0.1)
+    report = await client.get(f"/v1/research/{run_id}/report", headers=headers)
+    found: dict[str, Any] = report.json()
+    return found
 
 
 async def test_an_assistant_sends_a_file_in_base64(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Answers to snapshots."""
 
 import mimetypes
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
@@ -14,6 +15,7 @@ from pincite.fetch.sniffing import body_kind
 
 # `Snapshot.via` of a file that the caller handed over.
 GIVEN: Final = "given"
+_GIVEN_URL: Final = re.compile(r"local:given-(?P<body>[0-9a-f]{16})/[^/?#\s]{1,600}")
 _NAME_CHARS: Final = 200
 # Types that say nothing: what programs send when nobody told them one.
 _NAMELESS: Final = frozenset(
@@ -60,6 +62,17 @@ def capture(  # noqa: PLR0913  # one argument per field that a capture has
         redirects=redirects,
         note=note,
     )
+
+
+def is_given_file(url: str) -> bool:
+    """Whether the address is that of a file that was handed over."""
+    return _GIVEN_URL.fullmatch(url) is not None
+
+
+def given_body(url: str) -> str:
+    """What the hash of such a file begins with; empty for any other address."""
+    match = _GIVEN_URL.fullmatch(url)
+    return match["body"] if match else ""
 
 
 def given_file(data: bytes, name: str, content_type: str, now: datetime, limits: FetchLimits) -> Snapshot:

@@ -57,6 +57,17 @@ class SqlSnapshotStore:
         """The capture, or None. Errors: StorageUnavailable (the stored body is damaged)."""
         return await self._database.read(self._scope, lambda tx: _get(tx, snapshot_id))
 
+    async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None:
+        """The newest capture of that address whose body has a hash that begins so, or None."""
+
+        def read(tx: Transaction) -> Snapshot | None:
+            bodies = snapshots.c.body_sha256.between(sha256_prefix, sha256_prefix + "g")  # by its index
+            query = tx.select(snapshots, snapshots.c.snapshot_id).where(bodies, snapshots.c.url == url)
+            row = tx.first(query.order_by(snapshots.c.stored_at.desc()).limit(1))
+            return None if row is None else _get(tx, row.snapshot_id)
+
+        return await self._database.read(self._scope, read)
+
     async def listed(self, since: datetime | None, limit: int) -> Sequence[StoredCapture]:
         """The newest captures stored at that time or later, in the order they were stored; without bodies."""
 

@@ -63,11 +63,13 @@ async def build_fetch(
     `peers` are asked before a site is.
     """
     from pincite.fetch.backends.archive import ArchiveBackend
+    from pincite.fetch.backends.given import GivenBackend
     from pincite.fetch.document_gate import DocumentGate
     from pincite.fetch.page_cache import PageCache
     from pincite.fetch.service import FetchService
 
-    backends: list[FetchBackend] = [ArchiveBackend(libraries)] if libraries else []
+    backends: list[FetchBackend] = [GivenBackend(stores.storage.snapshots)]
+    backends += [ArchiveBackend(libraries)] if libraries else []
     renderer: FetchBackend | None = None
     hosted: list[FetchBackend] = []
     if settings.profile != OFFLINE:

@@ -396,8 +396,11 @@ class Parts(OpenStores):
         Errors:
             InvalidUrl, BlockedAddress, DomainDenied: one of its URLs. LibraryNotFound, InvalidInput: its sources.
         """
+        from pincite.fetch.captures import is_given_file
+
         for url in task.urls:
-            vet_url(url, policy=url_policy(self.settings))
+            if not is_given_file(url):
+                vet_url(url, policy=url_policy(self.settings))
         sources = resolve_sources(self.settings, only_urls=bool(task.urls))
         await self._search(sources)
         await self._fetch(sources.libraries)

@@ -2,10 +2,11 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from tests.e2e.web_pages.browser import SAMPLE, Served, Site, marked, tab
+from tests.e2e.web_pages.browser import SAMPLE, WEB, Served, Site, marked, tab
 from tests.fakes.stored import large_report
 
 from pincite.testing.reports import SampleReport, empty_report, report_stating
@@ -141,6 +142,31 @@ def test_a_run_is_stopped_and_resumed_and_followed_up(chromium: Any, served: Ser
         page.wait_for_function("old => location.pathname !== old", arg=run.removeprefix(served.url))
         page.wait_for_selector("#text >> text=1868")
         assert site.asked["/tower"] == 1, "the page that the first run cites is at hand"
+
+
+def test_a_question_is_answered_from_a_file_that_the_page_sends(chromium: Any, served: Served, tmp_path: Path) -> None:
+    notes, noise = tmp_path / "tower notes.html", tmp_path / "noise.png"
+    notes.write_text(WEB["/tower"], encoding="utf-8")
+    noise.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    with tab(chromium, served, expected="status of 422") as page:
+        page.goto(served.url)
+        page.fill("#question", "How tall is the Vardo tower, and who built it?")
+        page.focus("summary:has-text('Limits and budget')")
+        page.keyboard.press("Enter")
+        field = page.get_by_label("Read these files of yours")
+        field.focus()
+        assert page.evaluate("document.activeElement.name") == "files", "the keyboard gets there"
+        field.set_input_files([noise])
+        page.click("button:has-text('Research')")
+        told = page.wait_for_selector("[role=alert]").text_content()
+        assert "The file noise.png can't be read: the body is not text" in told
+        assert page.input_value("#question").startswith("How tall"), "what was typed stays"
+        page.get_by_label("Read these files of yours").set_input_files([notes])
+        page.click("button:has-text('Research')")
+        page.wait_for_selector("#text >> text=37 metres")
+        sources = page.text_content("main")
+        assert "tower%20notes.html" in sources or "The tower" in sources
+        assert "lighthouse" not in page.text_content("#text"), "nothing else is searched"
 
 
 def test_questions_and_reports_that_run_from_right_to_left(chromium: Any, served: Served) -> None:

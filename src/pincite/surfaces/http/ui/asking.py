@@ -1,7 +1,7 @@
 """The first page: a question with its limits and what it may cost; the audit of a report; forms, vetted."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
@@ -21,10 +21,9 @@ from pincite.settings import PROFILES
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http.service import COOKIE, account_of, run_options_of, secret_of, service_of
 from pincite.surfaces.http.ui.rendering import page, seeing
+from pincite.surfaces.http.uploads import MAX_FIELDS, SentFile, form_of, is_multipart
 from pincite.wiring import RunEstimate
 
-# The longest form has about twenty; parsing costs by the field.
-MAX_FIELDS = 50
 # The fields as the page for asking names them.
 LABELS: Mapping[str, str] = {
     "since": "Published since",
@@ -36,18 +35,23 @@ LABELS: Mapping[str, str] = {
 
 
 async def sent_form(request: Request) -> Mapping[str, str]:
-    """The fields of a form of our own pages.
+    """The fields of a form of our own pages; its files are `request.state.files`.
 
     Errors:
         InvalidInput: not a form. Unauthorized: not from a page of this session.
     """
-    if request.headers.get("content-type", "").split(";", 1)[0] != "application/x-www-form-urlencoded":
+    request.state.files = ()
+    if is_multipart(request):
+        sent, request.state.files = await form_of(request)
+        fields = dict(sent)
+    elif request.headers.get("content-type", "").split(";", 1)[0] == "application/x-www-form-urlencoded":
+        try:
+            text = (await request.body()).decode("ascii")
+            fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace"))
+        except ValueError as error:
+            raise InvalidInput("this form can't be read", reason="not_a_form") from error
+    else:
         raise InvalidInput("a form was expected", reason="not_a_form")
-    try:
-        text = (await request.body()).decode("ascii")
-        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace"))
-    except ValueError as error:
-        raise InvalidInput("this form can't be read", reason="not_a_form") from error
     token = fields.pop("form_token", "")
     service_of(request).sessions.vet_form(request.cookies.get(COOKIE), token)
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
@@ -134,7 +138,9 @@ async def start(request: Request, scope: Reader, form: Form) -> Response:
     profile = form.get("profile") if form.get("profile") in PROFILES else None
     try:
         engine = await service.engine(scope, profile)
-        run_id = await _begun(request, engine, request_of_form(form))
+        asked = request_of_form(form)
+        given = [await _read(engine, file) for file in request.state.files]
+        run_id = await _begun(request, engine, replace(asked, urls=(*asked.urls, *given)))
     except PinciteError as error:
         return await _ask(request, scope, form, error)
     return seeing(f"/runs/{run_id}")
@@ -152,6 +158,16 @@ async def follow_up(run_id: str, request: Request, scope: Reader, form: Form) ->
     before = {"urls": task.urls, "constraints": task.constraints, "caps": caps, "continues": run_id}
     new = await _begun(request, engine, ResearchRequest.of(form.get("question", ""), before))
     return seeing(f"/runs/{new}")
+
+
+async def _read(engine: Engine, file: SentFile) -> str:
+    """The address of a file that was sent along, which is read and stored. Errors: as `Engine.parse`, with its name."""
+    try:
+        return (await engine.parse(file.data, name=file.name, content_type=file.content_type)).final_url
+    except PinciteError as error:
+        raise InvalidInput(
+            f"the file {file.name} can't be read: {error.message}", reason=error.reason, hint=error.hint
+        ) from error
 
 
 async def _begun(request: Request, engine: Engine, asked: ResearchRequest) -> str:
@@ -180,7 +196,8 @@ async def _ask(request: Request, scope: str, form: Mapping[str, str], error: Pin
         ],
         run_estimate=estimates.get(chosen) or engine.run_estimate(),
         recent=await engine.runs(RECENT_RUNS),
-        limited=any(form.get(name) for name in form if name not in ("question", "profile")),
+        limited=any(form.get(name) for name in form if name not in ("question", "profile"))
+        or bool(getattr(request.state, "files", ())),  # no browser keeps them: they are picked again
     )
 
 
