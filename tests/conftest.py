@@ -10,6 +10,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -81,18 +82,31 @@ def postgresql_url() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def postgresql_database(postgresql_url: str) -> Iterator[str]:
-    """A database of one test: a worker in it finds no run that another test left in its queue."""
+@contextmanager
+def own_database(server_url: str) -> Iterator[str]:
     import psycopg
 
     name = f"test_{uuid4().hex}"
-    place, _, options = postgresql_url.partition("?")
-    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+    place, _, options = server_url.partition("?")
+    with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     yield f"{place.rpartition('/')[0]}/{name}" + (f"?{options}" if options else "")
-    with psycopg.connect(postgresql_url, autocommit=True) as connection:  # a test may have ended the first
+    with psycopg.connect(server_url, autocommit=True) as connection:  # a test may have ended the first
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@pytest.fixture
+def postgresql_database(postgresql_url: str) -> Iterator[str]:
+    """A database of one test: a worker in it finds no run that another test left in its queue."""
+    with own_database(postgresql_url) as url:
+        yield url
+
+
+@pytest.fixture
+def postgresql_databases(postgresql_url: str) -> Iterator[tuple[str, str]]:
+    """Two databases of one test, for two installations."""
+    with own_database(postgresql_url) as one, own_database(postgresql_url) as other:
+        yield one, other
 
 
 @pytest.fixture(scope="session")

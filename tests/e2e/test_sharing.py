@@ -51,7 +51,14 @@ def engines(web: StubWeb) -> Iterator[tuple[FakeEngines, EngineServer]]:
 class Two:
     """Two installations that see the same small web and the same engine."""
 
-    def __init__(self, folder: Path, web: StubWeb, engines: tuple[FakeEngines, EngineServer]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        web: StubWeb,
+        engines: tuple[FakeEngines, EngineServer],
+        databases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.own = {name: {"PINCITE_DATABASE_URL": url} for name, url in (databases or {}).items()}
         self.folder, self.web, (self.engines, server) = folder, web, engines
         self.common = {
             "PINCITE_SEARXNG_BASE_URL": self.engines.base_url("searxng", server.origin),
@@ -70,7 +77,9 @@ class Two:
 
     async def run(self, name: str, *arguments: str, more: Mapping[str, str] | None = None) -> Ended:
         run = command(self.home(name), self.folder)
-        return await anyio.to_thread.run_sync(partial(run, *arguments, environ={**self.common, **(more or {})}))
+        return await anyio.to_thread.run_sync(
+            partial(run, *arguments, environ={**self.common, **self.own.get(name, {}), **(more or {})})
+        )
 
     def pages_asked(self) -> int:
         return sum(request.target != "/robots.txt" for request in self.web.requests)
@@ -80,7 +89,8 @@ class Two:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        env = clean_environment(self.home(name), {**self.common, **self.sharing, **(more or {})})
+        own = self.own.get(name, {})
+        env = clean_environment(self.home(name), {**self.common, **own, **self.sharing, **(more or {})})
         process = warm.start("share", "serve", "--port", str(port), env=env, cwd=self.folder)
         address = f"http://127.0.0.1:{port}"
         try:
@@ -102,6 +112,44 @@ class Two:
 @pytest.fixture
 def two(tmp_path: Path, web: StubWeb, engines: tuple[FakeEngines, EngineServer]) -> Two:
     return Two(tmp_path, web, engines)
+
+
+@pytest.fixture
+def two_on_postgresql(
+    tmp_path: Path, web: StubWeb, engines: tuple[FakeEngines, EngineServer], postgresql_databases: tuple[str, str]
+) -> Two:
+    """Each installation with its evidence and its answers in a PostgreSQL database of its own."""
+    return Two(tmp_path, web, engines, dict(zip("ab", postgresql_databases, strict=True)))
+
+
+async def test_two_installations_on_postgresql_share_by_peer_and_by_bundle(two_on_postgresql: Two) -> None:
+    two = two_on_postgresql
+    first = await two.run("a", "research", QUESTION, "--json")
+    assert first.code == 0, first.err
+    assert not (two.home("a") / "pincite.sqlite").exists()
+    asked, searched = two.pages_asked(), len(two.engines.calls)
+    assert (asked, searched > 0) == (3, True)
+    key = (await two.run("a", "share", "key")).out.strip()
+    made = await two.run("a", "share", "export", "out.pincite", "--json", more=two.sharing)
+    assert (made.json["captures"], made.json["answers"]) == (3, searched), made.err
+    with two.serving("a") as address:
+        peers = {"PINCITE_SHARE_PEERS": json.dumps({"office": f"{address} {key}"})}
+        second = await two.run("b", "research", QUESTION, "--json", "-o", "b.json", more=peers)
+    assert second.code == 0, second.err
+    assert (two.pages_asked(), len(two.engines.calls)) == (asked, searched), "neither site nor engine was asked"
+    assert second.json["references"]
+    assert all("shared by office" in reference["note"] for reference in second.json["references"])
+    assert (await two.run("b", "check", "b.json", more=peers)).code == 0
+    assert not (two.home("b") / "pincite.sqlite").exists()
+    nobody = {"PINCITE_SCOPE": "somebody-else"}
+    taken = await two.run("b", "share", "import", "out.pincite", "--key", key, "--json", more=nobody)
+    assert taken.code == 0, taken.err
+    assert (taken.json["captures"], taken.json["answers"]) == (3, searched), (
+        "another scope of the database takes its own"
+    )
+    third = await two.run("b", "research", QUESTION, "--json", more=nobody)
+    assert third.code == 0, third.err
+    assert (two.pages_asked(), len(two.engines.calls)) == (asked, searched)
 
 
 async def test_a_second_installation_researches_without_site_and_engine(two: Two) -> None:
