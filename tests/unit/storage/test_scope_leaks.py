@@ -93,6 +93,7 @@ READS: dict[str, Try] = {
     "runs.calls": lambda bob, kept: bob.runs.calls(kept.run.run_id),
     "runs.latest_calls": lambda bob, kept: bob.runs.latest_calls(100),
     "snapshots.get": lambda bob, kept: bob.snapshots.get(kept.snapshot.snapshot_id),
+    "snapshots.of_body": lambda bob, kept: bob.snapshots.of_body(kept.snapshot.url, kept.snapshot.body_sha256[:16]),
     "snapshots.listed": lambda bob, kept: bob.snapshots.listed(None, 100),
     "documents.get": lambda bob, kept: bob.documents.get(kept.document.document_id),
     "documents.excerpts": lambda bob, kept: bob.documents.excerpts(kept.document.document_id),
