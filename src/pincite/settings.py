@@ -193,7 +193,7 @@ class Settings(BaseModel):
     reranker: str = Field(
         "none",
         description="Who reads the best passages again with the question, for their order: `none`; a folder with a "
-        "cross-encoder; a server, as `http(s)://HOST/v1#MODEL`; an installed package's, by name.",
+        "cross-encoder or a fetched one; a server, as `http(s)://HOST/v1#MODEL`; an installed package's, by name.",
     )
     reranker_api_key: SecretStr | None = _key("Key of a server that `reranker` names.")
     max_domain_share: float = Field(

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 import pytest
+from tests.fakes.small_web import document_of
 from tests.fakes.tiny_onnx import write_tiny_judge
 from typer.testing import CliRunner
 
@@ -26,7 +27,11 @@ from pincite.domain.evidence import EvidenceLine, JudgeCase
 from pincite.judges.catalogue import KNOWN, LOCK, speaks, verify_files
 from pincite.judges.hub import ModelHub
 from pincite.judges.onnx import OnnxJudge
+from pincite.ranking.ranker import Source
+from pincite.settings import load_settings
 from pincite.surfaces.cli.app import app
+from pincite.wiring.judging import add_judge_model
+from pincite.wiring.libraries import ranker_of
 
 NAME = "nli-deberta-v3-xsmall"
 COMMIT = "a150876" + "0" * 33
@@ -188,6 +193,28 @@ async def test_a_model_without_named_labels_is_not_kept(hub: Hub, tmp_path: Path
     with pytest.raises(InvalidSetting):
         await ModelHub(hub.url).add(NAME, tmp_path)
     assert not (tmp_path / NAME).exists()
+
+
+async def test_a_reranker_is_fetched_and_ranks_by_its_name(tmp_path: Path) -> None:
+    words = "How long is deferred mail retried? The queue manager retries it for five days.".split()
+    made = write_tiny_judge(tmp_path / "tiny", words, ("LABEL_0",))
+    known = KNOWN["bge-reranker-base"]
+    files = {path: (made / name).read_bytes() for name, path in known.files.items()}
+    given = {"home": tmp_path, "reranker": "bge-reranker-base"}
+    with Hub(files) as server:
+        server.commit = known.revision + "0" * 33
+        settings = load_settings({**given, "model_hub": server.url}, environ={}, files=())
+        model = await add_judge_model(settings, "bge-reranker-base", on_progress=lambda _: None)
+    assert (model.reranks, model.here, model.licence) == (True, True, "MIT")
+    pages = ("# Mail\n\nDeferred mail is retried.", "# Queue\n\nThe queue manager retries deferred mail for five days.")
+    sources = [Source(f"https://mail.test/{n}", document_of(text)) for n, text in enumerate(pages)]
+    found = ranker_of(settings).rank("Is deferred mail retried?", sources)
+    assert found.passages[0].source is sources[1], "the longer one, as the tiny model likes it"
+    with (tmp_path / "judges" / "bge-reranker-base" / "model.onnx").open("ab") as file:
+        file.write(b"x")
+    other = load_settings({**given, "reranker_api_key": "another"}, environ={}, files=())
+    with pytest.raises(InvalidSetting, match="not the file that was fetched"):
+        ranker_of(other)
 
 
 @pytest.mark.parametrize("name", ["hhem-2.1-open", "minicheck-deberta-v3-large", "no-such", "../x", ""])

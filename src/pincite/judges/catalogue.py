@@ -1,4 +1,4 @@
-"""Judges that are models fetched by name: where they are, the hashes of their files, and their measured thresholds."""
+"""Judges and rerankers that are fetched by name: where they are, their files' hashes, what was measured of judges."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from pincite.domain.errors import InvalidSetting
 from pincite.domain.evidence import Thresholds
 from pincite.text.tokens import is_stop, words
 
-# Public cross-encoders that can judge, by name: where they are, under which licence, and what keeps others out.
+# Public cross-encoders that can judge or rerank, by name: where, under which licence, and what keeps others out.
 #
 # Nothing here says how well one judges: none of them was measured by us. `pincite eval judge --fit` does that.
 
@@ -21,7 +21,7 @@ _ARM: Final = frozenset({"arm64", "aarch64"})
 
 
 @dataclass(frozen=True, slots=True)
-class KnownJudge:
+class KnownModel:
     """A model on the hub.
 
     Attributes:
@@ -32,6 +32,7 @@ class KnownJudge:
         revision: the 40 characters of a commit; fewer are how the commit must begin; empty: the newest.
         sha256: hashes by file where they are known; else those that the hub tells are what is compared and kept.
         languages: in which it was trained to judge; statements in others are left to somebody else.
+        reranks: whether it is no judge and tells the relevance of a passage for a question (the setting `reranker`).
     """
 
     repository: str
@@ -42,6 +43,7 @@ class KnownJudge:
     revision: str = ""
     sha256: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     languages: tuple[str, ...] = ("en",)
+    reranks: bool = False
 
     @property
     def files(self) -> dict[str, str]:
@@ -50,8 +52,8 @@ class KnownJudge:
         return {"model.onnx": weights, "tokenizer.json": "tokenizer.json", "config.json": "config.json"}
 
 
-def _cross_encoder(size: str, megabytes: int, revision: str) -> KnownJudge:
-    return KnownJudge(
+def _cross_encoder(size: str, megabytes: int, revision: str) -> KnownModel:
+    return KnownModel(
         f"cross-encoder/nli-deberta-v3-{size}",
         "Apache-2.0",
         megabytes,
@@ -62,18 +64,28 @@ def _cross_encoder(size: str, megabytes: int, revision: str) -> KnownJudge:
 
 
 # Source: the models' pages on the hub, read 2026-11-22; sizes are of the quantised weights.
-KNOWN: Final[Mapping[str, KnownJudge]] = MappingProxyType(
+KNOWN: Final[Mapping[str, KnownModel]] = MappingProxyType(
     {
         "nli-deberta-v3-xsmall": _cross_encoder("xsmall", 88, "a150876"),
         "nli-deberta-v3-small": _cross_encoder("small", 173, ""),
         "nli-deberta-v3-base": _cross_encoder("base", 244, "6c749ce"),
         "nli-deberta-v3-large": _cross_encoder("large", 643, ""),
-        "deberta-v3-large-wanli": KnownJudge(
+        "deberta-v3-large-wanli": KnownModel(
             "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
             "MIT",
             643,
             "onnx/model_quantized.onnx",
             revision="0de4830",
+        ),
+        "bge-reranker-base": KnownModel(
+            "BAAI/bge-reranker-base",
+            "MIT",
+            1_110,
+            "onnx/model.onnx",
+            "",
+            "2cfc18c",
+            languages=("en", "zh"),
+            reranks=True,
         ),
     }
 )
@@ -87,9 +99,8 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "loaded; export it to ONNX, name its labels, and give the folder",
         "minicheck-flan-t5-large": "lytang/MiniCheck-Flan-T5-Large is no cross-encoder; serve it and "
         "give its http:// address",
-        "bge-reranker-base": "BAAI/bge-reranker-base tells relevance, not whether a passage states something",
         "ms-marco-minilm-l6-v2": "cross-encoder/ms-marco-MiniLM-L6-v2 tells relevance, not "
-        "whether a passage states something",
+        "whether a passage states something; as `reranker` it may be given as a folder",
     }
 )
 
@@ -97,6 +108,8 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 # What is noted beside a fetched model: where it is from, the hash of each file, the languages it judges.
 
 LOCK: Final = "judge.json"
+# Where in the home `pincite models add` puts what it fetched.
+FOLDER: Final = "judges"
 _ENGLISH: Final = "en"
 # Shorter texts may have no grammar word by which to know English.
 _SENTENCE_WORDS: Final = 6
@@ -163,7 +176,7 @@ def _changed(path: Path) -> InvalidSetting:
 
 # The thresholds of judges, in one file of the home: what was measured, of which judge, on what.
 
-FILE: Final = "judges/thresholds.json"
+FILE: Final = f"{FOLDER}/thresholds.json"
 
 
 def read_thresholds(home: Path, name: str) -> Thresholds | None:

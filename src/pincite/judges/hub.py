@@ -28,7 +28,7 @@ from pincite.domain.errors import (
     TooLarge,
 )
 from pincite.domain.version import VERSION
-from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, KnownJudge
+from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, KnownModel
 from pincite.judges.onnx import labels_of
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ class ModelHub:
         try:
             with anyio.fail_after(_TOTAL_S):
                 commit, hashes = await self._files(known, revision or known.revision, new, on_progress)
-            labels_of(new / "config.json")
+            if not known.reranks:
+                labels_of(new / "config.json")
             lock = {
                 "repository": known.repository,
                 "revision": commit,
@@ -124,7 +125,7 @@ class ModelHub:
         return Fetched(target, commit, hashes)
 
     async def _files(
-        self, known: KnownJudge, revision: str, new: Path, on_progress: OnProgress
+        self, known: KnownModel, revision: str, new: Path, on_progress: OnProgress
     ) -> tuple[str, dict[str, str]]:
         import httpx2
 
@@ -227,13 +228,13 @@ async def _written(reply: "httpx2.Response", announced: _Announced, path: Path, 
     return found
 
 
-def known_judge(name: str) -> KnownJudge:
+def known_judge(name: str) -> KnownModel:
     """The model of that name. Errors: InvalidInput."""
     if name in KNOWN:
         return KNOWN[name]
     if name in REFUSED:
         raise InvalidInput(f"{name} can't be added: {REFUSED[name]}", reason="model_refused")
-    raise InvalidInput(f"no judge {name[:80]!r} is known", hint=f"Known: {', '.join(KNOWN)}.", reason="model_unknown")
+    raise InvalidInput(f"no model {name[:80]!r} is known", hint=f"Known: {', '.join(KNOWN)}.", reason="model_unknown")
 
 
 def _refusal(status: int, code: str, place: str) -> PinciteError:

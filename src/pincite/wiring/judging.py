@@ -16,7 +16,7 @@ from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Json
 from pincite.domain.evidence import Thresholds
 from pincite.domain.model import ModelRole
-from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, languages_of, read_thresholds
+from pincite.judges.catalogue import FOLDER, KNOWN, LOCK, REFUSED, languages_of, read_thresholds
 from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls
 from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.installing import install_extra
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 NONE: Final = "none"
 MODEL: Final = "model"
-# Where in the home `pincite models add` puts what it fetched.
-FOLDER: Final = "judges"
 # In a row; after that a judge that is away is not asked for a while, and statements count as unchecked.
 _FAILURES: Final = 3
 OpenModel = Callable[[Settings], Awaitable[LanguageModel | None]]
@@ -271,7 +269,7 @@ def _told(part: JudgePart) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgeModel:
-    """A judge by name; `measured` is what was measured of it here, if anything, `refused` why it can't be had."""
+    """A judge or reranker by name; `measured` is what was measured of it here, `refused` why it can't be had."""
 
     name: str
     repository: str = ""
@@ -281,6 +279,7 @@ class JudgeModel:
     here: bool = False
     measured: str = ""
     refused: str = ""
+    reranks: bool = False
 
 
 def judge_models(settings: Settings) -> tuple[JudgeModel, ...]:
@@ -299,9 +298,8 @@ def judge_models(settings: Settings) -> tuple[JudgeModel, ...]:
             found.append(JudgeModel(name, languages=languages_of(folder / name), here=True, measured=measured))
         else:
             here = (folder / name / LOCK).is_file()
-            found.append(
-                JudgeModel(name, known.repository, known.licence, known.megabytes, known.languages, here, measured)
-            )
+            about = (known.repository, known.licence, known.megabytes, known.languages)
+            found.append(JudgeModel(name, *about, here, measured, reranks=known.reranks))
     found += [JudgeModel(name, refused=why) for name, why in REFUSED.items()]
     return tuple(found)
 

@@ -15,6 +15,7 @@ import anyio.to_thread
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import Document
+from pincite.judges.catalogue import FOLDER, verify_files
 from pincite.ports import Embedder, Extractor, Reranker
 from pincite.ranking.passages import CutPassage, KnownPassages
 from pincite.ranking.ranker import PassageRanker
@@ -45,7 +46,7 @@ def ranker_of(settings: Settings, known: KnownPassages | None = None) -> Passage
     reranker = None
     if settings.reranker != "none" and settings.embeddings != "none":  # by words alone is by words alone
         key = settings.reranker_api_key
-        reranker = _reranker(settings.reranker, key.get_secret_value() if key else None)
+        reranker = _reranker(settings.reranker, key.get_secret_value() if key else None, settings.home / FOLDER)
     return PassageRanker(vectors_of(settings), known, reranker)
 
 
@@ -104,13 +105,18 @@ def _embedder(name: str, api_key: str | None) -> Embedder:
 
 
 @cache
-def _reranker(name: str, api_key: str | None) -> Reranker:
+def _reranker(name: str, api_key: str | None, fetched: Path) -> Reranker:
     """The reranker of this process: its model is loaded once."""
-    if _is_place(name):
+    if "://" in name:
         from pincite.embeddings.endpoint import EndpointReranker
+
+        return EndpointReranker(name, api_key=api_key)
+    if _is_place(name) or (fetched / name).is_dir():
         from pincite.embeddings.folder import FolderReranker
 
-        return EndpointReranker(name, api_key=api_key) if "://" in name else FolderReranker(Path(name).expanduser())
+        folder = Path(name).expanduser() if _is_place(name) else fetched / name
+        verify_files(folder)
+        return FolderReranker(folder)
     made: Reranker = load(RERANKERS, name, "reranker")()
     return made
 

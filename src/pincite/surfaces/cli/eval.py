@@ -86,12 +86,14 @@ def _share(part: int, whole: int) -> str:
     return f"{part} ({100 * part / whole:.1f} %)" if whole else "0"
 
 
-models_app = typer.Typer(help="Judges that need no language model.", no_args_is_help=True, rich_markup_mode=None)
+models_app = typer.Typer(
+    help="Judges that need no language model, and rerankers.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @models_app.command("list")
 def list_(home: options.Home = None, as_json: options.Json = False) -> None:
-    """Print the judges that can be fetched, those that are here, and why others can't be had."""
+    """Print the judges and rerankers that can be fetched, those that are here, and why others can't be had."""
     from pincite.domain.codec import to_json
     from pincite.settings import load_settings
     from pincite.wiring.judging import judge_models
@@ -112,7 +114,7 @@ def add(
     home: options.Home = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fetch a judge: its files at one commit, each compared with its hash. Then: --judge NAME."""
+    """Fetch a judge (then: --judge NAME) or a reranker: its files at one commit, each compared with its hash."""
 
     async def job() -> "JudgeModel":
         from pincite.settings import load_settings
@@ -126,6 +128,12 @@ def add(
 
         print_json(to_json(model, outside=True))
         return
+    if model.reranks:
+        print_text(
+            f"{model.name} is here ({model.repository}, {model.licence}). It was not measured by us.\n"
+            f"Use it: PINCITE_RERANKER={model.name}"
+        )
+        return
     print_text(
         f"{model.name} is here ({model.repository}, {model.licence}). It was not measured by us: until you measure it, "
         f"it can only refuse.\nMeasure it: pincite eval judge --judge {model.name} --fit"
@@ -136,7 +144,7 @@ def _told(model: "JudgeModel") -> str:
     here = "here" if model.here else f"{model.megabytes} MB"
     spoken = ", ".join(model.languages)
     about = "; ".join(filter(None, (here, model.repository, model.licence, spoken)))
-    return f"{model.name}: {about}; {model.measured or 'not measured'}"
+    return f"{model.name}: {'reranker; ' if model.reranks else ''}{about}; {model.measured or 'not measured'}"
 
 
 HERE = "these settings"
