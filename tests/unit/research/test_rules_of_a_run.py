@@ -69,6 +69,21 @@ def test_names_errors_and_quotations_stand_as_they_are_in_the_second_wording(
     assert text is None or second.text == text
 
 
+def test_a_pasted_stack_trace_is_one_question_about_its_error() -> None:
+    pasted = (
+        'Traceback (most recent call last):\n  File "/home/me/app.py", line 12, in <module>\n'
+        '    requests.get("https://self-signed.test/")\nrequests.exceptions.SSLError: '
+        "HTTPSConnectionPool(host='self-signed.test', port=443): Max retries exceeded with url: /\n"
+    )
+    plan = plan_for(pasted)
+    (part,) = plan.sub_questions
+    assert part.text.startswith("requests.exceptions.SSLError: ")
+    assert "Max retries exceeded" in part.text
+    assert not any("/home/me" in query.text or "line 12" in query.text for query in part.queries)
+    assert any("SSLError" in note for note in plan.notes)
+    assert not any("address in the question" in note for note in plan.notes)
+
+
 def test_constraints_add_sites_and_years() -> None:
     limits = Constraints(prefer_domains=("a.test", "b.test"), since=date(2023, 5, 1), until=date(2024, 2, 1))
     queries = plan_for("How long does a lock wait?", limits).sub_questions[0].queries

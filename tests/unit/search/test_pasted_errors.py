@@ -4,7 +4,8 @@ import pytest
 from tests.unit.search.scripted import Scripted, service
 
 from pincite.domain.search import Query
-from pincite.search.request import checked, searchable
+from pincite.search.request import checked
+from pincite.text.pasted import searchable
 
 PYTHON = """why does this fail in Django?
 Traceback (most recent call last):

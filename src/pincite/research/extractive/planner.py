@@ -13,6 +13,7 @@ from pincite.research.extractive.parts import item_of, sides_of, split_question
 from pincite.research.extractive.variants import variants
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.abbreviations import other_form, other_names
+from pincite.text.pasted import searchable
 from pincite.text.tokens import is_stop, words
 
 WORDS_ONLY: Final = "Passages were found and ranked by words alone, so what is worded otherwise may be missed."
@@ -33,6 +34,8 @@ _ERROR: Final = re.compile(
 )
 _DOTTED: Final = re.compile(r"[A-Za-z]\w*(?:(?:\.|::)[A-Za-z]\w+)+(?:\(\))?|--[a-z][\w-]+")
 _AROUND_NAMES: Final = ".,;:!?()[]{}\"'`“”"
+# Of a pasted error, in a note: two lines.
+_SHOWN_CHARS: Final = 200
 # A heading of one line and a half.
 _HEADING_CHARS: Final = 90
 # Different words; such a question holds material that says nothing of what is asked.
@@ -63,7 +66,7 @@ class ExtractivePlanner:
         """All parts with the queries to send: the part as asked, and in a later round its bare words."""
         if progress.round_number > 1:
             return self._again(task, progress)
-        question = _in_words(task.question)
+        question = _in_words(searchable(task.question))
         survey = await self._survey(question) if self._survey else Survey()
         survey = replace(survey, spellings=survey.spellings[:1])
         read = survey.corrected(question)
@@ -175,6 +178,10 @@ def _heading(part: str) -> str:
 def _notes(question: str, survey: Survey) -> tuple[str, ...]:
     """What a reader is told of how the question was read, where that is not as it was written."""
     notes = [f"Searched for “{read_as}”: no page has “{written}”." for written, read_as in survey.spellings]
+    kept = searchable(question)
+    if kept != question:
+        notes.append(f"Of the error that was pasted this was searched for: “{kept[:_SHOWN_CHARS]}”.")
+        question = kept
     found = [word for word in words(_in_words(question)) if not is_stop(word)]
     if _URL.search(question):
         alone = not any(character.isalnum() for character in _URL.sub(" ", question))
