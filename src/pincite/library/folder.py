@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -33,16 +33,27 @@ _SPHINX_SOURCES = "_sources"
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def page_beside(root: Path, path: PurePosixPath) -> PurePosixPath | None:
-    """The HTML page whose name says that the text file `path` could be its source, if there is one below `root`."""
-    if path.suffix.lower() not in _TEXT_SUFFIXES:
+def page_beside(folder: str, name: str, is_page: Callable[[str, str], bool]) -> tuple[str, str] | None:
+    """Folder and name of the HTML page whose name says that the text file could be its source, if there is one.
+
+    Args:
+        folder: the folder of the text file, relative to the library; "" is the library itself.
+        name: its name.
+        is_page: whether a folder has a file of this name.
+    """
+    if suffix_of(name).lower() not in _TEXT_SUFFIXES:
         return None
-    for stem in _stems(path):
+    for beside, stem in _stems(folder, name):
         for suffix in _PAGE_SUFFIXES:
-            page = stem.with_name(stem.name + suffix)
-            if (root / page).is_file():
-                return page
+            if is_page(beside, stem + suffix):
+                return beside, stem + suffix
     return None
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a file's name, as pathlib says it: none where the dot is its first or last character."""
+    at = name.rfind(".")
+    return name[at:] if 0 < at < len(name) - 1 else ""
 
 
 def is_source(text: bytes, page: bytes) -> bool:
@@ -51,15 +62,15 @@ def is_source(text: bytes, page: bytes) -> bool:
     return bool(wanted) and len(wanted & shown) >= SAME_WORDS * len(wanted)
 
 
-def _stems(path: PurePosixPath) -> Iterator[PurePosixPath]:
-    """The path without its text suffixes: beside the file, and where Sphinx puts the page of a source."""
-    name = path.name
-    while PurePosixPath(name).suffix.lower() in _TEXT_SUFFIXES:
-        name = PurePosixPath(name).stem
-        yield path.with_name(name)
-        if _SPHINX_SOURCES in path.parts:
-            at = path.parts.index(_SPHINX_SOURCES)
-            yield PurePosixPath(*path.parts[:at], *path.parts[at + 1 : -1], name)
+def _stems(folder: str, name: str) -> Iterator[tuple[str, str]]:
+    """The name without its text suffixes: beside the file, and where Sphinx puts the page of a source."""
+    parts = folder.split("/")
+    while (suffix := suffix_of(name)).lower() in _TEXT_SUFFIXES:
+        name = name.removesuffix(suffix)
+        yield folder, name
+        if _SPHINX_SOURCES in parts:
+            at = parts.index(_SPHINX_SOURCES)
+            yield "/".join(parts[:at] + parts[at + 1 :]), name
 
 
 def _words(text: str) -> set[str]:
@@ -127,35 +138,56 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
         yield _entry(source, PurePosixPath(source.only))
         return
     problems: list[Skipped] = []
-
-    def failed(error: OSError) -> None:
-        if (full := too_many_open_files(error)) is not None:
-            raise full from error
-        place = Path(error.filename).relative_to(source.root).as_posix() if error.filename else "?"
-        problems.append(Skipped(place, "unreadable", error.strerror or ""))
-
+    beside = _Beside(source)
     count = 0
-    for folder, folders, files in os.walk(source.root, onerror=failed):
-        here = PurePosixPath(Path(folder).relative_to(source.root).as_posix())
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in folders:
-            if Path(folder, name).is_symlink():
-                yield Skipped((here / name).as_posix(), "linked_folder", "links to folders are not followed")
-        for name in sorted(files):
-            path = here / name
-            if name == MANIFEST_NAME or name.startswith(".") or source.manifest.excludes(path):
-                yield Ignored(path.as_posix())
+    for here, entries in _walk(source, problems):
+        for entry in entries:
+            if _is_folder(entry) and entry.is_symlink() and not entry.name.startswith("."):
+                yield Skipped(here + entry.name, "linked_folder", "links to folders are not followed")
+        for entry in entries:
+            if _is_folder(entry):
                 continue
-            if (reason := _unreadable(Path(folder, name))) is not None:
-                yield Ignored(path.as_posix(), reason)
+            name, path = entry.name, here + entry.name
+            if name == MANIFEST_NAME or name.startswith(".") or source.manifest.excludes(path):
+                yield Ignored(path)
+                continue
+            if (reason := _unreadable(entry)) is not None:
+                yield Ignored(path, reason)
                 continue
             count += 1
             if count > source.limits.files:
-                yield Skipped(path.as_posix(), "too_many_files", f"more than {source.limits.files} files")
+                yield Skipped(path, "too_many_files", f"more than {source.limits.files} files")
                 return
-            entry = _regular_file(source, path, Path(folder, name)) or _entry(source, path)
-            yield _with_page_beside(source, entry, path)
+            yield beside.added_to(_regular_file(source, path, entry.path) or _entry(source, PurePosixPath(path)))
     yield from problems
+
+
+def _walk(source: Source, problems: list[Skipped]) -> Iterator[tuple[str, Sequence[os.DirEntry[str]]]]:
+    """Each folder, as the beginning of its files' paths, with what it holds by name; those in it after itself.
+
+    Paths stay texts: before every question all files are looked at, and objects for them took most of that time.
+    """
+    waiting = [""]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(source.root / here) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            if (full := too_many_open_files(error)) is not None:
+                raise full from error
+            problems.append(Skipped(here.removesuffix("/") or ".", "unreadable", error.strerror or ""))
+            continue
+        yield here, entries
+        folders = [e.name for e in entries if _is_folder(e) and not e.is_symlink() and not e.name.startswith(".")]
+        waiting.extend(f"{here}{name}/" for name in reversed(folders))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def pages_of(source: Source, entry: FileEntry) -> Iterator[RawPage | Skipped | Ignored]:
@@ -205,13 +237,14 @@ def read_again(source: Source, file: str, page: RawPage) -> RawPage:
         raise NotFound(f"{file} is no longer in the library", reason="unreadable") from error
 
 
-def _unreadable(path: Path) -> str | None:
+def _unreadable(entry: os.DirEntry[str]) -> str | None:
     """Why a file holds no page, as far as its name and its first bytes say."""
-    if is_archive(path.name) or path.suffix.lower() in READABLE_SUFFIXES:
+    suffix = suffix_of(entry.name)
+    if suffix.lower() in READABLE_SUFFIXES or is_archive(entry.name):
         return None
-    if path.suffix:
+    if suffix:
         return "other_kind"
-    return None if _begins_with_text(path) else "no_text"
+    return None if _begins_with_text(Path(entry.path)) else "no_text"
 
 
 def _begins_with_text(path: Path) -> bool:
@@ -243,8 +276,8 @@ def _entry(source: Source, path: PurePosixPath) -> FileEntry | Skipped:
     return FileEntry(path.as_posix(), status.st_size, status.st_mtime_ns, archive)
 
 
-def _regular_file(source: Source, path: PurePosixPath, file: Path) -> FileEntry | None:
-    """The entry of a file met on a walk that follows no links, unless it needs a closer look.
+def _regular_file(source: Source, path: str, file: str) -> FileEntry | None:
+    """The entry of a file in a folder that no link leads to, unless it needs a closer look.
 
     To find out where each file really is costs ten times as much, before every question. Who reads it finds out.
     """
@@ -252,24 +285,48 @@ def _regular_file(source: Source, path: PurePosixPath, file: Path) -> FileEntry 
         status = os.lstat(file)
     except OSError:
         return None
-    archive = is_archive(path.name)
+    archive = is_archive(path)
     if not stat.S_ISREG(status.st_mode) or not (archive or status.st_size <= source.limits.page_bytes):
         return None
-    return FileEntry(path.as_posix(), status.st_size, status.st_mtime_ns, archive)
+    return FileEntry(path, status.st_size, status.st_mtime_ns, archive)
 
 
-def _with_page_beside(source: Source, entry: FileEntry | Skipped, path: PurePosixPath) -> FileEntry | Skipped:
-    """The entry, with the indexed page that it may be the source of."""
-    if isinstance(entry, Skipped):
-        return entry
-    page = page_beside(source.root, path)
-    if page is None or source.manifest.excludes(page):
-        return entry
-    other = _entry(source, page)
-    if isinstance(other, Skipped):
-        return entry
-    size_bytes, mtime_ns = entry.size_bytes + other.size_bytes, max(entry.mtime_ns, other.mtime_ns)
-    return replace(entry, size_bytes=size_bytes, mtime_ns=mtime_ns, beside=other.path)
+class _Beside:
+    """Finds the page that a text file may be the source of, and looks into each folder once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._names: dict[str, frozenset[str]] = {}
+        self._linked: set[str] = set()
+
+    def added_to(self, entry: FileEntry | Skipped) -> FileEntry | Skipped:
+        """The entry, with the indexed page that it may be the source of."""
+        if isinstance(entry, Skipped):
+            return entry
+        folder, _, name = entry.path.rpartition("/")
+        found = page_beside(folder, name, self._has)
+        if found is None:
+            return entry
+        page = "/".join(filter(None, found))
+        if self._source.manifest.excludes(page):
+            return entry
+        known = found[0] not in self._linked and _regular_file(self._source, page, f"{self._source.root}/{page}")
+        other = known or _entry(self._source, PurePosixPath(page))
+        if isinstance(other, Skipped):
+            return entry
+        size_bytes, mtime_ns = entry.size_bytes + other.size_bytes, max(entry.mtime_ns, other.mtime_ns)
+        return replace(entry, size_bytes=size_bytes, mtime_ns=mtime_ns, beside=other.path)
+
+    def _has(self, folder: str, name: str) -> bool:
+        place = f"{self._source.root}/{folder}".rstrip("/")
+        if folder not in self._names:
+            try:
+                self._names[folder] = frozenset(os.listdir(place))
+            except OSError:
+                self._names[folder] = frozenset()
+            if os.path.realpath(place) != str(self._source.root / folder):
+                self._linked.add(folder)
+        return name in self._names[folder] and os.path.isfile(f"{place}/{name}")
 
 
 def _file_page(source: Source, entry: FileEntry) -> RawPage:

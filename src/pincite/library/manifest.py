@@ -55,9 +55,9 @@ class Manifest:
             return f"from file {path.as_posix()} of library {self.name}"
         return f"{folder.note}; file {path.as_posix()}"
 
-    def excludes(self, path: PurePosixPath) -> bool:
+    def excludes(self, path: str) -> bool:
         """Whether a pattern of `exclude` matches the path or its name."""
-        return any(fnmatchcase(path.as_posix(), p) or fnmatchcase(path.name, p) for p in self.exclude)
+        return any(fnmatchcase(path, p) or fnmatchcase(path.rpartition("/")[2], p) for p in self.exclude)
 
     def _folder_of(self, path: PurePosixPath) -> PublishedFolder | None:
         inside = [f for f in self.folders if path.is_relative_to(f.path)]
