@@ -1,5 +1,6 @@
 """Results to stored documents: fetches through the fetch service, marks near-copies, keeps what could not be read."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -93,6 +94,7 @@ class PageReader:
         self._domain_quality = dict(domain_quality or {})
         self._chunked = chunked
         self._begun: dict[str, _Slot] = {}
+        self._marked: tuple[ReadPage, ...] = ()
 
     async def begin(self, task: Task, result: SearchResult) -> None:
         """Fetch a page that `read` will be asked for; what comes of it is told then."""
@@ -126,7 +128,10 @@ class PageReader:
             await self._collect(task, slot, shelf)
         answered = sum(isinstance(slot.outcome, _Fetched) for slot in slots)
         await tell_settled(self._events, EventType.PAGE_REQUESTED, len(slots), answered)
+        if len(shelf.pages) == len(self._marked) and all(map(operator.is_, shelf.pages, self._marked)):
+            return Reading(self._marked, tuple(shelf.leads))  # a later round that met no other page
         marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(shelf.pages), self._domain_quality)
+        self._marked = marked
         await self._tell_duplicates(marked, progress)
         return Reading(marked, tuple(shelf.leads))
 
