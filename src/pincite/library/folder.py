@@ -321,12 +321,13 @@ class _Beside:
         place = f"{self._source.root}/{folder}".rstrip("/")
         if folder not in self._names:
             try:
-                self._names[folder] = frozenset(os.listdir(place))
+                with os.scandir(place) as found:
+                    self._names[folder] = frozenset(entry.name for entry in found if entry.is_file())
             except OSError:
                 self._names[folder] = frozenset()
             if os.path.realpath(place) != str(self._source.root / folder):
                 self._linked.add(folder)
-        return name in self._names[folder] and os.path.isfile(f"{place}/{name}")
+        return name in self._names[folder]
 
 
 def _file_page(source: Source, entry: FileEntry) -> RawPage:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
-START, END, UNKNOWN, PADDING = "[CLS]", "[SEP]", "[UNK]", "[PAD]"
+START, END, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
 # As BERT's own tokenizer: a longer word is unknown as a whole.
 _MAX_WORD_CHARS = 100
 # Words of a usual passage: how many passages a word of that frequency stands in.

@@ -86,3 +86,14 @@ def test_a_page_that_links_outside_is_no_reason_to_drop_a_text(tmp_path: Path, o
     library = open_library(root)
     library.refresh()
     assert library.urls() == ("local:zoo/pits.txt",)
+
+
+def test_a_folder_of_pages_that_links_outside_is_no_reason_to_drop_a_text(tmp_path: Path, open_library: Open) -> None:
+    root = tmp_path / "zoo"
+    write(tmp_path / "animals" / "pits.html", PAGE)
+    write(root / "_sources" / "animals" / "pits.rst.txt", SOURCE)
+    (root / "animals").symlink_to(tmp_path / "animals", target_is_directory=True)
+    library = open_library(root)
+    report = library.refresh()
+    assert library.urls() == ("local:zoo/_sources/animals/pits.rst.txt",)
+    assert [skipped.reason for skipped in report.skipped] == ["linked_folder"]

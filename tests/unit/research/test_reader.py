@@ -68,6 +68,21 @@ async def test_what_is_not_read_is_a_lead_with_its_reason() -> None:
     assert [(lead.url, lead.reason) for lead in reading.leads] == [("https://a.test/gone", "dead_link")]
 
 
+async def test_a_later_round_compares_pages_again_when_it_met_another_one() -> None:
+    older = document_of(LONG, published_at=datetime(2020, 1, 1, tzinfo=UTC))
+    texts = {
+        "https://a.test/1": document_of(LONG),
+        "https://b.test/2": document_of("Other."),
+        "https://c.test/3": older,
+    }
+    asked = reader(SmallWeb(texts))
+    first = await asked.read(Task("q"), results("https://a.test/1", "https://b.test/2"), Progress())
+    same = await asked.read(Task("q"), results("https://a.test/1"), Progress(pages=first.pages))
+    more = await asked.read(Task("q"), results("https://c.test/3"), Progress(pages=same.pages))
+    assert same.pages == first.pages
+    assert [page.duplicate_of for page in more.pages] == ["https://c.test/3", None, None]
+
+
 class HeldBack(SmallWeb):
     """Gives the page called `slow` only when `given` is set."""
 
