@@ -241,8 +241,9 @@ def context_problems(where: str, item: ReportEvidence, document: Document) -> It
         at = f"{where}.context[{number}]"
         if piece.start is None or piece.end is None:
             known = [document.title, *(block.note for block in document.blocks if block.note)]
+            known += [other.text for other in today if other.role is ContextRole.SIGNED]
             if not any(text.startswith(piece.text) for text in known):
-                yield failed(at, "is neither the title of the page nor the kind of a box on it")
+                yield failed(at, "is neither the title of the page, the kind of a box on it, nor who says it there")
         elif document.text[piece.start : piece.end] != piece.text:
             yield failed(at, "is not what stands there on the page")
         elif piece.role in _LEADS and not any(_same(piece, other) for other in today):

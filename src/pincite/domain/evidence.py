@@ -92,6 +92,7 @@ class ContextRole(StrEnum):
     """What a piece of a page tells about a passage that stands below or after it."""
 
     TITLE = "title"
+    SIGNED = "signed"  # who says it, and when, where it is not the page's author: an answer, a post, a comment
     HEADING = "heading"
     TERM = "term"
     LIST_ITEM = "list_item"  # the item it stands in, below its first words
@@ -115,7 +116,7 @@ INSIDE = frozenset({ContextRole.STRUCK, ContextRole.UNSURE})
 class ContextPiece:
     """Words of a page without which a passage can't be understood: `document.text[start:end] == text`.
 
-    The title of a page need not stand in its text; then `start` and `end` are None.
+    The title of a page and who signed a part need not stand in its text; then `start` and `end` are None.
     """
 
     role: ContextRole

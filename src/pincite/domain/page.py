@@ -16,6 +16,7 @@ from pincite.domain.errors import QuoteMismatch
 from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
 from pincite.domain.given import member, names
 from pincite.domain.ids import document_id, sha256_hex
+from pincite.domain.items import Item
 
 BLOCK_SEPARATOR = "\n\n"
 # What `Snapshot.via` begins with where another installation shared the capture; its name follows.
@@ -191,7 +192,8 @@ class Link:
 class Document:
     """What one version of one extractor read out of a snapshot. The same blocks always give the same `text` and id.
 
-    `signals` are what the page itself says about its use (`<meta name="robots">`), in the words of X-Robots-Tag.
+    `signals` are what the page itself says about its use (`<meta name="robots">`), in the words of X-Robots-Tag;
+    `structure` is what it is made of: products, posts, answers, comments, entries.
     """
 
     extractor: str
@@ -208,6 +210,7 @@ class Document:
     links: tuple[Link, ...] = ()
     warnings: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
+    structure: tuple[Item, ...] = ()
     text: str = field(init=False, repr=False)
     starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
     document_id: str = field(init=False)
@@ -223,6 +226,8 @@ class Document:
         text = BLOCK_SEPARATOR.join(block.text for block in self.blocks)
         if not unicodedata.is_normalized("NFC", text) or "\r" in text:
             raise ValueError("block texts must be NFC with \\n line ends")
+        if any(not 0 <= (item.start or 0) <= (item.end or 0) <= len(text) for item in self.structure):
+            raise ValueError("an item stands outside of the text")
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "starts", tuple(starts))
         object.__setattr__(self, "document_id", document_id(self.extractor, self.version, text))
@@ -495,8 +500,8 @@ class FetchResult:
     """A page as a reader wants it: `content` is a window of the whole, never silently cut (`next_offset`).
 
     `snapshot` and `document` are the stored evidence behind it. `location` is where a redirect that was not followed
-    leads. `meta` holds what else is known of the page: `description`, `robots`, `usage_signals`, `redirects`,
-    `reading` (what must be said about where the text came from).
+    leads. `structure` has the products, posts, answers, comments and entries of the page, `meta` what else is known of
+    it: `description`, `robots`, `usage_signals`, `redirects`, `reading` (what to know of where the text came from).
     """
 
     content: str
@@ -520,6 +525,7 @@ class FetchResult:
     modified_at: datetime | None = None
     links: tuple[Link, ...] = ()
     location: str = ""
+    structure: tuple[Item, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
 
 

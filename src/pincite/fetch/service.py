@@ -400,6 +400,7 @@ def _result(request: FetchRequest, page: _Page) -> FetchResult:
         modified_at=document.modified_at,
         links=_links(document, request.max_links) if request.include_links else (),
         location=_location(snapshot),
+        structure=document.structure,
         meta=_meta(snapshot, document),
     )
 

@@ -16,7 +16,9 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from pincite.domain import errors
+from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError, PinciteError, TooLarge
+from pincite.domain.items import Item
 from pincite.domain.page import Block, BlockKind, CellSpan, Document, Link, Mark, MarkKind
 
 # How a document crosses from a worker process: compact JSON, never pickle, since the sender read hostile input.
@@ -35,13 +37,15 @@ def pack_document(document: Document) -> bytes:
         ]
         for block in document.blocks
     ]  # fmt: skip  # in the order that `_block` reads
-    value = {name: getattr(document, name) for name in _FIELDS} | {
+    structure: object = to_json(document.structure, sparse=True)
+    value: dict[str, object] = {name: getattr(document, name) for name in _FIELDS} | {
         "blocks": blocks,
         "published_at": document.published_at and document.published_at.isoformat(),
         "modified_at": document.modified_at and document.modified_at.isoformat(),
         "links": [[link.url, link.text, link.rank] for link in document.links],
         "warnings": document.warnings,
         "signals": document.signals,
+        "structure": structure,
     }
     return _bytes({"document": value})
 
@@ -84,6 +88,7 @@ def _document(value: dict[str, Any]) -> Document:
         links=tuple(Link(url, text, rank) for url, text, rank in value["links"]),
         warnings=tuple(value["warnings"]),
         signals=tuple(value["signals"]),
+        structure=tuple(from_json(Item, item) for item in value["structure"]),
         **{name: str(value[name]) for name in _FIELDS},
     )
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from pincite.domain.evidence import INSIDE, ContextPiece, ContextRole, EvidenceLine, EvidencePassage, arranged
+from pincite.domain.items import item_at
 from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.domain.tables import header_row_count, row_headers
 from pincite.text.sentences import Span, sentences
@@ -78,6 +79,8 @@ def context_of(document: Document, start: int, end: int) -> tuple[ContextPiece, 
         return ()
     here, last = document.block_at(start), document.block_at(end - 1)
     pieces = [ContextPiece(ContextRole.TITLE, document.title)] if document.title else []
+    item = item_at(document.structure, start, end)
+    pieces += [ContextPiece(ContextRole.SIGNED, item.signature)] if item is not None and item.signature else []
     pieces += _headings(document, here)
     pieces += _above(document, here)
     intro = _list_intro(document, here)

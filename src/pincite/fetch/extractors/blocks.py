@@ -47,11 +47,15 @@ _INTEGER = re.compile(r"-?\d{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A block, the element it was read from, and its place in the walk; `block.parent` is such a place too."""
+    """A block, the element it ended at, and its place in the walk; `block.parent` is such a place too.
+
+    Bare text ends where the next element begins: `holder` is what it stands in.
+    """
 
     block: Block
     element: HtmlElement
     place: int
+    holder: HtmlElement
 
 
 @dataclass(slots=True)
@@ -151,7 +155,7 @@ class BlockWalk:
             return True
         if self._code_depth:
             return self._enter_in_code(element)
-        self._flush(element)
+        self._flush(element, element.getparent())
         self._inline.strike(element)
         if tag in _CODE_TAGS and not _COMPLEX_CODE(element):
             self._code(element)
@@ -179,7 +183,7 @@ class BlockWalk:
         elif self._in_cell:
             text.space()
         elif text.last == "\n":
-            self._flush(element)
+            self._flush(element, element.getparent())
         else:
             text.line_break()
 
@@ -293,8 +297,8 @@ class BlockWalk:
         self._flush(element)
         self._contexts.pop()
 
-    def _flush(self, element: HtmlElement) -> None:
-        """End the block collected so far."""
+    def _flush(self, element: HtmlElement, holder: HtmlElement | None = None) -> None:
+        """End the block collected so far at an element; `holder` is what it stands in where that is another."""
         if not self._inline.text:
             return
         context = self._contexts[-1]
@@ -314,7 +318,7 @@ class BlockWalk:
         block = Block(
             kind, text, level, ordered, number, language, marks=shown, parent=parent, note=note, secondary=folded
         )
-        self._emit(block, element)
+        self._emit(block, element, holder)
 
     def _around(self) -> tuple[int | None, str, bool]:
         """What a block found here stands in: the place of its parent, its box, whether it is folded away."""
@@ -325,10 +329,10 @@ class BlockWalk:
                 break
         return parent, self._notes[-1][1] if self._notes else "", bool(self._folds) and self._is_folded()
 
-    def _emit(self, block: Block, element: HtmlElement) -> None:
+    def _emit(self, block: Block, element: HtmlElement, holder: HtmlElement | None = None) -> None:
         """Keep the block."""
         place = len(self.found)
-        self.found.append(Found(block, element, place))
+        self.found.append(Found(block, element, place, element if holder is None else holder))
         if block.kind is BlockKind.TERM and self._definition_lists:
             self._definition_lists[-1].place = place
         elif block.kind is BlockKind.LIST_ITEM and self._owners and self._owners[-1].place is None:

@@ -61,6 +61,8 @@ _ENOUGH_CHARS = 400
 _REGION_SHARE = 0.6
 _MAIN_SHARE = 0.1
 _PLAIN_LINK_SHARE = 0.35
+# Tables in tables lay out a page; a manual may have a drawing made so.
+_LAID_OUT_SHARE = 0.5
 
 
 def is_documentation(root: HtmlElement) -> bool:
@@ -85,7 +87,8 @@ def _is_plain(root: HtmlElement) -> bool:
         return False
     words = size_of(body)
     linked = sum(size_of(anchor) for anchor in body.iter("a") if anchor.get("href"))
-    return words > 0 and linked < _PLAIN_LINK_SHARE * words and body.find(".//table//table") is None
+    laid_out = sum(map(size_of, body.xpath(".//table[.//table and not(ancestor::table)]")))
+    return words > 0 and linked < _PLAIN_LINK_SHARE * words and laid_out < _LAID_OUT_SHARE * words
 
 
 def content_region(root: HtmlElement) -> HtmlElement:

@@ -9,6 +9,7 @@ from pincite.fetch.extractors.dom import Page, parse, size_of
 from pincite.fetch.extractors.embedded import data_chars, embedded_text
 from pincite.fetch.extractors.features import BlockFeatures
 from pincite.fetch.extractors.hidden import drop_unseen
+from pincite.fetch.extractors.items import PageItems
 from pincite.fetch.extractors.main_content import Layout, both_votes, cheap_votes, found_by_second, layout_of, select
 from pincite.fetch.extractors.metadata import Metadata, read_metadata
 from pincite.fetch.extractors.natural_language import language_of
@@ -32,7 +33,7 @@ def read_html(text: str, url: str) -> Document:
         ParseError, TooLarge: the page is built to break parsers.
         EmptyContent: no text a reader would see.
     """
-    page, metadata, hidden = _visible(text, url)
+    page, metadata, items, hidden = _visible(text, url)
     found, notes = _content(page, url, metadata)
     chars = sum(len(item.block.text) for item in found)
     if data_chars(page) > _OUTWEIGHS * chars and (embedded := _embedded(page, metadata, chars)) is not None:
@@ -41,7 +42,7 @@ def read_html(text: str, url: str) -> Document:
         notes = (*notes, f"{hidden:,} characters are hidden, and no script of the page is seen to show them")
     if not found:
         raise EmptyContent("the page has no text", reason="empty_page")
-    return build(without_controls(found), metadata, notes)
+    return build(without_controls(found), metadata, notes, items)
 
 
 def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], tuple[str, ...]]:
@@ -80,7 +81,7 @@ def labelled(text: str, url: str) -> tuple[list[Found], Layout, list[list[float]
 
     The last is the text of a page whose markup says which part counts; nothing is chosen there.
     """
-    page, metadata, _ = _visible(text, url)
+    page, metadata, _, _ = _visible(text, url)
     found = BlockWalk(metadata.base_url).run(page.root)
     features = BlockFeatures(found, metadata.types)
     cheap = cheap_votes(page, metadata.types)
@@ -92,15 +93,18 @@ def labelled(text: str, url: str) -> tuple[list[Found], Layout, list[list[float]
     return found, layout, one, both, "\n\n".join(item.block.text for item in region)
 
 
-def _visible(text: str, url: str) -> tuple[Page, Metadata, int]:
-    """The page without what nobody sees, what it says about itself, and how many characters were hidden."""
+def _visible(text: str, url: str) -> tuple[Page, Metadata, PageItems, int]:
+    """The page without what nobody sees, what it says of itself and its parts, and how many characters were hidden."""
     page = parse(text)
     metadata = read_metadata(page.root, url)
+    items = PageItems(page, metadata.linked, metadata.base_url)
     place_streamed(page)
-    return page, metadata, drop_unseen(page)
+    return page, metadata, items, drop_unseen(page)
 
 
-def build(found: list[Found], metadata: Metadata, notes: tuple[str, ...] = ()) -> Document:
+def build(
+    found: list[Found], metadata: Metadata, notes: tuple[str, ...] = (), items: PageItems | None = None
+) -> Document:
     """The document of these blocks."""
     blocks = unfolded(blocks_of(found))
     return Document(
@@ -118,6 +122,7 @@ def build(found: list[Found], metadata: Metadata, notes: tuple[str, ...] = ()) -
         links=links_of(blocks),
         warnings=notes,
         signals=metadata.signals,
+        structure=items.placed(found, blocks, metadata.types) if items is not None else (),
     )
 
 

@@ -7,6 +7,7 @@ are never rewritten.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -227,7 +228,7 @@ class Layout:
         for index in range(len(kept) - 1):
             if not kept[index] and kept[index + 1] and self.leading[index]:
                 kept[index] = True
-        kept = with_inner_sections(kept, self.levels, self.around)
+        kept = self._without_holes(with_inner_sections(kept, self.levels, self.around))
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
         kept = with_section_headings(kept, self.levels, self.around)
         return self._with_main_heading(self._without_menus(kept))
@@ -245,6 +246,29 @@ class Layout:
             if kept[after] and all(holder in self.holders[place] for place in range(index, after + 1)):
                 shown[index] = True
         return shown
+
+    def _without_holes(self, kept: list[bool]) -> list[bool]:
+        """What is kept, and on a page of many headings what a container lost between kept blocks, if it kept most.
+
+        Paragraphs full of links are as much a part of a manual as those around them. On pages of fewer headings this
+        would bring back teasers inside articles.
+        """
+        if sum(keep and level > 0 for keep, level in zip(kept, self.levels, strict=True)) < _REFERENCE_HEADINGS:
+            return kept
+        words: Counter[int] = Counter()
+        left: Counter[int] = Counter()
+        spans: dict[int, tuple[int, int]] = {}
+        for index, holders in enumerate(self.holders):
+            for holder in set(holders):
+                words[holder] += self.sizes[index] if kept[index] or self.plain[index] else 0
+                if kept[index]:
+                    left[holder] += self.sizes[index]
+                    spans[holder] = (spans.get(holder, (index, 0))[0], index)
+        most = {holder: span for holder, span in spans.items() if 2 * left[holder] >= words[holder]}
+        return [
+            keep or (plain and any(holder in most and most[holder][0] < index < most[holder][1] for holder in holders))
+            for index, (keep, plain, holders) in enumerate(zip(kept, self.plain, self.holders, strict=True))
+        ]
 
     def _without_menus(self, kept: list[bool]) -> list[bool]:
         """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""

@@ -118,6 +118,8 @@ class Metadata:
     signals: tuple[str, ...] = ()
     stated: str = ""
     """What the structured data says the page's own text is: of an article, a product, the posts of a thread."""
+    linked: tuple[Mapping[str, object], ...] = ()
+    """The objects of the page's JSON-LD."""
 
 
 def read_metadata(root: HtmlElement, url: str) -> Metadata:
@@ -142,6 +144,7 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
         types=types,
         signals=_signals(root),
         stated="\n".join(_stated(linked)),
+        linked=tuple(linked),
     )
 
 

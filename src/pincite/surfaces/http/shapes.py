@@ -186,6 +186,7 @@ class StoredDocument(BaseModel):
     language: str
     published_at: str | None
     outline: list[Heading]
+    structure: list[dict[str, Any]] = Field(description="Products, posts, answers, comments and entries, with offsets.")
     text: str
 
 

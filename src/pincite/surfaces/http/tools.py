@@ -201,7 +201,8 @@ def snapshot_json(stored: Snapshot, document: Document | None) -> dict[str, Any]
 def _document_json(document: Document) -> dict[str, Any]:
     names = ("document_id", "extractor", "version", "title", "byline", "site_name", "language", "published_at")
     told = {name: to_json(getattr(document, name), outside=True) for name in names}
-    return {**told, "outline": to_json(document.outline, outside=True), "text": document.text}
+    more = {name: to_json(getattr(document, name), outside=True) for name in ("outline", "structure")}
+    return {**told, **more, "text": document.text}
 
 
 @router.get("/log", tags=["log"], name="show", response_model=None, responses=shaped(shapes.LogPage))

@@ -1,12 +1,13 @@
 """Every visible heading of a long reference page stays, in order: a passage is about what stands above it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from pincite.domain.page import Document
+from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import extract
-from pincite.fetch.extractors.main_content import with_section_headings
+from pincite.fetch.extractors.main_content import Layout, with_section_headings
 
 WORDS = "storage class value column type affinity text integer real blob null comparison order operator result".split()
 
@@ -184,3 +185,46 @@ def test_a_heading_of_what_surrounds_the_text_comes_back_only_where_the_text_sta
     kept = [False, True, False, True]
     assert with_section_headings(kept, levels, [False, False, True, True]) == [True, True, False, True]
     assert with_section_headings(kept, levels, [True] * 4) == [True] * 4  # a form around the whole page
+
+
+def test_a_manual_with_a_drawing_made_of_tables_is_read_whole() -> None:
+    """A long page of plain markup, full of links: nothing is chosen there, whatever the classifier would expect."""
+    parts = "".join(
+        f"<h2>{number}. Part</h2><p>{' '.join(f'<a href=/{word}>{word}</a> is' for word in WORDS)} {number}.</p>"
+        f"<p>{sentence(number)}</p>"
+        for number in range(14)
+    )
+    drawing = "<table><tr><td>client</td><td><table><tr><td>server</td></tr></table></td></tr></table>"
+    page = f"<html><head><title>Manual</title></head><body><h1>Manual</h1>{drawing}{parts}</body></html>"
+    long = page.replace(" is", " is a value of this type")
+    document = extract(long.encode(), "https://docs.example/m.html", "text/html")
+    assert [entry.title for entry in document.outline] == ["Manual", *(f"{number}. Part" for number in range(14))]
+    assert all(sentence(number).replace(" is", " is a value of this type") in document.text for number in range(14))
+
+
+def test_a_page_of_many_headings_keeps_what_its_container_lost_between_kept_blocks() -> None:
+    long = 14  # blocks of one section that were left out: too many for a short section
+    levels = (2, 0) * 6 + (2, *(0,) * long) + (2, 0) * 6
+    lost = range(13, 13 + long)
+    count = len(levels)
+    layout = Layout(
+        sizes=(60,) * count,
+        chars=(300,) * count,
+        shapes=(("p", "div"),) * count,
+        kinds=tuple(BlockKind.HEADING if level else BlockKind.PARAGRAPH for level in levels),
+        levels=levels,
+        holders=((1, 0),) * count,
+        plain=tuple(index != 15 for index in range(count)),
+        around=(False,) * count,
+        leading=(False,) * (count - 1),
+        menus=(False,) * count,
+        titles=(False,) * count,
+        stated=(0.0,) * count,
+        records=False,
+    )
+    odds = [0.05 if index in lost or index == count - 1 else 0.9 for index in range(count)]
+    kept = layout.kept(odds)
+    assert [index for index in range(count - 2) if not kept[index]] == [15]  # mostly links
+    assert not kept[-1]  # after the last that is kept
+    few = replace(layout, levels=tuple(level if index < 8 else 0 for index, level in enumerate(levels)))
+    assert not any(few.kept(odds)[index] for index in lost)
