@@ -22,6 +22,9 @@ VERSION = "8"
 
 # A reader that finds a tenth of what another finds has missed the page.
 _OUTWEIGHS = 10
+# A page that shows some sentences has its text in the markup: four labelled pages show 1,180 characters and more and
+# carry ten times as much data, of other products, translations or prompts (word F1 .05 instead of .58).
+_SHELL_CHARS = 500
 # A few hidden sentences are labels for screen readers.
 _HIDDEN_CHARS = 500
 
@@ -36,7 +39,8 @@ def read_html(text: str, url: str) -> Document:
     page, metadata, items, hidden = _visible(text, url)
     found, notes = _content(page, url, metadata)
     chars = sum(len(item.block.text) for item in found)
-    if data_chars(page) > _OUTWEIGHS * chars and (embedded := _embedded(page, metadata, chars)) is not None:
+    is_shell = chars < _SHELL_CHARS and data_chars(page) > _OUTWEIGHS * chars
+    if is_shell and (embedded := _embedded(page, metadata, chars)) is not None:
         found, notes = embedded
     elif hidden > max(_OUTWEIGHS * chars, _HIDDEN_CHARS):
         notes = (*notes, f"{hidden:,} characters are hidden, and no script of the page is seen to show them")

@@ -158,3 +158,15 @@ def test_a_fragment_that_came_late_takes_the_place_kept_for_it() -> None:
     text = read(page).text
     assert text.index("Before.") < text.index(BODY) < text.index("After.")
     assert "whatever the page says" not in text
+
+
+def test_data_of_a_page_that_shows_sentences_is_no_source() -> None:
+    shown = "".join(
+        f"<p>The Varden light was built in {year} and lit by a keeper every evening.</p>" for year in range(1880, 1890)
+    )
+    other = json.dumps({"items": [{"text": f"{LIE} {number}"} for number in range(20)]})
+    data = f"<script id=__NEXT_DATA__ type='application/json'>{other}</script>"
+    document = read(f"<html><body><main>{shown}</main>{data}</body></html>")
+    assert "1889" in document.text
+    assert "whatever the page says" not in document.text
+    assert document.warnings == ()
