@@ -155,6 +155,34 @@ def test_a_short_text_has_its_headline_as_title_alone_unless_the_page_is_made_of
     assert headings(product) == ["Towers of the north coast"]
 
 
+def test_a_heading_that_is_most_of_the_title_is_the_main_one() -> None:
+    named = news(40, title="Towers of the coast - Northern Lights Version 2")
+    assert headings(named)[0] == "Towers of the north coast"
+
+
+def test_a_structured_text_keeps_its_main_heading_and_those_of_sections_that_begin_with_a_menu() -> None:
+    levels = (1, 0, *(2, 0, 0) * 6)
+    layout = Layout(
+        sizes=(4, 20, *(2, 9, 20) * 6),
+        chars=(20,) * 20,
+        shapes=(("p", "div"),) * 20,
+        kinds=tuple(BlockKind.HEADING if level else BlockKind.PARAGRAPH for level in levels),
+        levels=levels,
+        holders=((1, 0),) * 20,
+        plain=(False,) * 20,
+        around=(False,) * 20,
+        leading=(False,) * 19,
+        menus=(False,) * 20,
+        titles=(True, *(False,) * 19),
+        stated=(0.0,) * 20,
+        records=False,
+    )
+    odds = [0.1, 0.9, *(0.9, 0.1, 0.9) * 6]
+    assert layout.kept(odds)[0]
+    odds[17] = 0.1  # the heading of the last section, above links that are left out
+    assert [index for index, keep in enumerate(layout.kept(odds)) if not keep] == [3, 6, 9, 12, 15, 18]
+
+
 def test_a_first_level_heading_that_is_not_the_title_is_not_put_back() -> None:
     assert headings(news(40, title="Lamps of the southern hills")) == []
 
