@@ -46,11 +46,11 @@ _HOLDS_PAGE = etree.XPath(
     " and not(descendant::*[@role='dialog' or @aria-modal]))"
 )
 _GONE = re.compile(r"(?:^|;)(?:display:none|content-visibility:hidden)(?![a-z-])")
+# What pages put over themselves until their scripts have run; the other ways hide parts of them for good.
+_VEILED = re.compile(r"(?:^|;)(?:visibility:(?:hidden|collapse)|opacity:0*(?:\.0\d*)?(?:%|;|!|$))")
 _UNSEEN = re.compile(
     r"(?:^|;)(?:"
-    r"visibility:(?:hidden|collapse)"
-    r"|opacity:0*(?:\.0\d*)?(?:%|;|!|$)"
-    r"|(?:-webkit-|-moz-)?font-size:(?:0*(?:\.0+)?[a-z%]*(?:;|!|$)|0*[01](?:\.\d+)?(?:px|pt)|0?\.[01]\d*r?em)"
+    r"(?:-webkit-|-moz-)?font-size:(?:0*(?:\.0+)?[a-z%]*(?:;|!|$)|0*[01](?:\.\d+)?(?:px|pt)|0?\.[01]\d*r?em)"
     r"|clip:rect\((?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?\)"
     r"|(?:-webkit-)?clip-path:(?:inset\((?:100|[5-9]\d)%|circle\(0|polygon\(0(?:px|%)?0)"
     r"|text-indent:-\d{3,}"
@@ -96,7 +96,7 @@ _OUTWEIGHS = 10
 def drop_unseen(page: Page) -> int:
     """Remove unseen elements from the page's tree; gives back how many characters of text went with them.
 
-    Text made invisible in a way that scripts commonly undo (opacity, position) stays when it is most of the page; so
+    Text made invisible in a way that scripts commonly undo (opacity, visibility) stays when it is most of the page; so
     does a container beside which the page has next to nothing, where one of its own scripts is seen to show it.
     """
     root = page.root
@@ -107,8 +107,8 @@ def drop_unseen(page: Page) -> int:
     classed = any(name in page.source for name in _SCREEN_READER_CLASSES)
     marked = _MARKED_OR_CLASSED(root) if classed else _MARKED(root)
     by_sheet = _hidden_by_sheet(page)
-    if sum(map(size_of, _outermost(by_sheet))) > _MOST * total:
-        by_sheet = {}
+    if sum(map(size_of, _outermost([element for element, how in by_sheet.items() if how == "veiled"]))) > _MOST * total:
+        by_sheet = {element: how for element, how in by_sheet.items() if how != "veiled"}
     by_itself = ((element, how) for element in marked if (how := _unseen(element)))
     doomed = [(element, how) for element, how in (*by_itself, *by_sheet.items()) if element.tag not in {"html", "body"}]
     folded = folded_sections(page, {element for element, _ in doomed}) if doomed else ()
@@ -117,7 +117,7 @@ def drop_unseen(page: Page) -> int:
         if element in folded:
             element.set(FOLDED, "")
             continue
-        if how == "unseen" and size > _MOST * total:
+        if how in {"veiled", "covered"} and size > _MOST * total:
             continue
         if how.isdigit() and size > _CHARS_PER_PIXEL * int(how):
             continue
@@ -151,7 +151,7 @@ def _unseen(element: HtmlElement) -> str:
     if element.get("hidden") is not None and element.get("hidden", "").lower() != "until-found":
         return "gone"
     if element.get("aria-hidden", "").lower() == "true" and not _HOLDS_PAGE(element):
-        return "unseen"
+        return "covered"
     names = element.get("class")
     if names and any(name in _SCREEN_READER_CLASSES for name in names.split()):
         return "unseen"
@@ -166,12 +166,14 @@ def _unseen(element: HtmlElement) -> str:
 
 @lru_cache(maxsize=2_048)
 def style_hides(style: str) -> str:
-    """`gone` for text that is not laid out, `unseen` for text made invisible, or by how many pixels it is moved."""
+    """How a style hides text: not laid out (`gone`), `veiled`, out of sight (`unseen`), or moved by so many pixels."""
     if not _MAY_HIDE.search(style):
         return ""
     flat = re.sub(r"/\*.*?\*/|\s*([:;,()])\s*|^\s+|\s+$", r"\1", style.lower())
     if _GONE.search(flat):
         return "gone"
+    if _VEILED.search(flat):
+        return "veiled"
     if _UNSEEN.search(flat) or (_NO_SIZE.search(flat) and _OVERFLOW.search(flat)):
         return "unseen"
     colour, background = _COLOUR.search(flat), _BACKGROUND.search(flat)
@@ -232,7 +234,7 @@ def _hidden_by_sheet(page: Page) -> dict[HtmlElement, str]:
         for selector in selectors.split(","):
             match = _SIMPLE_SELECTOR.match(selector.strip())
             if match:
-                hiding[match.group(1), match.group(2)] = how if how.isdigit() else "unseen"
+                hiding[match.group(1), match.group(2)] = "veiled" if how == "gone" else how
     # More often: shown again somewhere (a tab, a menu, a dialogue).
     names = {
         (sign, name): how

@@ -165,3 +165,10 @@ def test_what_a_visible_control_opens_is_read_and_marked(section: str) -> None:
 )
 def test_what_no_visible_control_opens_stays_hidden(section: str) -> None:
     assert "300" not in read(section.format(SECRET))
+
+
+@pytest.mark.parametrize("style", ["position:absolute;left:-9999px", "font-size:0", "color:#fff;background:#fff"])
+def test_text_out_of_sight_stays_out_however_much_it_is(style: str) -> None:
+    text = read(f'<div style="{style}">{SECRET * 60}</div>')
+    assert "300" not in text
+    assert "300" not in read(f"<div class=x>{SECRET * 60}</div>", f"<style>.x{{{style}}}</style>")
