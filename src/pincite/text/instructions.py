@@ -21,7 +21,16 @@ _RULES: Final = tuple(
         # Spoken to by name, with an order.
         (rf"(?:^|[.!?:;]\s+|\bto\s+|\bfor\s+|calling\s+){_MACHINE}\s*[:,]\s*\S", 1.0),
         (rf"\b{_MACHINE}\s+(?:must|should|shall|have\s+to|are\s+(?:required|asked|told)\s+to|need\s+to)\b", 1.0),
-        (rf"\b(?:note|notice|message|instructions?|directive)\s+(?:to|for)\s+(?:all\s+)?{_MACHINE}", 1.0),
+        (rf"\b(?:note|notice|message|instructions?|directive)\s+(?:to|for)\s+(?:all\s+|the\s+|any\s+)?{_MACHINE}", 1.0),
+        (r"\b(?:note|notice|message|instructions?)\s+(?:to|for)\s+(?:the\s+|any\s+)?AI\b", 1.0),
+        (
+            (
+                rf"\b{_MACHINE}\s+(?:that\s+)?(?:read|summari[sz]|process|pars|quot)(?:e|es|s|ing)\s+(?:[\w'’-]+\s+){{1,6}}"
+                r"(?:must|should|shall|have\s+to)\b"
+            ),
+            1.0,
+        ),
+        (r"\byour\s+new\s+(?:task|job|goal|role|instructions?)\b|\byou\s+are\s+now\s+(?:an?\s+)?[A-Z]\w+", 0.7),
         # The reader's task is to be changed.
         (
             (
@@ -73,6 +82,17 @@ _RULES: Final = tuple(
             ),
             1.0,
         ),
+        *(
+            (rf"\b(?:{verb})\s+(?:[\w'’-]+\s+){{0,3}}?(?:l['’])?(?:{thing})", 1.0)
+            for verb, thing in (
+                (r"vergiss|vergesst|ignorier\w+|missachtet?", r"Frage|Anweisung|Auftrag|Aufgabe|Vorgaben|Regeln"),
+                (r"oublie[sz]?|ignore[sz]|négligez", r"question|instruction|consigne|règle"),
+                (r"olvid(?:a|ad|e|en)|ignor(?:a|ad|e|en)", r"pregunta|instruccion|órdenes|reglas"),
+                (r"забудь\w*|игнорируй\w*", r"вопрос|инструкц|указани|правил"),
+                (r"تجاهل\w*|انس\w*", r"التعليمات|السؤال|الأوامر|القواعد"),
+            )
+        ),
+        (r"(?:指示|命令|質問).{0,4}(?:無視|忘れ)", 1.0),
     )
 )
 

@@ -78,15 +78,13 @@ def content(task: Task, progress: Progress) -> Content:
             if status[part.text].status is PartStatus.NOT_HERE:
                 heading = f"{NEAREST}: {heading}" if len(parts) > 1 else NEAREST
             sections.append(_section(heading, items, query_terms(part.text), labels))
-    sections += _around(
-        task.style.length, sections, proven, labels, {page.url: page.document for page in progress.pages}
-    )
+    documents = {page.url: page.document for page in progress.pages}
+    sections += _around(Content(answer, tuple(sections)), proven, task.style.length, labels, documents)
     unresolved = tuple(Line(item.claim.text, (item,), opens=True) for item in printable if item.unresolved)
     if unresolved:
         sections.append(DraftedSection("", unresolved, SectionKind.UNCERTAIN))
     drafted = Content(answer, tuple(sections), parts=tuple(status[part.text] for part in parts))
     numbers = reference_numbers(drafted)
-    documents = {page.url: page.document for page in progress.pages}
     laid_out = tuple(
         section
         if section.kind is SectionKind.UNCERTAIN or section.blocks
@@ -97,19 +95,20 @@ def content(task: Task, progress: Progress) -> Content:
 
 
 def _around(
-    length: ReportLength,
-    sections: Sequence[DraftedSection],
+    said: Content,
     proven: Sequence[VerifiedClaim],
+    length: ReportLength,
     labels: Mapping[str, str],
     documents: Mapping[str, Document],
 ) -> Iterator[DraftedSection]:
     """How the pages go on, key numbers and limits, each sentence under its term or heading; no section of one of them.
 
-    A figure that an excerpt has is a key number, too. What else is printed already is not said again.
+    A figure that only an excerpt has is a key number, too. What else is printed already is not said again.
     """
-    printed = [item for section in sections for line in section.lines for item in line.items]
+    printed = list(said.printed())
     taken = {" ".join(item.claim.text.split()) for item in printed}
-    numbers = [item for item in printed if _tells_figure(item, documents)]
+    opening = {item.claim.claim_id for line in said.answer for item in line.items}
+    numbers = [i for i in printed if i.claim.claim_id not in opening and _tells_figure(i, documents)]
     for form, kind in _AROUND.items():
         items = [item for item in proven if item.claim.form is form and not item.unresolved]
         fresh = {" ".join(item.claim.text.split()): item for item in reversed(items)}
