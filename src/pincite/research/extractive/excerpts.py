@@ -3,6 +3,7 @@
 Everything is a slice of the page. What a procedure answers with is its steps and its code, so those come whole.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -33,6 +34,11 @@ MAX_ROWS: Final = 6
 MAX_CODE_LINES: Final = 24
 _DIRECT_WORDS: Final = (5, 48)
 _SENTENCE_ENDS: Final = (".", "!", ".”", '."', ".)", "。", "！")
+# "Please see Package relationships for more information" says where something is said, and nothing itself.
+_ELSEWHERE: Final = re.compile(
+    r"(?:please |bitte )?(?:(?:see|refer to|consult)\b(?! that\b)|siehe\b|vgl\.|voir\b|cf\.|véase\b|consulte\b)",
+    re.IGNORECASE,
+)
 _TEXT_KINDS: Final = frozenset(
     {BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.QUOTATION, BlockKind.FOOTNOTE, BlockKind.CAPTION}
 )
@@ -142,7 +148,11 @@ def stands_alone(document: Document, unit: Span) -> bool:
     least, most = _DIRECT_WORDS
     if block.kind not in _TEXT_KINDS | {BlockKind.LIST_ITEM} or not least <= len(text.split()) <= most:
         return False
-    if not text.endswith(_SENTENCE_ENDS) or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha()):
+    if (
+        _ELSEWHERE.match(text)
+        or not text.endswith(_SENTENCE_ENDS)
+        or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha())
+    ):
         return False
     return not points_back(document, unit)
 

@@ -192,6 +192,12 @@ async def test_the_sentence_nearest_to_the_question_opens_the_answer(bench: Any)
     ]
 
 
+async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: Any) -> None:
+    page = "# Barn owls\n\nPlease see the barn owl handbook on barn owl boxes. A barn owl box hangs in a barn."
+    report = await bench({"https://owls.test/": page}).service().run(Task("Where does a barn owl box hang?"))
+    assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
+
+
 async def test_what_points_back_stays_right_behind_what_it_needs_when_something_else_is_nearer(bench: Any) -> None:
     made = {
         "https://owls.test/": (
