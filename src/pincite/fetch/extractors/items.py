@@ -53,6 +53,7 @@ _HOLDERS = ("mainEntity", "mainEntityOfPage", "@graph", "hasPart", "itemListElem
 _FACTS = ("sku", "mpn", "gtin", "gtin13", "gtin14", "model", "color", "material", "category")
 _OF_OFFERS = ("price", "lowPrice", "highPrice", "priceCurrency", "availability", "itemCondition")
 _OF_RATINGS = ("ratingValue", "bestRating", "reviewCount", "ratingCount")
+_FORUM_HOST = re.compile(r"https?://(?:forums?|community|boards?|discuss|discussions?|answers?)\d*\.")
 _WORD = re.compile(r"\w+")
 # Words in a row that a post shares with a block only if it is its text.
 _RUN = 4
@@ -164,7 +165,8 @@ class PageItems:
         """
         drafts = self._drafts
         if not any(draft.item.kind in _THREADS for draft in drafts):
-            drafts = [*drafts, *posts(found, self._root)]
+            is_forum = "says:forum" in types or _FORUM_HOST.match(self._base_url) is not None
+            drafts = [*drafts, *posts(found, self._root, is_forum=is_forum)]
         if not drafts:
             drafts = entries(found, is_list=is_made_of_records(types))
         if not drafts:

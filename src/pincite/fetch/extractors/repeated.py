@@ -20,8 +20,8 @@ _MAX_VALUE_CHARS = 200
 # A long thread has two a post.
 _MAX_TIMES = 500
 _INTEGER = re.compile(r"[-+]?\d{1,3}(?:[,. ]?\d{3})*")
-_TIMES = etree.XPath(
-    "//*[self::time or self::abbr[@title] or @data-time or contains(@class, 'date') or contains(@class, 'time')"
+_DATED = etree.XPath(
+    "//*[self::time or @data-time or contains(@class, 'date') or contains(@class, 'time')"
     " or contains(@class, 'posted')]"
 )
 _TIME_VALUES = ("datetime", "title", "content", "data-time-string", "data-date")
@@ -71,11 +71,17 @@ def line_of(text: str) -> str:
     return " ".join(clean(MARKUP.sub(" ", text)).split())[:_MAX_VALUE_CHARS]
 
 
-def posts(found: Sequence[Found], root: HtmlElement) -> list[Draft]:
-    """The posts of a thread by layout: siblings of one shape, each with a time and a name."""
+def posts(found: Sequence[Found], root: HtmlElement, *, is_forum: bool) -> list[Draft]:
+    """The posts of a thread by layout: siblings of one shape, each with a time and a name.
+
+    On a page that says it is a forum a time may be told by a class alone: that is a search through the tree.
+    """
+    marked = [element for element in root.iter("time", "abbr") if element.get("datetime") or element.get("title")]
+    if is_forum and len(marked) < _LEAST_POSTS:
+        marked = _DATED(root)
     times = [
         (element, moment)
-        for element in _TIMES(root)[:_MAX_TIMES]
+        for element in marked[:_MAX_TIMES]
         if (moment := next(filter(None, (parse_date(value) for value in _time_values(element))), None))
     ]
     if len(times) < _LEAST_POSTS:
