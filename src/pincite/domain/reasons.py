@@ -129,6 +129,7 @@ REASONS: Final[Mapping[str, str]] = {
     "browser_memory": "it took too much memory to draw",
     "snapshot_missing": "its stored copy is gone",
     "not_in_library": "it is not in the library",
+    "not_given": "the file was not handed over, or is no longer kept",
     # what a hosted reader said
     "hosted_unreachable": "the reading service could not be reached",
     "hosted_refused": "the reading service refused it",
