@@ -23,6 +23,7 @@ from pincite.fetch.limits import CEILINGS, NOTES, FetchLimits
 from pincite.search.catalogue import CATALOGUE, RETIRED, Terms
 from pincite.settings import Settings, environment_names
 from pincite.surfaces.errors import EXIT_CODES, HTTP_STATUS
+from pincite.wiring.registry import export_formats
 
 FOLDER = Path("docs")
 BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z_]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
@@ -148,6 +149,14 @@ def schemas() -> str:
     return table(("shape", "file in the package", "`$id`"), rows)
 
 
+def formats() -> str:
+    rows = (
+        (f"`{one.name}`", one.title, one.about, f'`pip install ".[{one.needs}]"`' if one.needs else "")
+        for one in export_formats()
+    )
+    return table(("format", "what", "for", "needs"), rows)
+
+
 def values_of(rule: Rule) -> str:
     if rule.choices:
         return ", ".join(f"`{choice}`" for choice in rule.choices)
@@ -194,6 +203,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "settings": settings,
     "providers": providers,
     "schemas": schemas,
+    "formats": formats,
     "fetch_request": fetch_request,
     "fetch_limits": fetch_limits,
 }

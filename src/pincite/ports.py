@@ -540,7 +540,7 @@ class Dispatcher(Protocol):
 
 
 class Exporter(Protocol):
-    """Report to bytes."""
+    """Report to bytes. An attribute of the class, `title`, is what people choose it by; `about` says what it is for."""
 
     @property
     def media_type(self) -> str:

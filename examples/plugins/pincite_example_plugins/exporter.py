@@ -9,6 +9,9 @@ class TextExporter:
     """Implements `pincite.ports.Exporter`."""
 
     media_type = "text/plain; charset=utf-8"
+    # What people choose it by, on the web pages and in the docs.
+    title = "Plain text"
+    about = "sentences and addresses, nothing else"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The UTF-8 text."""

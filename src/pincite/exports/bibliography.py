@@ -87,6 +87,8 @@ class BibtexExporter:
     """The reference list for LaTeX."""
 
     media_type = "application/x-bibtex; charset=utf-8"
+    title = "BibTeX"
+    about = "biblatex `@online`, with the date of access"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The UTF-8 `.bib` file."""
@@ -123,6 +125,8 @@ class CslJsonExporter:
     """
 
     media_type = "application/vnd.citationstyles.csl+json"
+    title = "CSL-JSON"
+    about = "citation managers, pandoc"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The array as UTF-8 JSON."""
@@ -159,6 +163,8 @@ class RisExporter:
     """The reference list in RIS (type ELEC, a web page)."""
 
     media_type = "application/x-research-info-systems; charset=utf-8"
+    title = "RIS"
+    about = "citation managers"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The UTF-8 file; RIS ends its lines with CR LF."""

@@ -69,6 +69,9 @@ class DocxExporter:
     """The report for Word and its kin."""
 
     media_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    title = "Word"
+    about = "Word, LibreOffice: references as endnotes, the evidence after the text"
+    needs = "docx"
 
     def __init__(self) -> None:
         try:

@@ -68,6 +68,8 @@ class HtmlExporter:
     """The self-contained `report.html`."""
 
     media_type = "text/html; charset=utf-8"
+    title = "Web page"
+    about = "one file with every quote, to read and check in a browser, offline"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The page. Passages of documents that aren't at hand are shown as the report carries them."""

@@ -14,6 +14,9 @@ class PdfExporter:
     """The report for print."""
 
     media_type = "application/pdf"
+    title = "PDF"
+    about = "for print: addresses in full, page numbers, the evidence as an appendix"
+    needs = "pdf"
 
     def __init__(self) -> None:
         try:

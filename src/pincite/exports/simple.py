@@ -16,6 +16,8 @@ class JsonExporter:
     """The whole report for programs."""
 
     media_type = "application/json"
+    title = "JSON"
+    about = "for programs, and for pincite check"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The bytes of `report.json`."""
@@ -29,6 +31,8 @@ class MarkdownExporter:
     """The report to be read, in one of the two citation styles."""
 
     media_type = "text/markdown; charset=utf-8"
+    title = "Markdown"
+    about = "plain text with [n] marks"
 
     def __init__(self, style: CitationStyle = "[n]") -> None:
         self._style: CitationStyle = style
@@ -56,6 +60,8 @@ class CsvExporter:
     """The claims table (RFC 4180)."""
 
     media_type = "text/csv; charset=utf-8"
+    title = "Table of claims"
+    about = "one row per claim and passage"
 
     def render(self, report: Report, documents: Mapping[str, Document]) -> bytes:
         """The table with a header row."""

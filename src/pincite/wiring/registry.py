@@ -7,7 +7,7 @@ of each. Extractors of packages are looked up where bytes are read, by media typ
 import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pincite.domain.errors import InvalidInput
 
@@ -55,16 +55,17 @@ _SCRAPERS: Mapping[str, str] = {
     "jina": "pincite.fetch.backends.jina:JinaScraper",
 }
 
+# In the order in which people are offered them: for reading, for programs, for lists of literature.
 _EXPORTERS: Mapping[str, str] = {
+    "html": "pincite.exports.html:HtmlExporter",
+    "pdf": "pincite.exports.pdf:PdfExporter",
+    "docx": "pincite.exports.docx:DocxExporter",
     "md": "pincite.exports.simple:MarkdownExporter",
     "json": "pincite.exports.simple:JsonExporter",
-    "html": "pincite.exports.html:HtmlExporter",
     "csv": "pincite.exports.simple:CsvExporter",
     "csl.json": "pincite.exports.bibliography:CslJsonExporter",
     "bib": "pincite.exports.bibliography:BibtexExporter",
     "ris": "pincite.exports.bibliography:RisExporter",
-    "docx": "pincite.exports.docx:DocxExporter",
-    "pdf": "pincite.exports.pdf:PdfExporter",
 }
 
 PROVIDERS = Registry("pincite.search_providers", _ENGINES)
@@ -75,6 +76,41 @@ EMBEDDERS = Registry("pincite.embedders", {"minilm": "pincite.embeddings.minilm:
 RERANKERS = Registry("pincite.rerankers", {})
 # Ours are named by what they are (a model, an address, a folder); packages bring others by name.
 JUDGES = Registry("pincite.judges", {})
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A format of reports as surfaces offer it; `needs` is the extra that it asks for."""
+
+    name: str
+    media_type: str
+    title: str
+    about: str
+    needs: str = ""
+
+
+BUNDLE: Final = ExportFormat(
+    "wacz", "application/wacz", "Evidence bundle", "report and passages in one archive that checks itself"
+)
+
+
+def export_formats() -> tuple[ExportFormat, ...]:
+    """Every format that a report can be had in: ours, those of installed packages, and the bundle.
+
+    A format is described by its class. Errors: ImportError and its kin, of a package that can't be imported.
+    """
+    classes = {name: load(EXPORTERS, name, "format") for name in EXPORTERS}
+    formats = (
+        ExportFormat(
+            name,
+            kind.media_type,
+            getattr(kind, "title", name),
+            getattr(kind, "about", ""),
+            getattr(kind, "needs", ""),
+        )
+        for name, kind in classes.items()
+    )
+    return (*formats, BUNDLE)
 
 
 def load(registry: Mapping[str, str], name: str, what: str) -> Any:  # a class of the registry

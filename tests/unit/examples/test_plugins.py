@@ -32,7 +32,7 @@ from pincite.urls import UrlPolicy
 from pincite.urls.policy import vet_parsed
 from pincite.wiring.judging import Judges
 from pincite.wiring.libraries import ranker_of, vectors_of
-from pincite.wiring.registry import EXPORTERS, PROVIDERS, SCRAPERS, load
+from pincite.wiring.registry import EXPORTERS, PROVIDERS, SCRAPERS, export_formats, load
 from pincite.wiring.searching import build_search
 
 PLUGINS = Path(__file__).parents[3] / "examples" / "plugins"
@@ -101,6 +101,9 @@ def test_an_extractor() -> None:
 
 def test_an_export_format() -> None:
     assert "txt" in report_formats()
+    listed = {one.name: one for one in export_formats()}
+    assert (listed["txt"].title, listed["txt"].media_type) == ("Plain text", "text/plain; charset=utf-8")
+    assert all(one.title and one.about for one in listed.values()), "each is listed with what it is for"
     sample = sample_report()
     text = load(EXPORTERS, "txt", "format")().render(sample.report, sample.documents).decode()
     assert text.startswith(sample.report.question)

@@ -25,6 +25,7 @@ from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, 
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
 from pincite.surfaces.parts import Part, part_json
 from pincite.surfaces.requests import body_of, request_of
+from pincite.wiring.registry import BUNDLE, export_formats
 
 
 async def to_the_end(request: Request, engine: Engine, run_id: str) -> Report:
@@ -66,18 +67,7 @@ HEARTBEAT_S = 15.0
 MAX_WAIT_S = 50.0
 # What every database takes for an integer.
 MAX_EVENTS = 2**31 - 1
-FORMATS = {
-    "json": "application/json",
-    "md": "text/markdown; charset=utf-8",
-    "html": "text/html; charset=utf-8",
-    "csv": "text/csv; charset=utf-8",
-    "csl.json": "application/vnd.citationstyles.csl+json",
-    "bib": "application/x-bibtex; charset=utf-8",
-    "ris": "application/x-research-info-systems; charset=utf-8",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "pdf": "application/pdf",
-    "wacz": "application/wacz",
-}
+FORMATS = {format_.name: format_.media_type for format_ in export_formats()}
 ACCEPTED = shaped(shapes.Run, status=202)
 STREAM = streamed("Server-sent events; the data of each is an Event.")
 REPORT = published(
@@ -203,7 +193,7 @@ async def report(
     engine = await service_of(request).engine(scope)
     if format not in FORMATS:
         raise InvalidInput(f"there is no format {format!r}", hint=f"Known: {', '.join(FORMATS)}.")
-    if format == "wacz":
+    if format == BUNDLE.name:
         data = await engine.bundle(run_id, evidence)
     else:
         data = await engine.export(await engine.report(run_id), format)

@@ -25,6 +25,7 @@ from pincite.surfaces.http.ui.asking import Form, Reader
 from pincite.surfaces.http.ui.rendering import HEADERS, STATUSES, page, seeing
 from pincite.surfaces.http.ui.report_view import ReportView
 from pincite.surfaces.progress import STAGES, progress_of
+from pincite.wiring.registry import export_formats
 
 router = APIRouter()
 # Searched by their question, newest first; older ones are found with `pincite runs list`.
@@ -93,18 +94,6 @@ CLAIMS_PER_PAGE = 100
 REPORTS_AT_HAND = 8
 # A bound on what a browser has to lay out; the rest can be had as text. Chosen, not measured.
 SNAPSHOT_CHARS = 400_000
-EXPORTS = (
-    ("html", "Web page", "one file with every quote; opens anywhere, offline"),
-    ("pdf", "PDF", "for print, the evidence as an appendix"),
-    ("docx", "Word", "references as endnotes"),
-    ("md", "Markdown", "plain text with [n] marks"),
-    ("wacz", "Evidence bundle", "report and passages in one archive that checks itself"),
-    ("json", "JSON", "for programs, and for pincite check"),
-    ("csv", "Table of claims", "one row per claim and passage"),
-    ("csl.json", "CSL-JSON", "citation managers, pandoc"),
-    ("bib", "BibTeX", "biblatex, with the date of access"),
-    ("ris", "RIS", "citation managers"),
-)
 
 
 @router.get("/runs/{run_id}")
@@ -205,7 +194,7 @@ async def other_tab(run_id: str, tab: str, request: Request, scope: Reader) -> R
     if tab not in ("conflicts", "gaps", "export"):
         raise NotFound("there is no such page")
     _report(view)
-    return _tab(request, service, view, tab, exports=EXPORTS)
+    return _tab(request, service, view, tab, exports=export_formats())
 
 
 @router.get("/snapshots/{snapshot_id}")
