@@ -24,11 +24,17 @@ _PER_PAGE = 50
 
 
 async def keep_report(
-    home: Path, sample: SampleReport, *, scope: str = "local", status: RunStatus = RunStatus.COMPLETED
+    home: Path,
+    sample: SampleReport,
+    *,
+    scope: str = "local",
+    status: RunStatus = RunStatus.COMPLETED,
+    database_url: str | None = None,
 ) -> str:
-    """The id of a run in `home` that has this report, its evidence and a few events."""
+    """The id of a run in `home`, or in this PostgreSQL, that has this report, its evidence and a few events."""
     report = sample.report
-    async with open_parts(load_settings({"home": home, "scope": scope}, environ={}, files=())) as parts:
+    given = {"home": home, "scope": scope, "database_url": database_url}
+    async with open_parts(load_settings(given, environ={}, files=())) as parts:
         snapshots, documents, runs = await parts.snapshots(), await parts.documents(), await parts.runs()
         for snapshot in sample.snapshots.values():
             await snapshots.put(snapshot)

@@ -1,10 +1,11 @@
-"""A home of each earlier schema, with a report, its pages, an interrupted run and limits, opened by this version."""
+"""A home and a PostgreSQL of each earlier schema, with a report, pages, an interrupted run and limits, opened today."""
 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import anyio
+import psycopg
 import pytest
 from tests.fakes.stored import keep_report
 
@@ -27,6 +28,7 @@ HALF = "run_half"
 LIMITED_FROM = 2
 """The schema that brought limits into the database."""
 PAGE = Usage(pages=1, web_requests=1)
+_COLUMNS = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
 
 
 class Website:
@@ -41,10 +43,10 @@ class Website:
         return Outcome({"page": "text"}, PAGE)
 
 
-async def fill(home: Path, clock: FrozenClock) -> None:
+async def fill(home: Path, clock: FrozenClock, database_url: str | None = None) -> None:
     """A finished run with its report and pages, one that died after a call, and a limit that was reached."""
-    await keep_report(home, sample_report())
-    async with open_storage(home, clock) as storage:
+    await keep_report(home, sample_report(), database_url=database_url)
+    async with open_storage(database_url or home, clock) as storage:
         mine = storage.scope("local")
         await mine.runs.create(
             RunRecord(HALF, "local", "Why?", RunStatus.QUEUED, clock.now(), clock.now(), {}, Budget(pages=3))
@@ -73,13 +75,28 @@ def as_schema(home: Path, older: Path, number: int) -> None:
         raw.commit()
 
 
-@pytest.mark.parametrize("number", range(1, migrations.newest()))
-async def test_a_home_of_an_earlier_schema_goes_on(tmp_path: Path, number: int) -> None:
-    clock, sample = FrozenClock(), sample_report()
-    await fill(tmp_path / "now", clock)
-    home = tmp_path / "older"
-    as_schema(tmp_path / "now", home, number)
-    async with open_storage(home, clock) as storage:
+def as_schema_on_postgresql(newest: str, older: str, number: int) -> None:
+    """As `as_schema`, from one database of a PostgreSQL into another."""
+    with psycopg.connect(older) as raw, psycopg.connect(newest) as full:
+        for known, name, script in migrations.known()[:number]:
+            for statement in migrations.statements(script, "postgresql"):
+                raw.execute(statement.encode())
+            raw.execute("INSERT INTO schema_versions VALUES ('public', %s, %s, '2026')", (known, name))
+        found = raw.execute(_COLUMNS).fetchall()
+        there = set(full.execute(_COLUMNS).fetchall())
+        for table in {table for table, _ in found} - {"schema_versions"}:
+            columns = [name for of, name in found if of == table and (of, name) in there]
+            names = ", ".join(columns)
+            rows = full.execute(f"SELECT {names} FROM {table}".encode()).fetchall()
+            marks = ", ".join("%s" for _ in columns)
+            with raw.cursor() as writing:
+                writing.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})".encode(), rows)
+
+
+async def goes_on(place: Path | str, clock: FrozenClock, number: int) -> None:
+    """What was stored under schema `number` is there, and its work goes on."""
+    sample = sample_report()
+    async with open_storage(place, clock) as storage:
         mine = storage.scope("local")
         # The report and what it rests on.
         assert await mine.runs.get_report(sample.report.run_id) == sample.report
@@ -102,13 +119,45 @@ async def test_a_home_of_an_earlier_schema_goes_on(tmp_path: Path, number: int) 
         # The limit that was reached still is.
         short = await SqlBuckets(mine._database).take("engine", (Ask(1.0, 1.0),))
         assert (short > 3000) is (number >= LIMITED_FROM)
+
+
+@pytest.mark.parametrize("number", range(1, migrations.newest()))
+async def test_a_home_of_an_earlier_schema_goes_on(tmp_path: Path, number: int) -> None:
+    clock = FrozenClock()
+    await fill(tmp_path / "now", clock)
+    home = tmp_path / "older"
+    as_schema(tmp_path / "now", home, number)
+    await goes_on(home, clock, number)
     # A check of the report finds there what it finds in a home of today.
     before, after = [
         await anyio.to_thread.run_sync(
-            check_stored_report, dump_report(sample.report), load_settings({"home": place}, environ={}, files=())
+            check_stored_report,
+            dump_report(sample_report().report),
+            load_settings({"home": place}, environ={}, files=()),
         )
         for place in (tmp_path / "now", home)
     ]
     assert after == before
     assert after.counts.quotes > 0
-    assert after.counts.snapshots == len(sample.snapshots)
+    assert after.counts.snapshots == len(sample_report().snapshots)
+
+
+@pytest.mark.parametrize("number", range(1, migrations.newest()))
+async def test_a_postgresql_of_an_earlier_schema_goes_on(
+    tmp_path: Path, postgresql_databases: tuple[str, str], number: int
+) -> None:
+    clock = FrozenClock()
+    newest, older = postgresql_databases
+    await fill(tmp_path / "now", clock, newest)
+    as_schema_on_postgresql(newest, older, number)
+    await goes_on(older, clock, number)
+    before, after = [
+        await anyio.to_thread.run_sync(
+            check_stored_report,
+            dump_report(sample_report().report),
+            load_settings({"home": tmp_path / "now", "database_url": url}, environ={}, files=()),
+        )
+        for url in postgresql_databases
+    ]
+    assert after == before
+    assert after.counts.quotes > 0
