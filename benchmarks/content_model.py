@@ -127,6 +127,7 @@ def module(features: tuple[str, ...], trees: dict[str, list[dict]]) -> str:
     """The text of the module that holds the trees."""
     head = '''"""The trees of `classifier`, written by `benchmarks/content_model.py`."""
 
+# A tree to a line: compiled comparisons are what reading is fast by, and nobody edits them by hand.
 # ruff: noqa: E501
 # fmt: off
 

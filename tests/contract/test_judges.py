@@ -265,7 +265,7 @@ def test_probabilities_in_the_shapes_in_use_are_read(answer: object, found: floa
         7, "yes", [], {}, {"probability": 7}, {"probability": "0.9"}, {"probability": float("nan")},
         {"label": "neutral", "score": 0.9}, {"label": "states", "likelihood": -1}, [[[[[[]]]]]],
     ],
-)  # fmt: skip
+)  # fmt: skip  # a table
 def test_other_answers_are_refused(answer: object) -> None:
     with pytest.raises(ProviderBadReply):
         answer_of(answer, case(), None)
@@ -342,7 +342,7 @@ async def test_the_order_of_labels_is_read_from_the_config(folder: Path) -> None
     "config",
     ["", "{", "[]", "{}", '{"id2label": {"0": "POSITIVE", "1": "NEGATIVE"}}', '{"id2label": {"0": "LABEL_0"}}',
      '{"id2label": {"9": "entailment"}}'],
-)  # fmt: skip
+)  # fmt: skip  # a table
 def test_a_model_whose_labels_are_not_named_is_refused(folder: Path, config: str) -> None:
     (folder / "config.json").write_text(config)
     with pytest.raises(InvalidSetting, match="labels"):

@@ -19,7 +19,7 @@ CLASSES = {
     "tavily": "Tavily", "exa": "Exa", "brave": "Brave", "serper": "Serper", "searxng": "SearXng",
     "duckduckgo": "DuckDuckGo", "firecrawl": "Firecrawl", "jina": "Jina",
     "wikipedia": "Wikipedia", "marginalia": "Marginalia",
-}  # fmt: skip
+}  # fmt: skip  # a table
 
 
 async def answer_of(name: str) -> SearchResponse:

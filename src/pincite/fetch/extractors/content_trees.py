@@ -1,5 +1,6 @@
 """The trees of `classifier`, written by `benchmarks/content_model.py`."""
 
+# A tree to a line: compiled comparisons are what reading is fast by, and nobody edits them by hand.
 # ruff: noqa: E501
 # fmt: off
 
