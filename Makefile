@@ -37,8 +37,9 @@ $(STAMP): pyproject.toml
 check: $(STAMP)
 	scripts/check
 
+# Three processes: tests wait for servers, databases and leases as long as they compute, so two leave two cores idle.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m "not long"
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations 10 -m "not long"
 
 test-long: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m long --timeout 1800
