@@ -39,6 +39,8 @@ _ELSEWHERE: Final = re.compile(
     r"(?:please |bitte )?(?:(?:see|refer to|consult)\b(?! that\b)|siehe\b|vgl\.|voir\b|cf\.|véase\b|consulte\b)",
     re.IGNORECASE,
 )
+# "Yes, that is supported" answers the question that stands above it on its page, which need not be the one asked here.
+_ANSWERING: Final = re.compile(r"(?:yes|no|ja|nein|nee|oui|non|s[ií]|sì|sim|não|да|нет)\s*[,.:;!–—-]", re.IGNORECASE)
 _TEXT_KINDS: Final = frozenset(
     {BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.QUOTATION, BlockKind.FOOTNOTE, BlockKind.CAPTION}
 )
@@ -150,6 +152,7 @@ def stands_alone(document: Document, unit: Span) -> bool:
         return False
     if (
         _ELSEWHERE.match(text)
+        or _ANSWERING.match(text)
         or not text.endswith(_SENTENCE_ENDS)
         or not (text[0].isupper() or not text[0].isascii() or not text[0].isalpha())
     ):

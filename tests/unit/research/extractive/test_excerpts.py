@@ -198,6 +198,19 @@ async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: An
     assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
 
 
+async def test_the_yes_to_another_question_opens_no_answer(bench: Any) -> None:
+    page = (
+        "# Owl boxes\n\n## May a box hold a second brood?\n\nYes, a box supports a second brood of owls.\n\n"
+        "## Poles\n\nThe owls like a box on a pole of larch wood near a barn."
+    )
+    report = await bench({"https://owls.test/": page}).service().run(Task("Does a box support owls of the north?"))
+    assert [sentence.text for sentence in report.summary.sentences] == [
+        "The owls like a box on a pole of larch wood near a barn."
+    ]
+    below = report.markdown.partition("May a box hold a second brood?")[2]
+    assert "Yes, a box supports a second brood of owls." in below, "under its own question it is told"
+
+
 async def test_what_points_back_stays_right_behind_what_it_needs_when_something_else_is_nearer(bench: Any) -> None:
     made = {
         "https://owls.test/": (
