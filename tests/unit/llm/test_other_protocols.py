@@ -424,7 +424,7 @@ async def test_a_provider_of_pydantic_ai_is_built_with_the_key_that_was_set(prov
     await client.aclose()
 
 
-@pytest.mark.parametrize("provider", ["bedrock", "cohere", "xai"])
+@pytest.mark.parametrize("provider", ["bedrock", "xai"])
 async def test_a_package_that_is_missing_is_named(provider: str) -> None:
     spec = parse_model(f"{provider}:some/model-1", {provider: Endpoint(None, KEY)}, Endpoint())
     async with ModelService({ModelRole.PLANNER: (spec,)}, SystemClock()) as model:

@@ -11,7 +11,6 @@ from pincite.surfaces.cli import options
 from pincite.surfaces.cli.check import Evidence, vetted
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_schema, report_formats, vet_output, write_file
 from pincite.surfaces.cli.run import guarded, print_bytes, print_json, print_text, run_async
-from pincite.wiring.registry import EXPORTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -259,7 +258,7 @@ def export(
     run_id: RunId,
     format_: Annotated[
         str | None,
-        typer.Option("--format", help=f"One of {', '.join(EXPORTERS.rows)}, wacz, or an installed one."),
+        typer.Option("--format", help="md, json, html, wacz, ...; a name that is none prints all that are known."),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File; its suffix gives the format.")] = None,
     evidence: Evidence = "passages",
