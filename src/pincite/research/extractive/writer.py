@@ -79,7 +79,8 @@ def content(task: Task, progress: Progress) -> Content:
                 heading = f"{NEAREST}: {heading}" if len(parts) > 1 else NEAREST
             sections.append(_section(heading, items, query_terms(part.text), labels))
     documents = {page.url: page.document for page in progress.pages}
-    sections += _around(Content(answer, tuple(sections)), proven, task.style.length, labels, documents)
+    here = [item for item in proven if _is_here(item, status)]  # what only touches on the question has no key numbers
+    sections += _around(Content(answer, tuple(sections)), here, task.style.length, labels, documents)
     unresolved = tuple(Line(item.claim.text, (item,), opens=True) for item in printable if item.unresolved)
     if unresolved:
         sections.append(DraftedSection("", unresolved, SectionKind.UNCERTAIN))
@@ -108,7 +109,8 @@ def _around(
     printed = list(said.printed())
     taken = {" ".join(item.claim.text.split()) for item in printed}
     opening = {item.claim.claim_id for line in said.answer for item in line.items}
-    numbers = [i for i in printed if i.claim.claim_id not in opening and _tells_figure(i, documents)]
+    told = {item.claim.claim_id for item in proven} - opening
+    numbers = [i for i in printed if i.claim.claim_id in told and _tells_figure(i, documents)]
     for form, kind in _AROUND.items():
         items = [item for item in proven if item.claim.form is form and not item.unresolved]
         fresh = {" ".join(item.claim.text.split()): item for item in reversed(items)}
@@ -159,11 +161,7 @@ def _status(part: SubQuestion, printable: Sequence[VerifiedClaim], progress: Pro
 
 def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -> list[VerifiedClaim]:
     """The sentences that answer, nearest first, each part in turn; of claims that no excerpt groups, the best."""
-    here = [
-        item
-        for item in printable
-        if item.claim.sub_question in status and status[item.claim.sub_question].status is not PartStatus.NOT_HERE
-    ]
+    here = [item for item in printable if _is_here(item, status)]
     direct = [item for item in here if not item.unresolved and (item.claim.direct or not item.claim.group)]
     direct.sort(key=lambda item: item.claim.direct)
     by_part = [[item for item in direct if item.claim.sub_question == part] for part in status]
@@ -171,6 +169,12 @@ def _answer(printable: Sequence[VerifiedClaim], status: dict[str, ReportPart]) -
     # Pages that copy each other say the same of two parts: said once, it answers both.
     once = {" ".join(item.claim.text.split()): item for item in reversed(turns)}
     return [item for item in turns if once[" ".join(item.claim.text.split())] is item][:_ANSWER_SENTENCES]
+
+
+def _is_here(item: VerifiedClaim, status: Mapping[str, ReportPart]) -> bool:
+    """Whether it belongs to a part that is answered, at least partly."""
+    part = status.get(item.claim.sub_question)
+    return part is not None and part.status is not PartStatus.NOT_HERE
 
 
 def _not_printed(items: Sequence[VerifiedClaim], printed: set[tuple[str, int]]) -> list[VerifiedClaim]:
