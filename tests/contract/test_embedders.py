@@ -3,9 +3,7 @@
 import base64
 import json
 import struct
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from tests.fakes.loopback import QuietHandler, serving_at
 
 from pincite.domain.errors import (
     InvalidSetting,
@@ -32,7 +31,7 @@ from pincite.text.wordpiece import pieces, vocabulary
 from pincite.wiring.registry import EMBEDDERS, load
 
 
-class EmbeddingsServer(BaseHTTPRequestHandler):
+class EmbeddingsServer(QuietHandler):
     """`POST /v1/embeddings` as OpenAI documents it, with the vectors of `WordEmbedder`; rows in another order."""
 
     def do_POST(self) -> None:
@@ -47,15 +46,7 @@ class EmbeddingsServer(BaseHTTPRequestHandler):
             vectors = [[3 * value for value in vector] for vector in WordEmbedder().embed(texts)]
             packed = asked.get("encoding_format") == "base64"
             rows = [{"index": n, "embedding": _packed(v) if packed else v} for n, v in enumerate(vectors)]
-            answer = json.dumps({"object": "list", "data": rows[::-1], "model": asked["model"]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: a test prints what it says."""
+            self.answer({"object": "list", "data": rows[::-1], "model": asked["model"]})
 
 
 def _packed(vector: list[float]) -> str:
@@ -64,12 +55,8 @@ def _packed(vector: list[float]) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), EmbeddingsServer) as made:
-        thread = threading.Thread(target=made.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{made.server_port}/v1"
-        made.shutdown()
-        thread.join()
+    with serving_at(EmbeddingsServer) as address:
+        yield f"{address}/v1"
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,13 @@
 """What every reranker keeps to: a server and a folder; and that one has the last word on the order, not on the odds."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import cohere
 import httpx2
 import pytest
+from tests.fakes.loopback import QuietHandler, serving_at
 from tests.fakes.small_web import document_of
 from tests.fakes.tiny_onnx import write_tiny_judge
 
@@ -25,7 +24,7 @@ SHORT = "Five days."
 LONG = "The queue manager retries deferred mail for five days, and then it goes back to whoever sent it to somebody."
 
 
-class RerankServer(BaseHTTPRequestHandler):
+class RerankServer(QuietHandler):
     """`POST /v2/rerank` as Cohere documents it: best first, by the number of words."""
 
     def do_POST(self) -> None:
@@ -37,25 +36,13 @@ class RerankServer(BaseHTTPRequestHandler):
         assert asked["query"]
         scored = [{"index": n, "relevance_score": len(text.split()) / 100} for n, text in enumerate(asked["documents"])]
         best = sorted(scored, key=lambda row: -row["relevance_score"])[: asked["top_n"]]
-        answer = json.dumps({"id": "1", "results": best, "meta": {"api_version": {"version": "2"}}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: a test prints what it says."""
+        self.answer({"id": "1", "results": best, "meta": {"api_version": {"version": "2"}}})
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), RerankServer) as made:
-        thread = threading.Thread(target=made.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{made.server_port}"
-        made.shutdown()
-        thread.join()
+    with serving_at(RerankServer) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,14 @@
 Looked through are all answers with their headers, problem documents in every shape, webhooks, and the server's log.
 """
 
-import json
 import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import httpx2
 import pytest
 from tests.e2e.commands import clean_environment
 from tests.e2e.test_canaries import CANARY, canaries
+from tests.fakes.loopback import QuietHandler, serving
 
 from pincite.testing.web import html, write_warc
 
@@ -76,7 +75,7 @@ class Repeating(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Repeating
 
     def do_GET(self) -> None:
@@ -94,27 +93,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         said = "; ".join(f"{name}: {value}" for name, value in self.headers.items())
         self.server.asked.append(said)
-        body = json.dumps({"error": {"message": f"Incorrect API key provided: {said}"}, "detail": said}).encode()
-        self.send_response(401)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+        self.answer({"error": {"message": f"Incorrect API key provided: {said}"}, "detail": said}, 401)
 
 
 @pytest.fixture
 def repeating() -> Iterator[Repeating]:
-    with Repeating() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Repeating()) as server:
+        yield server
 
 
 def test_problem_documents_of_every_shape_hold_no_secret(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import httpx2
@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from tests import warm
 from tests.e2e.commands import Pincite, clean_environment, command
+from tests.fakes.loopback import QuietHandler, serving
 from tests.postgresql_server import PostgresqlServer
 
 QUESTION = "When was the bridge of Ostrow opened?"
@@ -42,7 +43,7 @@ class Site(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}{path}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: Site
 
     def do_GET(self) -> None:
@@ -53,27 +54,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.is_waiting.set()
             self.server.may_answer.wait(LONG_S)
         body = f"<html><head><title>Ostrow</title></head><body><article><p>{text}</p></article></body></html>".encode()
-        self.send_response(404 if text is None else 200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+        self.answer(body, 404 if text is None else 200, "text/html; charset=utf-8")
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    with Site() as site:
-        thread = threading.Thread(target=site.serve_forever)
-        thread.start()
+    with serving(Site()) as site:
         try:
             yield site
         finally:
             site.may_answer.set()
-            site.shutdown()
-            thread.join()
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from tests.e2e.commands import Pincite, command
+from tests.fakes.loopback import QuietHandler, serving
 
 FACT = "The Halden lighthouse is 31 metres tall and was first lit in 1888."
 PAGE = f"<html lang=en><title>Halden</title><main><h1>Halden</h1><p>{FACT} {'Nobody lives there. ' * 40}</p></main>"
@@ -40,7 +40,7 @@ class Flaky:
 
 @contextmanager
 def _flaky() -> Iterator[Flaky]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             status, kind, text = flaky.answer(self.path.partition("?")[0])
             self.send_response(status)
@@ -48,14 +48,9 @@ def _flaky() -> Iterator[Flaky]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-        def log_message(self, *_: object) -> None:
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         flaky = Flaky(server.server_port)
-        Thread(target=server.serve_forever, daemon=True).start()
         yield flaky
-        server.shutdown()
 
 
 @pytest.fixture

@@ -2,15 +2,15 @@
 
 import gzip
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.commands import Pincite
+from tests.fakes.loopback import QuietHandler, serving
 from tests.fakes.models import ModelServer
 
 from pincite.testing.models import FaithfulModel
@@ -43,7 +43,7 @@ class Collector(ThreadingHTTPServer):
         ]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: Collector
 
     def do_POST(self) -> None:
@@ -54,19 +54,13 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:
-        return
-
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
     if find_spec("opentelemetry.exporter") is None:
         pytest.skip("needs the exporter of OpenTelemetry: pip install 'pincite[otel]'")
-    server = Collector()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Collector()) as server:
+        yield server
 
 
 def attributes(span: Any) -> dict[str, Any]:

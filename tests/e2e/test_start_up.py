@@ -6,7 +6,6 @@ A second of CPU does less while other programs share the core, so each measureme
 import resource
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import clean_environment
 from tests.fakes.engines import EngineServer, FakeEngines
+from tests.fakes.loopback import serving
 
 HEAVY = {"aiohttp", "httpx2", "sqlalchemy", "trafilatura", "lxml", "pydantic", "rich", "anyio"}
 TRIES = 10
@@ -94,7 +94,7 @@ class _Site(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *_: object) -> None:
-        pass
+        """Nothing: a test prints what it says."""
 
 
 @pytest.fixture
@@ -102,11 +102,8 @@ def page_url(tmp_path: Path) -> Iterator[str]:
     site = tmp_path / "site"
     site.mkdir()
     (site / "rows.html").write_text("<title>Rows</title><h1>Rows</h1><p>Each row names the table and the process.</p>")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Site, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/rows.html"
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Site, directory=str(site)))) as server:
+        yield f"http://127.0.0.1:{server.server_port}/rows.html"
 
 
 @pytest.mark.parametrize(("asked", "limit_s"), [("--force-refresh", 1.6), ("--links", 1.2)], ids=["fresh", "cached"])

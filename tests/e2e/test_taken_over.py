@@ -6,11 +6,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from tests.e2e.commands import QUESTION, clean_environment
+from tests.fakes.loopback import QuietHandler, serving
 
 from pincite.domain.errors import RunFenced
 from pincite.surfaces.errors import EXIT_INTERNAL, exit_code
@@ -24,7 +25,7 @@ class _SlowSite(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _SlowPage)
 
 
-class _SlowPage(BaseHTTPRequestHandler):
+class _SlowPage(QuietHandler):
     server: _SlowSite
 
     def do_GET(self) -> None:
@@ -33,17 +34,12 @@ class _SlowPage(BaseHTTPRequestHandler):
         self.send_response(404)
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:
-        return
-
 
 @pytest.fixture
 def site() -> Iterator[_SlowSite]:
-    with _SlowSite() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(_SlowSite()) as server:
         yield server
         server.may_answer.set()
-        server.shutdown()
 
 
 @pytest.mark.parametrize(

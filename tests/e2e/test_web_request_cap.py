@@ -1,15 +1,15 @@
 """`--max-web-requests` counts everything that goes out: searches, robots.txt, redirects, retries, pages."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from tests import warm
 from tests.e2e.commands import clean_environment
 from tests.fakes.engines import EngineServer, FakeEngines, FakePage
+from tests.fakes.loopback import QuietHandler, serving
 
 PAGE = (
     "<html><head><title>{n}</title></head><body><article><h1>Connection pool {n}</h1><p>The connection pool number {n} "
@@ -26,44 +26,29 @@ class Pages(ThreadingHTTPServer):
         self.seen: list[str] = []
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: Pages
 
     def do_GET(self) -> None:
         self.server.seen.append(self.path)
         if self.path == "/robots.txt":
-            self.answer(200, "User-agent: *\nAllow: /\n", "text/plain")
+            self.answer(b"User-agent: *\nAllow: /\n", 200, "text/plain")
         elif self.path.startswith("/moved/"):
             self.send_response(302)
             self.send_header("Location", self.path.replace("/moved/", "/page/"))
             self.send_header("Content-Length", "0")
             self.end_headers()
         elif self.path == "/page/1" and self.server.seen.count(self.path) == 1:
-            self.answer(503, "later", "text/plain")
+            self.answer(b"later", 503, "text/plain")
         else:
             filler = f"What else there is to say about pool {self.path}, in words of its own. " * 8
-            self.answer(200, PAGE.format(n=self.path[-1], filler=filler), "text/html")
-
-    def answer(self, status: int, text: str, kind: str) -> None:
-        body = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+            self.answer(PAGE.format(n=self.path[-1], filler=filler).encode(), 200, "text/html")
 
 
 @pytest.fixture
 def pages() -> Iterator[Pages]:
-    server = Pages()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Pages()) as server:
+        yield server
 
 
 @pytest.mark.parametrize("cap", [5, 7])

@@ -9,7 +9,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 from urllib.parse import urlsplit
 
 from pincite.domain.errors import (
@@ -41,8 +41,6 @@ class OwnServer:
 
     Args:
         place: `http(s)://HOST/v1#MODEL`; without `#MODEL` the server chooses.
-        setting: that names it, for errors; its key is the setting `SETTING_api_key`.
-        path: what is asked below the address.
         api_key: sent as a bearer token.
         deadline_s: of one call.
         transport: takes the place of the network in tests.
@@ -50,32 +48,34 @@ class OwnServer:
     Errors: InvalidSetting: no such address.
     """
 
+    setting: ClassVar[str]
+    """That names it, for errors; its key is the setting `SETTING_api_key`."""
+    path: ClassVar[str]
+    """What is asked below the address."""
+
     def __init__(
         self,
         place: str,
-        setting: str,
-        path: str,
         *,
-        api_key: str | None,
-        deadline_s: float,
-        transport: "httpx2.BaseTransport | None",
+        api_key: str | None = None,
+        deadline_s: float = CALL_S,
+        transport: "httpx2.BaseTransport | None" = None,
     ) -> None:
         address, _, self._model = place.partition("#")
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username:
             raise InvalidSetting(
-                f"this is no address of a server for `{setting}`",
+                f"this is no address of a server for `{self.setting}`",
                 hint="Write http(s)://HOST[:PORT]/v1#MODEL.",
-                context={"setting": setting},
+                context={"setting": self.setting},
             )
-        self._setting = setting
-        self._url = f"{address.rstrip('/')}/{path}"
+        self._url = f"{address.rstrip('/')}/{self.path}"
         self._headers = {"User-Agent": f"Pincite/{VERSION}", "Content-Type": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._deadline_s = deadline_s
         self._transport = transport
-        self.hint = f"Is the server of `{setting}` up? --words-only goes on without it."
+        self.hint = f"Is the server of `{self.setting}` up? --words-only goes on without it."
 
     def answers(self, bodies: Iterable[Mapping[str, object]]) -> Iterator[Any]:  # parsed JSON of any shape
         """What it answers to each body in turn, over one connection.
@@ -106,11 +106,11 @@ class OwnServer:
                     if len(received) > _MAX_ANSWER_BYTES:
                         raise self.bad_reply("sent too much", "answer_too_large")
         except httpx2.TimeoutException:
-            what = f"the server of `{self._setting}` did not answer in time"
-            raise Timeout(what, reason=self._setting, hint=self.hint) from None
+            what = f"the server of `{self.setting}` did not answer in time"
+            raise Timeout(what, reason=self.setting, hint=self.hint) from None
         except httpx2.HTTPError:  # its text may hold the address
-            what = f"the server of `{self._setting}` can't be reached"
-            raise NetworkError(what, reason=self._setting, hint=self.hint) from None
+            what = f"the server of `{self.setting}` can't be reached"
+            raise NetworkError(what, reason=self.setting, hint=self.hint) from None
         if reply.status_code != 200:
             raise self._refusal(reply.status_code)
         try:
@@ -120,32 +120,22 @@ class OwnServer:
 
     def bad_reply(self, what: str, reason: str) -> ProviderBadReply:
         """The error for an answer that can't be used."""
-        return ProviderBadReply(f"the server of `{self._setting}` {what}", reason=reason, hint=self.hint)
+        return ProviderBadReply(f"the server of `{self.setting}` {what}", reason=reason, hint=self.hint)
 
     def _refusal(self, status: int) -> PinciteError:
         if status in {401, 403}:
-            hint = f"Check PINCITE_{self._setting.upper()}_API_KEY."
-            return ProviderAuth(f"the server of `{self._setting}` refused the key", reason="bad_key", hint=hint)
+            hint = f"Check PINCITE_{self.setting.upper()}_API_KEY."
+            return ProviderAuth(f"the server of `{self.setting}` refused the key", reason="bad_key", hint=hint)
         if status == 429:
-            return RateLimited(f"the server of `{self._setting}` is limiting the rate", hint=self.hint)
-        what = f"the server of `{self._setting}` answered {status}"
+            return RateLimited(f"the server of `{self.setting}` is limiting the rate", hint=self.hint)
+        what = f"the server of `{self.setting}` answered {status}"
         return ProviderBadReply(what, reason="bad_status", hint=self.hint, retryable=status >= 500)
 
 
-class EndpointEmbedder:
+class EndpointEmbedder(OwnServer):
     """Implements `ports.Embedder`. Args and errors: as `OwnServer`."""
 
-    def __init__(
-        self,
-        place: str,
-        *,
-        api_key: str | None = None,
-        deadline_s: float = CALL_S,
-        transport: "httpx2.BaseTransport | None" = None,
-    ) -> None:
-        self._server = OwnServer(
-            place, "embeddings", "embeddings", api_key=api_key, deadline_s=deadline_s, transport=transport
-        )
+    setting = path = "embeddings"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector of length 1 for each text, in order.
@@ -153,33 +143,24 @@ class EndpointEmbedder:
         Errors: those of `OwnServer.answers`, ProviderBadReply (`wrong_shape`: not one vector for each text).
         """
         batches = [[*map(_sendable, texts[at : at + _BATCH])] for at in range(0, len(texts), _BATCH)]
-        answers = self._server.answers({"input": batch, "encoding_format": "float"} for batch in batches)
+        answers = self.answers({"input": batch, "encoding_format": "float"} for batch in batches)
         found: list[list[float]] = []
         for answer, batch in zip(answers, batches, strict=True):
             vectors = _vectors_in(answer)
             if sorted(vectors) != list(range(len(batch))):
                 what = f"gave {len(vectors)} usable vectors for {len(batch)} texts"
-                raise self._server.bad_reply(what, "wrong_shape")
+                raise self.bad_reply(what, "wrong_shape")
             found += (vectors[place] for place in range(len(batch)))
         if len(set(map(len, found))) > 1:
-            raise self._server.bad_reply("gave vectors of different lengths", "wrong_shape")
+            raise self.bad_reply("gave vectors of different lengths", "wrong_shape")
         return found
 
 
-class EndpointReranker:
+class EndpointReranker(OwnServer):
     """Implements `ports.Reranker`. Args and errors: as `OwnServer`."""
 
-    def __init__(
-        self,
-        place: str,
-        *,
-        api_key: str | None = None,
-        deadline_s: float = CALL_S,
-        transport: "httpx2.BaseTransport | None" = None,
-    ) -> None:
-        self._server = OwnServer(
-            place, "reranker", "rerank", api_key=api_key, deadline_s=deadline_s, transport=transport
-        )
+    setting = "reranker"
+    path = "rerank"
 
     def scores(self, question: str, passages: Sequence[str]) -> list[float]:
         """How relevant each passage is, in order.
@@ -189,7 +170,7 @@ class EndpointReranker:
         if not passages:
             return []
         texts = [*map(_sendable, passages)]
-        [answer] = self._server.answers([{"query": _sendable(question), "documents": texts, "top_n": len(texts)}])
+        [answer] = self.answers([{"query": _sendable(question), "documents": texts, "top_n": len(texts)}])
         rows = answer.get("results") if isinstance(answer, dict) else None
         found: dict[int, float] = {}
         for row in rows if isinstance(rows, list) else ():
@@ -197,7 +178,7 @@ class EndpointReranker:
             if isinstance(place, int) and _is_number(score):
                 found[place] = score
         if sorted(found) != list(range(len(texts))):
-            raise self._server.bad_reply(f"gave {len(found)} scores for {len(texts)} passages", "wrong_shape")
+            raise self.bad_reply(f"gave {len(found)} scores for {len(texts)} passages", "wrong_shape")
         return [found[place] for place in range(len(texts))]
 
 

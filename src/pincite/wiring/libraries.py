@@ -15,7 +15,6 @@ import anyio.to_thread
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import Document
-from pincite.judges.catalogue import FOLDER, verify_files
 from pincite.ports import Embedder, Extractor, Reranker
 from pincite.ranking.passages import CutPassage, KnownPassages
 from pincite.ranking.ranker import PassageRanker
@@ -46,7 +45,7 @@ def ranker_of(settings: Settings, known: KnownPassages | None = None) -> Passage
     reranker = None
     if settings.reranker != "none" and settings.embeddings != "none":  # by words alone is by words alone
         key = settings.reranker_api_key
-        reranker = _reranker(settings.reranker, key.get_secret_value() if key else None, settings.home / FOLDER)
+        reranker = _reranker(settings.reranker, key.get_secret_value() if key else None, settings.home)
     return PassageRanker(vectors_of(settings), known, reranker)
 
 
@@ -105,16 +104,19 @@ def _embedder(name: str, api_key: str | None) -> Embedder:
 
 
 @cache
-def _reranker(name: str, api_key: str | None, fetched: Path) -> Reranker:
+def _reranker(name: str, api_key: str | None, home: Path) -> Reranker:
     """The reranker of this process: its model is loaded once."""
+    from pincite.judges.catalogue import FOLDER, verify_files
+
     if "://" in name:
         from pincite.embeddings.endpoint import EndpointReranker
 
         return EndpointReranker(name, api_key=api_key)
-    if _is_place(name) or (fetched / name).is_dir():
+    fetched = home / FOLDER / name
+    if _is_place(name) or fetched.is_dir():
         from pincite.embeddings.folder import FolderReranker
 
-        folder = Path(name).expanduser() if _is_place(name) else fetched / name
+        folder = Path(name).expanduser() if _is_place(name) else fetched
         verify_files(folder)
         return FolderReranker(folder)
     made: Reranker = load(RERANKERS, name, "reranker")()

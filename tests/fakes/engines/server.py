@@ -42,7 +42,7 @@ class EngineServer:
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
 
-            do_GET = do_POST = _serve  # noqa: N815  # the names that the standard library looks for
+            do_GET = do_POST = _serve  # the names that the standard library looks for
 
         self._server = _QuietServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import RateLimited, StorageUnavailable
 from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
+from pincite.engine import Engine
 from pincite.surfaces import engines, runs
 from pincite.surfaces.accounts import Account, ServerLimits
 from pincite.surfaces.runs import EVENTS_AT_ONCE, RunManager, TaskGroups, open_manager
@@ -443,3 +445,15 @@ async def test_engines_close_after_the_runs_however_a_manager_ends(ending: str) 
         else:
             assert ending == "left"
     assert engine.log == ["unwound", "closed"]
+
+
+async def test_events_of_a_run_are_those_that_are_stored(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "halden.md").write_text("# Halden\n\nThe Halden lighthouse is 31 metres tall.\n")
+    async with Engine.from_settings(home=tmp_path / "home", source=f"local:{tmp_path / 'pages'}") as engine:
+        seen = [event async for event in engine.research_events("How tall is the Halden lighthouse?")]
+        run_id = seen[0].run_id
+        report = await engine.report(run_id)
+        stored = [*await engine.events(run_id)]
+    assert seen == stored
+    assert "31 metres" in report.markdown

@@ -1,13 +1,13 @@
 """What a run asked of the cache and of its providers is on record: hits, misses, each provider with its bill."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.fakes.engines import EngineServer, FakeEngines, FakePage
+from tests.fakes.loopback import QuietHandler, serving
 
 from pincite.engine import Engine
 from pincite.settings import load_settings
@@ -18,28 +18,17 @@ TEXT = (
 )
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     def do_GET(self) -> None:
         robots = self.path == "/robots.txt"
         body = b"User-agent: *\nAllow: /\n" if robots else f"<h1>Connection pool</h1><p>{TEXT * 3}</p>".encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain" if robots else "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+        self.answer(body, kind="text/plain" if robots else "text/html")
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        yield server.server_port
 
 
 async def test_hits_misses_and_every_provider_asked(port: int, tmp_path: Path) -> None:

@@ -198,6 +198,14 @@ async def test_a_sentence_that_only_says_where_to_look_opens_no_answer(bench: An
     assert [sentence.text for sentence in report.summary.sentences] == ["A barn owl box hangs in a barn."]
 
 
+async def test_a_word_that_only_begins_like_a_no_may_open_an_answer(bench: Any) -> None:
+    page = "# Barn owls\n\nNon-breeding owls roost in the barn of the mill by day."
+    report = await bench({"https://owls.test/": page}).service().run(Task("Where do non-breeding owls roost by day?"))
+    assert [sentence.text for sentence in report.summary.sentences] == [
+        "Non-breeding owls roost in the barn of the mill by day."
+    ]
+
+
 async def test_the_yes_to_another_question_opens_no_answer(bench: Any) -> None:
     page = (
         "# Owl boxes\n\n## May a box hold a second brood?\n\nYes, a box supports a second brood of owls.\n\n"

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractContextManager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ import anyio
 import httpx2
 import pytest
 from starlette.types import Message
+from tests.fakes.loopback import QuietHandler, serving
 
 from pincite.domain.budget import Budget
 from pincite.domain.codec import to_json
@@ -44,26 +45,19 @@ class SearchThatHangs(ThreadingHTTPServer):
         self.let = threading.Event()
 
 
-class SearchHandler(BaseHTTPRequestHandler):
+class SearchHandler(QuietHandler):
     server: SearchThatHangs
 
     def do_GET(self) -> None:
         self.server.asked.set()
         self.server.let.wait(60)
 
-    def log_message(self, *_: object) -> None:
-        return
-
 
 @pytest.fixture
 def hanging() -> Iterator[SearchThatHangs]:
-    with SearchThatHangs() as engine:
-        thread = threading.Thread(target=engine.serve_forever)
-        thread.start()
+    with serving(SearchThatHangs()) as engine:
         yield engine
         engine.let.set()
-        engine.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize(

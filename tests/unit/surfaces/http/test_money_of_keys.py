@@ -1,11 +1,9 @@
 """What hosted scrapers cost is the key's money, through whichever door a page was asked for; rates count together."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.fakes.loopback import QuietHandler, serving_at
 
 from pincite.domain.errors import PageBlocked, RateLimited
 from pincite.domain.page import FetchRequest, Snapshot
@@ -25,7 +24,7 @@ WORDS = "The Halden lighthouse is 41 metres tall. It was first lit on 3 May 1897
 REPORT = "The Halden lighthouse is 41 metres tall [1].\n\n[1] {url}"
 
 
-class Scraper(BaseHTTPRequestHandler):
+class Scraper(QuietHandler):
     """Reads any page, for one credit."""
 
     def do_POST(self) -> None:
@@ -33,25 +32,13 @@ class Scraper(BaseHTTPRequestHandler):
         page = f"<html><head><title>Halden</title></head><body><article><p>{WORDS}</p></article></body></html>"
         told = {"statusCode": 200, "url": url, "sourceURL": url, "contentType": "text/html", "creditsUsed": 1}
         data = {"success": True, "data": {"rawHtml": page, "markdown": WORDS, "metadata": told}}
-        body = json.dumps(data).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+        self.answer(data)
 
 
 @pytest.fixture
 def scraper() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Scraper) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    with serving_at(Scraper) as address:
+        yield address
 
 
 @pytest.fixture

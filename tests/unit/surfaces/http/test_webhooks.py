@@ -1,9 +1,8 @@
 """Webhooks: signed as Standard Webhooks, tried again, never to an internal address, once a run has ended."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import anyio
 import httpx2
 import pytest
 from standardwebhooks import Webhook
+from tests.fakes.loopback import QuietHandler, serving
 
 from pincite.surfaces.http import webhooks
 
@@ -24,7 +24,7 @@ class Receiver(ThreadingHTTPServer):
         self.statuses = [200]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: Receiver
 
     def do_POST(self) -> None:
@@ -35,18 +35,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Location", "http://127.0.0.1:9/elsewhere")
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:
-        return
-
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with Receiver() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(Receiver()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 async def told(client: httpx2.AsyncClient, run_id: str, status: str) -> dict[str, Any]:
