@@ -229,6 +229,8 @@ def constraints_text(constraints: ReportConstraints) -> str:
         constraints.since and f"since {constraints.since}",
         constraints.until and f"until {constraints.until}",
         constraints.language and f"language {constraints.language}",
+        constraints.file_type and f"files of type {constraints.file_type}",
+        constraints.in_title and f"“{constraints.in_title}” in the title",
     )
     return "; ".join(part for part in parts if part)
 

@@ -221,6 +221,8 @@ class ReportConstraints:
     since: str | None = None
     until: str | None = None
     language: str | None = None
+    file_type: str | None = None
+    in_title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ class _Limits:
         "only what was published since, instead of `since`", choices=("day", "week", "month", "year")
     )
     language: str | None = _asked("language of the pages, as in `en`")
+    file_type: str | None = _asked("only files of this type, as in `pdf`", pattern=r"\.?[A-Za-z0-9]{1,8}")
+    in_title: str | None = _asked("only pages whose title has these words", longest=200)
     max_cost_usd: float | None = _asked(
         "US dollars at most", low=0, high=1_000_000, flags=("--max-cost",), names={"mcp": "budget_usd"}
     )
@@ -115,7 +117,8 @@ class _Limits:
                 f"since {since} is after until {self.until}", reason="dates_contradict", hint="Swap the two days."
             )
         lists = (self.include_domains, self.prefer_domains, self.exclude_domains)
-        return Constraints(*lists, self.per_domain_cap, since, self.until, self.language)
+        kind = (self.file_type, self.in_title)
+        return Constraints(*lists, self.per_domain_cap, since, self.until, self.language, *kind)
 
 
 @dataclass(frozen=True, slots=True)

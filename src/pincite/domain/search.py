@@ -44,7 +44,8 @@ class Constraints:
     """Limits on where and when evidence may come from.
 
     `include_domains` restricts, `prefer_domains` ranks first, `exclude_domains` removes; a name covers its
-    subdomains. `since` and `until` are inclusive days. `per_domain_cap` counts over the whole result set.
+    subdomains. `since` and `until` are inclusive days. `per_domain_cap` counts over the whole result set. `file_type`
+    is the ending of a file's name (`pdf`), `in_title` are words that the title has.
     """
 
     include_domains: tuple[str, ...] = ()
@@ -54,10 +55,14 @@ class Constraints:
     since: date | None = None
     until: date | None = None
     language: str | None = None
+    file_type: str | None = None
+    in_title: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("include_domains", "prefer_domains", "exclude_domains"):
             object.__setattr__(self, name, names(getattr(self, name), name))
+        if self.file_type is not None:
+            object.__setattr__(self, "file_type", self.file_type.strip().lstrip(".").lower() or None)
         for name in ("since", "until"):
             object.__setattr__(self, name, day(getattr(self, name), name))
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
 from pincite.library.heads import Heads
+from pincite.library.records import READABLE_SUFFIXES
 from pincite.ranking.passages import passage_text
 from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot
 from pincite.ranking.terms import index_terms, query_terms
@@ -20,8 +21,6 @@ from pincite.ranking.vectors import KnownVectors
 from pincite.ranking.words import Rarity
 from pincite.text.sentences import Span, sentences
 from pincite.urls.parse import host_matches
-
-# The part of a passage that a result list shows.
 
 # As engines of the web give, so that local and other results weigh the same.
 SNIPPET_CHARS = 400
@@ -112,6 +111,7 @@ class _Page:
     title: str
     document_id: str
     published_at: datetime | None
+    content_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +276,13 @@ class Lookup:
         if page_id in self._pages:
             return self._pages[page_id]
         row = self._db.execute(
-            "SELECT url, title, document_id, published_at FROM pages WHERE page_id = ? AND is_current = 1", (page_id,)
+            "SELECT url, title, document_id, published_at, content_type FROM pages WHERE page_id = ? AND is_current",
+            (page_id,),
         ).fetchone()
         page = None
         if row is not None:
-            url, title, document_id, published = row
-            page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None)
+            url, title, document_id, published, kind = row
+            page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None, kind)
         if len(self._pages) >= _PAGES_KEPT:
             self._pages.clear()
         self._pages[page_id] = page
@@ -372,6 +373,13 @@ def _host(url: str) -> str:
     return (urlsplit(url).hostname or "").lower()
 
 
+def _of_type(page: _Page, ending: str) -> bool:
+    """Whether the page's address ends so, or the page is of the type that such files have; many are plain text."""
+    kind = READABLE_SUFFIXES.get(ending, "text/plain")
+    same = kind != "text/plain" and page.content_type.partition(";")[0].strip().lower() == kind
+    return same or urlsplit(page.url).path.lower().endswith(ending)
+
+
 def _allowed(page: _Page, constraints: Constraints) -> bool:
     """Whether the constraints let the page in; a page without a date is kept."""
     if constraints == _ANYWHERE:
@@ -380,6 +388,10 @@ def _allowed(page: _Page, constraints: Constraints) -> bool:
     if constraints.include_domains and not host_matches(host, constraints.include_domains):
         return False
     if host_matches(host, constraints.exclude_domains):
+        return False
+    if constraints.file_type and not _of_type(page, f".{constraints.file_type}"):
+        return False
+    if not {*index_terms(constraints.in_title or "")} <= {*index_terms(page.title)}:
         return False
     if page.published_at is None:
         return True

@@ -401,6 +401,8 @@ def _constraints(task: Task) -> ReportConstraints:
         since=None if limits.since is None else limits.since.isoformat(),
         until=None if limits.until is None else limits.until.isoformat(),
         language=limits.language,
+        file_type=limits.file_type,
+        in_title=limits.in_title,
     )
 
 

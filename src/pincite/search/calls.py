@@ -24,6 +24,7 @@ from pincite.domain.errors import (
 from pincite.domain.search import Depth, ProviderAttempt, Query, SearchResponse
 from pincite.ports import Breaker, Clock, Limiter
 from pincite.search.contact import Contacts, is_offline
+from pincite.search.request import in_words
 from pincite.search.router import Engine, Route, Router
 from pincite.search.spending import Spending, call_estimate, without_price
 
@@ -102,7 +103,7 @@ class Caller:
     async def _ask(
         self, route: Route, query: Query, conditions: Conditions, trail: Trail, max_wait_s: float
     ) -> SearchResponse:
-        sent = replace(query, depth=route.depth)
+        sent = in_words(replace(query, depth=route.depth), route.engine.card)
         return await self.guarded(
             route, conditions, trail, max_wait_s, lambda: route.engine.provider.search(sent), _cost_of
         )

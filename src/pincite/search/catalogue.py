@@ -22,6 +22,11 @@ READ_ON = date(2026, 11, 21)
 TERMS_READ_ON = date(2026, 11, 22)
 
 
+# How `native` calls these two filters where an engine has them.
+FILE_TYPE = "file type"
+IN_TITLE = "words of the title"
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars of one call of up to ten results; `free_usd_per_month` is what the engine gives away each month."""
@@ -145,7 +150,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             title="Brave Search",
             base_url="https://api.search.brave.com/res/v1",
             key_variable="BRAVE_API_KEY",
-            native=("domains by operator", "dates", "topic", "language", "region", "quotes"),
+            native=("domains by operator", "dates", "topic", "language", "region", "quotes", FILE_TYPE, IN_TITLE),
             max_results=20,
             rates=(within(50, 1),),
             price=Price(_usd("0.005"), _usd("0.005"), free_usd_per_month=_usd("5"), note="$5 a month free"),
@@ -157,7 +162,18 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             title="Serper",
             base_url="https://google.serper.dev",
             key_variable="SERPER_API_KEY",
-            native=("domains by operator", "dates", "topic", "language", "region", "answer", "batch", "quotes"),
+            native=(
+                "domains by operator",
+                "dates",
+                "topic",
+                "language",
+                "region",
+                "answer",
+                "batch",
+                "quotes",
+                FILE_TYPE,
+                IN_TITLE,
+            ),
             max_results=100,
             rates=(within(50, 1),),
             price=Price(_usd("0.001"), _usd("0.001"), note="Starter pack; above 10 results twice the price"),
@@ -179,7 +195,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             title="DuckDuckGo",
             base_url="https://html.duckduckgo.com",
             key_variable="",
-            native=("domains by operator", "dates (last day, week, month, year)", "region"),
+            native=("domains by operator", "dates (last day, week, month, year)", "region", FILE_TYPE, IN_TITLE),
             max_results=10,
             rates=(Rate(0.4, 1, burst=1),),
             price=_FREE,
@@ -207,7 +223,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             title="Jina Search",
             base_url="https://s.jina.ai",
             key_variable="JINA_API_KEY",
-            native=("domains", "topic", "language", "region"),
+            native=("domains", "topic", "language", "region", FILE_TYPE, IN_TITLE),
             max_results=20,
             rates=(within(100, 60),),
             price=None,
@@ -218,7 +234,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             title="Wikipedia",
             base_url="https://en.wikipedia.org",
             key_variable="",
-            native=("language",),
+            native=("language", IN_TITLE),
             max_results=50,
             rates=(Rate(1, 1, burst=3),),
             price=_FREE,
@@ -252,7 +268,7 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             title="Local library",
             base_url="",
             key_variable="",
-            native=("domains",),
+            native=("domains", FILE_TYPE, IN_TITLE),
             max_results=50,
             rates=(),
             price=_FREE,

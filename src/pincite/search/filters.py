@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from functools import lru_cache
+from mimetypes import MimeTypes
+from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from pincite.domain.search import Constraints, Query, SearchResult
+from pincite.search.catalogue import FILE_TYPE, IN_TITLE, card_of
 from pincite.search.intent import KIND_WORDS
 from pincite.text.similarity import Bm25
-from pincite.text.tokens import is_stop, stem, terms, tokens
+from pincite.text.tokens import is_stop, stem, terms, tokens, words
 from pincite.urls import host_matches, registrable_domain, url_key
 
 # Shorter snippets ("Read more") say nothing about the page.
@@ -22,6 +25,9 @@ _LANGUAGE_CHARS = 60
 _LANGUAGE_SURE = 0.8
 # Of the words of the query that carry content. Chosen, not measured.
 LOW_COVERAGE = 0.25
+# Of the addresses of pages; what Python knows as the ending of a file's name is a file of that type.
+_HTML = frozenset({".html", ".htm", ".xhtml"})
+_ENDINGS = frozenset(MimeTypes(()).types_map[1])
 _LIKE_NAME = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}|[A-Za-z]\d")
 _PATH_MARKS = re.compile(r"[/\-_.]")
 
@@ -53,6 +59,8 @@ def apply_filters(
         ("domain_not_included", lambda hit: _included(hit.url, constraints)),
         ("date", lambda hit: _in_time(hit, constraints, rules)),
         ("language", lambda hit: _in_language(hit, constraints.language)),
+        ("file_type", lambda hit: _of_type(hit, constraints.file_type)),
+        ("title", lambda hit: _in_title(hit, constraints.in_title)),
         ("thin", lambda hit: len(hit.snippet) + len(hit.title) >= rules.min_snippet_chars),
     )
     kept = []
@@ -99,6 +107,28 @@ def _in_time(hit: SearchResult, constraints: Constraints, rules: QualityRules) -
     since = datetime.combine(constraints.since, time.min, UTC) if constraints.since else None
     until = datetime.combine(constraints.until, time.max, UTC) if constraints.until else None
     return (since is None or hit.published_at >= since) and (until is None or hit.published_at <= until)
+
+
+def _of_type(hit: SearchResult, file_type: str | None) -> bool:
+    """Whether the address ends as files of this type do; where it ends as no file does, whether the engine says so.
+
+    A page without an ending is HTML, as far as an address tells.
+    """
+    if file_type is None:
+        return True
+    ending = PurePosixPath(urlsplit(hit.url).path).suffix.lower()
+    if ending == f".{file_type}" or (ending in _HTML and f".{file_type}" in _HTML):
+        return True
+    if ending in _ENDINGS:
+        return False
+    return f".{file_type}" in _HTML or FILE_TYPE in card_of(hit.provider).native
+
+
+def _in_title(hit: SearchResult, wanted: str | None) -> bool:
+    """Whether the title has the words in any form; where an engine cut the title, whether it was asked for them."""
+    if wanted is None or {stem(word) for word in words(wanted.lower())} <= {*map(stem, words(hit.title.lower()))}:
+        return True
+    return hit.title.endswith(("…", "...")) and IN_TITLE in card_of(hit.provider).native
 
 
 def _in_language(hit: SearchResult, language: str | None) -> bool:

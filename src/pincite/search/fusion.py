@@ -1,7 +1,7 @@
 """From the engines' answers to the one response: filters, one ranking, relevance, caps, and how it came about."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -9,6 +9,7 @@ from decimal import Decimal
 from pincite.domain.errors import PinciteError, SearchProviderUnavailable
 from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
 from pincite.search.calls import Trail
+from pincite.search.catalogue import FILE_TYPE, IN_TITLE, card_of
 from pincite.search.filters import (
     QualityRules,
     apply_filters,
@@ -135,7 +136,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         fetched_at=now,
         cost_usd=made.trail.cost_usd,
         dropped={name: count for name, count in dropped.items() if count},
-        reason="; ".join(notes),
+        reason="; ".join([*notes, *_held_here(query, answers)]),
         left_out=tuple({item.url: item for answer in answers for item in answer.info.left_out}.values()),
     )
     return SearchResponse(
@@ -145,6 +146,16 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
         follow_up_questions=tuple(dict.fromkeys(text for answer in answers for text in answer.follow_up_questions)),
         info=info,
     )
+
+
+def _held_here(query: Query, answers: Sequence[SearchResponse]) -> Iterator[str]:
+    """What engines could not be limited to, so that only their results were looked at."""
+    names = dict.fromkeys(hit.provider for answer in answers for hit in answer.results)
+    limits = {FILE_TYPE: query.constraints.file_type, IN_TITLE: query.constraints.in_title}
+    for limit, wanted in limits.items():
+        lacking = [name for name in names if wanted and limit not in card_of(name).native]
+        if lacking:
+            yield f"{', '.join(lacking)}: no filter by {limit}, what it found was held to it here"
 
 
 def _relevant(

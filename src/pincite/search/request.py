@@ -10,6 +10,7 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, InvalidTopic
 from pincite.domain.ids import sha256_hex
 from pincite.domain.search import Constraints, Depth, Query
+from pincite.search.catalogue import FILE_TYPE, IN_TITLE, ProviderCard
 from pincite.search.intent import KIND_WORDS
 from pincite.text.pasted import searchable
 from pincite.text.tokens import is_stop, stem, words
@@ -21,10 +22,15 @@ MAX_QUERY_CHARS = 2_000
 MAX_RESULTS = 10
 # Counted up when what makes two searches the same changes: older answers are then not found.
 KEY_VERSION = 2
+# Limits that are younger than the keys: where nothing is asked of them the keys stay what they were.
+_NEWER_LIMITS = ("file_type", "in_title")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff]")
 _TYPED_SITE = re.compile(r"(?<!\S)(-?)site:([^\s:/]+\.[^\s:/]+)(?:/\S*)?(?!\S)", re.IGNORECASE)
+_TYPED_FILE = re.compile(r"(?<!\S)(?:filetype|ext):\.?([a-z0-9]{1,8})(?!\S)", re.IGNORECASE)
+_TYPED_TITLE = re.compile(r"(?<!\S)intitle:(?:\"([^\"]+)\"|([^\s\"]+))", re.IGNORECASE)
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#.]+|localhost")
 _CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})?", re.IGNORECASE)
+_FILE_TYPE = re.compile(r"[a-z0-9]{1,8}")
 _DIRECTION = re.compile(
     r"\b(?:from|into|before|after|than|versus|vs|without|not|no|never|except|between|by)\b|(?<!how )(?<!way )\bto\b"
 )
@@ -36,9 +42,10 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
 
     Errors:
         InvalidTopic: `query_empty`, `query_too_long`.
-        InvalidInput: `max_results`, `dates_contradict`, `domains_contradict`, `domain_syntax`, `language`, `region`.
+        InvalidInput: `max_results`, `dates_contradict`, `domains_contradict`, `domain_syntax`, `language`, `region`,
+            `file_type`, `in_title`.
     """
-    query = _with_typed_sites(query)
+    query = _with_typed_limits(query)
     text = " ".join(_CONTROL.sub(" ", searchable(unicodedata.normalize("NFC", query.text))).split())
     if not any(character.isalnum() for character in text):
         raise InvalidTopic("the query has no word in it", reason="query_empty", hint="Give at least one word.")
@@ -57,6 +64,13 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
     for name, value in (("language", query.constraints.language), ("region", query.region)):
         if value is not None and not _CODE.fullmatch(value):
             raise InvalidInput(f"{name} must be a code such as en or de-CH, not {value[:40]!r}", reason=name)
+    limits = query.constraints
+    if limits.file_type is not None and not _FILE_TYPE.fullmatch(limits.file_type):
+        raise InvalidInput(
+            f"{limits.file_type[:40]!r} is not the ending of a file's name", reason="file_type", hint="Write it as pdf."
+        )
+    if limits.in_title is not None and not any(words(limits.in_title)):
+        raise InvalidInput("in_title has no word in it", reason="in_title")
     kept = tuple(words_ for words_ in query.exact if words_ in text)  # what is of one machine is gone
     return replace(query, text=text, constraints=_checked_constraints(query.constraints), exact=kept)
 
@@ -81,16 +95,23 @@ def _domain(entry: str) -> str:
     return name
 
 
-def _with_typed_sites(query: Query) -> Query:
-    """The query with `site:` and `-site:` in its domain lists, which every engine's answer is held to.
+def _with_typed_limits(query: Query) -> Query:
+    """The query with typed `site:`, `-site:`, `filetype:`, `intitle:` among its limits, which every answer is held to.
 
-    Errors: InvalidInput (`domains_contradict`).
+    The words of `intitle:` stay words of the query. Errors: InvalidInput (`domains_contradict`).
     """
-    found = _TYPED_SITE.findall(query.text)
-    text = " ".join(_TYPED_SITE.sub(" ", query.text).split())
-    if not found or not any(character.isalnum() for character in text):
+    found, kinds = _TYPED_SITE.findall(query.text), _TYPED_FILE.findall(query.text)
+    titles = [one or other for one, other in _TYPED_TITLE.findall(query.text)]
+    text = _TYPED_TITLE.sub(lambda match: f" {match[1] or match[2]} ", query.text)
+    text = " ".join(_TYPED_FILE.sub(" ", _TYPED_SITE.sub(" ", text)).split())
+    if not (found or kinds or titles) or not any(character.isalnum() for character in text):
         return query
     limits = query.constraints
+    limits = replace(
+        limits,
+        file_type=kinds[0] if kinds else limits.file_type,
+        in_title=" ".join(filter(None, [limits.in_title, *titles])) or None,
+    )
     wanted = tuple(name for sign, name in found if not sign)
     if limits.include_domains and not all(host_matches(_domain(name), limits.include_domains) for name in wanted):
         raise InvalidInput("the site in the query is none of the included domains", reason="domains_contradict")
@@ -109,16 +130,26 @@ def quoted(query: Query, max_chars: int) -> Query:
     return replace(query, text=text)
 
 
-def with_site_operators(query: Query, max_chars: int, *, max_words: int | None = None) -> str:
-    """The text with the domain lists as `site:` operators, as many as fit; all are re-checked on the results.
+def with_operators(query: Query, card: ProviderCard, *, max_words: int | None = None) -> str:
+    """The text with its limits as `filetype:`, `intitle:`, `site:`, as many as fit; all are re-checked on the results.
 
-    The text gives way to the first of the domains that are asked for: without it the results would all be dropped.
+    The text gives way to the first three: without them the results would all be dropped.
     """
-    include, exclude = query.constraints.include_domains, query.constraints.exclude_domains
+    limits, max_chars = query.constraints, card.query_chars
+    include, exclude = limits.include_domains, limits.exclude_domains
     least = f"site:{include[0]}" if include else ""
-    text = shortened(query.text, max(max_chars - len(least) - 1, 1) if least else max_chars)
+    # One mark a word: what several engines make of quotation marks behind `intitle:` is not written down.
+    kind = " ".join(
+        [
+            *([f"filetype:{limits.file_type}"] if limits.file_type and FILE_TYPE in card.native else []),
+            *(f"intitle:{word}" for word in words(limits.in_title or "") if IN_TITLE in card.native),
+        ]
+    )
+    room = max_chars - sum(len(part) + 1 for part in (least, kind) if part)
+    text = shortened(query.text, max(room, 1))
     if max_words is not None:
-        text = " ".join(text.split()[: max_words - bool(least)])
+        text = " ".join(text.split()[: max_words - bool(least) - len(kind.split())])
+    text = " ".join(filter(None, (text, kind)))
     sites: list[str] = []
     for domain in include:
         if not _fits(f"{text} ({' OR '.join([*sites, f'site:{domain}'])})", max_chars, max_words):
@@ -134,6 +165,22 @@ def with_site_operators(query: Query, max_chars: int, *, max_words: int | None =
             break
         text = longer
     return text
+
+
+def in_words(query: Query, card: ProviderCard) -> Query:
+    """The query for an engine: what it can't be limited to stands among its words."""
+    limits = query.constraints
+    wanted = [limits.file_type or ""] if FILE_TYPE not in card.native else []
+    wanted += words(limits.in_title or "") if IN_TITLE not in card.native else []
+    known = set(words(query.text.lower()))
+    more = [word for word in dict.fromkeys(wanted) if word and word.lower() not in known]
+    return replace(query, text=" ".join([query.text, *more])) if more else query
+
+
+def with_room(query: Query) -> Query:
+    """The query for enough results that some are left where an engine overlooks what they are limited to."""
+    limited = query.constraints.file_type or query.constraints.in_title
+    return replace(query, max_results=max(query.max_results, MAX_RESULTS)) if limited else query
 
 
 def _fits(text: str, max_chars: int, max_words: int | None) -> bool:
@@ -222,12 +269,15 @@ def _hash(level: str, text: str, query: Query, sources: tuple[str, ...]) -> str:
         prefer_domains=tuple(sorted(constraints.prefer_domains)),
         language=(constraints.language or "").lower() or None,
     )
+    limits = to_json(defaults)
+    if isinstance(limits, dict):  # as `exact` below
+        limits = {name: limit for name, limit in limits.items() if name not in _NEWER_LIMITS or limit is not None}
     shape = {
         "level": level,
         "version": KEY_VERSION,
         "text": text,
         "sources": list(sources),
-        "constraints": to_json(defaults),
+        "constraints": limits,
         "region": (query.region or "").lower(),
         "topic": query.topic.value,
         "depth": query.depth.value if query.depth else "",

@@ -25,7 +25,7 @@ from pincite.search.filters import QualityRules
 from pincite.search.fusion import Made, after_failure, assembled, from_cache, is_good
 from pincite.search.health import NOWHERE, ProviderHealthBook, SharedHealth
 from pincite.search.intent import GateRules, Intent, RetrievalContext, freshness_of, gate, intent_of
-from pincite.search.request import MAX_RESULTS, checked, exact_key
+from pincite.search.request import MAX_RESULTS, checked, exact_key, with_room
 from pincite.search.router import Engine, Router, engine_of
 from pincite.search.shared_answers import AnswerIntake, terms_of
 from pincite.search.spending import Pace, Spending
@@ -384,7 +384,7 @@ class SearchService:
         good = partial(is_good, job.query, self._options.quality)
         today = self._clock.now().date()
         fresh = freshness_of(job.query, today)
-        asked = fresh.asked(job.query, today) if fresh else job.query
+        asked = fresh.asked(job.query, today) if fresh else with_room(job.query)
         try:
             with anyio.fail_after(job.conditions.waits_s):
                 if several:

@@ -133,6 +133,21 @@ def test_a_manifest_gives_published_addresses(folder: Path, open_library: Open) 
     assert library.search(Query("owls owl mice bees", constraints=first))[0].title == "Bees"
 
 
+def test_a_library_is_held_to_a_file_type_and_words_of_the_title(folder: Path, open_library: Open) -> None:
+    (folder / "text.md").write_text("# Owls in notes\n\nOwls eat mice, and bees they don't.\n", encoding="utf-8")
+    library = open_library(folder)
+    library.refresh()
+
+    def found(**limits: str) -> set[str]:
+        asked = Query("owls mice bees", constraints=Constraints(**limits))  # type: ignore[arg-type]
+        return {hit.url.rpartition(".")[2] + ":" + hit.title for hit in library.search(asked)}
+
+    assert found(file_type="md") == {"md:Owls in notes"}
+    assert found(file_type="htm") == found(file_type="html") == {"html:Owls", "html:Bees"}
+    assert found(file_type="pdf") == set()
+    assert found(in_title="owl") == {"html:Owls", "md:Owls in notes"}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -113,6 +113,44 @@ async def test_filters_are_applied_again_here() -> None:
     )
 
 
+async def test_results_are_held_to_a_file_type_and_words_of_the_title_whatever_the_engine_can() -> None:
+    pages = (
+        ("Pool sizes explained", "https://a.example/pool.PDF?v=2"),
+        ("Pool sizes explained", "https://b.example/download/77"),
+        ("Pool sizes explained", "https://c.example/pool.html"),
+        ("Connection pools", "https://d.example/size.pdf"),
+        ("Sizes, a long title that the engine cut …", "https://e.example/e.pdf"),
+    )
+
+    class Deaf(Scripted):
+        async def search(self, query: Query) -> SearchResponse:
+            await super().search(query)
+            hits = [
+                SearchResult(t, u, "A pool and its size, in a text.", self.name, n + 1)
+                for n, (t, u) in enumerate(pages)
+            ]
+            return SearchResponse(query.text, tuple(hits))
+
+    async def found(name: str, **limits: str) -> tuple[set[str], SearchResponse]:
+        response = await service(engine := Deaf(name)).search(
+            Query("pool size", constraints=Constraints(**limits))  # type: ignore[arg-type]
+        )
+        assert engine.queries[0].max_results == 10, "some are left out, so more are asked for"
+        return {hit.url[8] for hit in response.results}, response
+
+    lacking, response = await found("exa", file_type="pdf")
+    assert lacking == {"a", "d", "e"}
+    assert response.info.dropped["file_type"] == 2, "an address without an ending tells nothing"
+    assert "exa: no filter by file type" in response.info.reason
+    asked, response = await found("brave", file_type="pdf", in_title="size pool")
+    assert asked == {"a", "b", "e"}, "the engine was told, so an address without an ending will do"
+    assert response.info.reason == ""
+    assert (await found("brave", file_type="html", in_title="pool"))[0] == {"b", "c"}
+    assert (await found("exa", in_title="pool size"))[0] == {"a", "b", "c"}
+    assert (await found("brave", in_title="price"))[0] == {"e"}, "the rest of a title that was cut may have it"
+    assert (await found("exa", in_title="price"))[0] == set()
+
+
 async def test_every_result_says_how_much_of_the_question_it_holds_and_what_the_operator_thinks_of_its_domain() -> None:
     class Two(Scripted):
         async def search(self, query: Query) -> SearchResponse:

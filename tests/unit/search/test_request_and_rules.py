@@ -17,11 +17,12 @@ from pincite.search.request import (
     checked,
     exact_key,
     google_tbs,
+    in_words,
     near_key,
     quoted,
     shortened,
     time_range,
-    with_site_operators,
+    with_operators,
 )
 
 TODAY = date(2026, 11, 21)
@@ -73,12 +74,12 @@ def test_the_gate(text: str, confidence: float, web: bool) -> None:
 
 def test_site_operators_fit_into_what_the_engine_takes() -> None:
     many = Query("pool", constraints=Constraints(include_domains=tuple(f"site{n}.example.org" for n in range(100))))
-    text = with_site_operators(many, 400)
+    text = with_operators(many, CATALOGUE["brave"])
     assert len(text) <= 400
     assert text.startswith("pool (site:site0.example.org OR ")
     assert text.endswith(")")
     none = Query("pool", constraints=Constraints(exclude_domains=("a.org", "b.org")))
-    assert with_site_operators(none, 400) == "pool -site:a.org -site:b.org"
+    assert with_operators(none, CATALOGUE["brave"]) == "pool -site:a.org -site:b.org"
 
 
 @given(st.text(max_size=600), st.integers(10, 400))
@@ -233,6 +234,43 @@ def test_a_site_that_was_typed_becomes_a_limit_that_holds_at_every_engine() -> N
         checked(Query("lock site:other.test", constraints=Constraints(include_domains=("example.org",))))
     assert caught.value.reason == "domains_contradict"
     assert checked(Query("what does website: mean")).text == "what does website: mean"
+
+
+def test_a_file_type_and_words_of_the_title_that_were_typed_are_limits_too() -> None:
+    asked = checked(Query('intitle:"lock timeout" filetype:.PDF intitle:pool manual'))
+    assert asked.text == "lock timeout pool manual"
+    assert (asked.constraints.file_type, asked.constraints.in_title) == ("pdf", "lock timeout pool")
+    assert checked(Query("ext:csv prices")).constraints.file_type == "csv"
+    assert checked(Query("what does filetype: do")).text == "what does filetype: do"
+    for reason, limits in (("file_type", Constraints(file_type="p/df")), ("in_title", Constraints(in_title="?!"))):
+        with pytest.raises(InvalidInput) as caught:
+            checked(Query("pool", constraints=limits))
+        assert caught.value.reason == reason
+
+
+def test_an_engine_gets_the_operators_that_it_has_and_words_for_the_others() -> None:
+    asked = Query("tuning a pool", constraints=Constraints(file_type="pdf", in_title="Pool size"))
+    sent = {name: with_operators(in_words(asked, card), card) for name, card in CATALOGUE.items()}
+    assert (
+        sent["brave"]
+        == sent["serper"]
+        == sent["duckduckgo"]
+        == ("tuning a pool filetype:pdf intitle:Pool intitle:size")
+    )
+    assert sent["wikipedia"] == "tuning a pool pdf intitle:Pool intitle:size"
+    assert sent["searxng"] == in_words(asked, CATALOGUE["tavily"]).text == "tuning a pool pdf size"
+    long = Query("word " * 300, constraints=Constraints(file_type="pdf", include_domains=("example.org",)))
+    cut = with_operators(long, CATALOGUE["brave"], max_words=50)
+    assert cut.endswith(" filetype:pdf site:example.org")
+    assert len(cut) <= CATALOGUE["brave"].query_chars
+    assert len(cut.split()) <= 50
+
+
+def test_limits_that_are_younger_than_the_keys_leave_older_keys_as_they_were() -> None:
+    plain = Query("size of a connection pool")
+    pdfs = replace(plain, constraints=Constraints(file_type="pdf"))
+    assert exact_key(plain, ("a",)) == "7f803801a1d0de9603f9d85a3f3555ab85e7e5700b2a1fe4181dc4e79518953f"
+    assert len({key(query, ("a",)) for key in (exact_key, near_key) for query in (plain, pdfs)}) == 4
 
 
 def test_exact_words_are_quoted_as_far_as_they_fit_and_have_keys_of_their_own() -> None:

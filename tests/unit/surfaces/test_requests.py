@@ -40,7 +40,7 @@ VALUES: dict[str, Any] = {
     "project": "bridges", "metadata": {"ticket": "7"}, "since": date(2026, 1, 2), "until": date(2026, 2, 3),
     "time_range": "week", "language": "en", "region": "de", "topic": "news", "lane": "batch", "confidence": 0.4,
     "mode": "raw", "output_format": "text", "markdown": "model", "prefer_language": "de", "render": "never",
-    "hosted": "never", "require_coverage": 0.5, "per_domain_cap": 2,
+    "hosted": "never", "require_coverage": 0.5, "per_domain_cap": 2, "file_type": "pdf", "in_title": "bridge",
 }  # fmt: skip
 
 

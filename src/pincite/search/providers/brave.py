@@ -18,7 +18,7 @@ from pincite.search.provider import (
     other_status,
     rows_in,
 )
-from pincite.search.request import quoted, with_site_operators
+from pincite.search.request import quoted, with_operators
 
 _CARD = CATALOGUE["brave"]
 # Brave's own limit on `q`, beside 400 characters.
@@ -65,7 +65,7 @@ def request_params(query: Query, today: str) -> dict[str, str]:
     """The parameters; highlighting marks in the snippets are switched off."""
     constraints = query.constraints
     params = {
-        "q": with_site_operators(quoted(query, _CARD.query_chars), _CARD.query_chars, max_words=_QUERY_WORDS),
+        "q": with_operators(quoted(query, _CARD.query_chars), _CARD, max_words=_QUERY_WORDS),
         "count": str(min(query.max_results, _CARD.max_results)),
         "text_decorations": "false",
     }

@@ -16,7 +16,7 @@ from pincite.domain.errors import PageBlocked, PinciteError, ProviderBadReply
 from pincite.domain.search import Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Row, Surroundings, build_response, other_status
-from pincite.search.request import time_range, with_site_operators
+from pincite.search.request import time_range, with_operators
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -46,7 +46,7 @@ class DuckDuckGo(ApiProvider):
         now = self.around.clock.now()
         language = (query.constraints.language or "en")[:2].lower()
         region = f"{query.region[-2:].lower()}-{language}" if query.region else "wt-wt"  # its name for everywhere
-        form = {"q": with_site_operators(query, _CARD.query_chars), "b": "", "l": region}
+        form = {"q": with_operators(query, _CARD), "b": "", "l": region}
         if span := time_range(query.constraints.since, query.constraints.until, now.date()):
             form["df"] = span[0]
         async with self._one_at_a_time:

@@ -84,6 +84,8 @@ def request_body(query: Query, today: date, timeout_ms: int) -> dict[str, Any]:
     }
     if query.topic is Topic.RESEARCH:
         body["categories"] = ["research"]
+    elif constraints.file_type == "pdf":
+        body["categories"] = ["pdf"]
     if constraints.include_domains:
         body["includeDomains"] = list(constraints.include_domains)
     elif constraints.exclude_domains:

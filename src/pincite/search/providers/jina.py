@@ -64,6 +64,10 @@ def request_body(query: Query) -> dict[str, Any]:
         body["type"] = "news"
     if query.constraints.include_domains:
         body["site"] = list(query.constraints.include_domains)
+    if query.constraints.file_type:
+        body["filetype"] = query.constraints.file_type
+    if query.constraints.in_title:
+        body["intitle"] = query.constraints.in_title
     if query.region:
         body["gl"] = query.region[-2:].lower()
     if query.constraints.language:

@@ -19,7 +19,7 @@ from pincite.search.provider import (
     other_status,
     rows_in,
 )
-from pincite.search.request import time_range, with_site_operators
+from pincite.search.request import time_range, with_operators
 
 _CARD = CATALOGUE["searxng"]
 _CATEGORY = {Topic.GENERAL: "general", Topic.NEWS: "news", Topic.RESEARCH: "science", Topic.CODE: "it"}
@@ -40,7 +40,7 @@ class SearXng(ApiProvider):
         """The instance's first page of merged results."""
         now = self.around.clock.now()
         # Marks by which a query could pick engines or leave the instance (`!g`, `:fr`) are taken off.
-        asked = with_site_operators(query, _CARD.query_chars).split()
+        asked = with_operators(query, _CARD).split()
         params = {
             "q": " ".join(filter(None, (word.lstrip("!:?") for word in asked))),
             "format": "json",

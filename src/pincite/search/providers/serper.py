@@ -31,7 +31,7 @@ from pincite.search.provider import (
     other_status,
     rows_in,
 )
-from pincite.search.request import google_tbs, quoted, with_site_operators
+from pincite.search.request import google_tbs, quoted, with_operators
 
 _CARD = CATALOGUE["serper"]
 # List price of a credit, as dated in `search.catalogue`.
@@ -96,7 +96,7 @@ class Serper(ApiProvider):
 def request_body(query: Query, today: date) -> dict[str, Any]:
     """The body; more than ten results would cost two credits and are asked for only when the caller did."""
     body: dict[str, Any] = {
-        "q": with_site_operators(quoted(query, _CARD.query_chars), _CARD.query_chars),
+        "q": with_operators(quoted(query, _CARD.query_chars), _CARD),
         "num": min(query.max_results, 100),
     }
     if query.region:

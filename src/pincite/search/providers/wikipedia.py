@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from pincite.apis.client import Answer, ApiClient, ApiSettings, rate_limited, wait_of, wrong_shape
 from pincite.domain.errors import PageBlocked, PinciteError
-from pincite.domain.search import Query, SearchResponse
+from pincite.domain.search import Constraints, Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import (
     ApiProvider,
@@ -24,7 +24,7 @@ from pincite.search.provider import (
     outage,
     rows_in,
 )
-from pincite.search.request import shortened
+from pincite.search.request import with_operators
 from pincite.text.tokens import is_stop
 from pincite.urls import host_matches
 
@@ -58,10 +58,12 @@ class Wikipedia(ApiProvider):
             return build_response(self.name, query, (), now, policy=self.around.policy)
         # Its search wants all words, and no article says "how" and "does".
         kept = [word for word in query.text.split() if not is_stop(word.strip("?!.,;:\"'").lower())]
+        limits = Constraints(in_title=query.constraints.in_title)
+        asked = replace(query, text=" ".join(kept) or query.text, constraints=limits)
         params = {
             "action": "query",
             "list": "search",
-            "srsearch": shortened(" ".join(kept) or query.text, _CARD.query_chars),
+            "srsearch": with_operators(asked, _CARD),
             "srlimit": str(min(query.max_results, _CARD.max_results)),
             "srprop": "snippet",
             "format": "json",
