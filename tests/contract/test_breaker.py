@@ -9,10 +9,10 @@ from tests.contract.redis_links import redis_link
 
 from pincite.ports import Breaker
 from pincite.runtime.breaker import BreakerRules, MemoryBreaker
-from pincite.storage.buckets import SqlBreaker
+from pincite.storage.limits import PUBLIC, TableBreaker
 from pincite.storage.redis_store import RedisBreaker
 from pincite.storage.schema import breakers
-from pincite.storage.service import open_storage
+from pincite.storage.service import SharedTables, open_storage
 
 
 class HandClock:
@@ -50,7 +50,7 @@ async def breaker(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Pa
     place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(place, clock) as storage:
         await storage.database.write("public", lambda tx: tx.change(tx.delete(breakers)))
-        yield SqlBreaker(storage.database, RULES)
+        yield TableBreaker(SharedTables(storage.database, PUBLIC), RULES)
 
 
 async def _fail(breaker: Breaker, times: int = 3) -> None:

@@ -14,10 +14,9 @@ from tests.fakes.storage import MemoryCache
 from pincite.domain.records import Entry
 from pincite.ports import Cache
 from pincite.runtime.fallback import CountedCache
-from pincite.storage.cache import open_cache
+from pincite.storage.cache import TableCache, open_cache
 from pincite.storage.redis_store import RedisCache
-from pincite.storage.service import open_storage
-from pincite.storage.shared_cache import SqlCache
+from pincite.storage.service import SharedTables, open_storage
 from pincite.testing.clock import FrozenClock
 
 
@@ -34,7 +33,7 @@ async def cache(request: pytest.FixtureRequest, tmp_path: Path, clock: FrozenClo
     if request.param != "file":
         place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
         async with open_storage(place, clock) as storage:
-            yield SqlCache(storage.database, f"alice-{uuid4()}", clock)
+            yield TableCache(SharedTables(storage.database, f"alice-{uuid4()}"), clock)
         return
     opened = await open_cache(tmp_path / "cache.sqlite", "alice", clock)
     yield opened

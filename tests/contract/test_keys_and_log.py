@@ -16,8 +16,8 @@ from pincite.ports import KeyStore, ToolLogStore
 from pincite.storage.database import Database, opened_now
 from pincite.storage.file_keys import FileKeys
 from pincite.storage.server import SqlKeys
-from pincite.storage.shared_tool_log import SqlToolLog, add_calls
-from pincite.storage.tool_log import FILE_NAME, FileToolLog, move_log
+from pincite.storage.service import SharedTables
+from pincite.storage.tool_log import FILE_NAME, TableToolLog, add_calls, file_log, move_log
 from pincite.testing.clock import FrozenClock
 
 PLACES = ["file", "sqlite", "postgresql"]
@@ -102,14 +102,18 @@ def calls_of(clock: FrozenClock, number: int) -> list[LoggedCall]:
     return made
 
 
+def database_log(database: Database, scope: str, clock: FrozenClock, keep: timedelta = KEEP) -> ToolLogStore:
+    return TableToolLog(lambda: nullcontext(SharedTables(database, scope)), clock, keep)
+
+
 @pytest.mark.parametrize("database", PLACES, indirect=True)
 def test_the_log_is_read_page_by_page_within_its_scope(
     database: Database | None, tmp_path: Path, clock: FrozenClock
 ) -> None:
     def log(scope: str, keep: timedelta = KEEP) -> ToolLogStore:
         if database is None:
-            return FileToolLog(tmp_path / FILE_NAME, scope, clock, keep)
-        return SqlToolLog(lambda: nullcontext(database), scope, clock, keep)
+            return file_log(tmp_path / FILE_NAME, scope, clock, keep)
+        return database_log(database, scope, clock, keep)
 
     mine, theirs = f"alice {uuid4()}", f"bob {uuid4()}"
     calls = calls_of(clock, 1_200)
@@ -141,7 +145,7 @@ def test_the_log_of_a_home_moves_into_the_database(database: Database, tmp_path:
     scopes = [f"{name} {uuid4()}" for name in ("alice", "bob")]
     calls, path = calls_of(clock, 700), tmp_path / FILE_NAME
     for scope in scopes:
-        FileToolLog(path, scope, clock, KEEP).write(calls)
+        file_log(path, scope, clock, KEEP).write(calls)
     handed = 0
 
     class PowerCut(Exception):
@@ -152,15 +156,15 @@ def test_the_log_of_a_home_moves_into_the_database(database: Database, tmp_path:
         handed += 1
         if handed == 3:
             raise PowerCut
-        add_calls(database, scope, batch)
+        add_calls(SharedTables(database, scope), batch)
 
     with pytest.raises(PowerCut):
         move_log(path, interrupted)
     assert path.exists(), "nothing goes before all has come"
-    move_log(path, lambda scope, batch: add_calls(database, scope, batch))
+    move_log(path, lambda scope, batch: add_calls(SharedTables(database, scope), batch))
     assert not list(tmp_path.glob(f"{FILE_NAME}*"))
     for scope in scopes:
-        kept = SqlToolLog(lambda: nullcontext(database), scope, clock, KEEP).read(2_000)
+        kept = database_log(database, scope, clock).read(2_000)
         assert sorted(call.id for call in kept) == [call.id for call in calls]
         assert kept[-1].request == json.loads(json.dumps(calls[0].request))
     move_log(path, interrupted)  # nothing is left to move

@@ -11,11 +11,10 @@ from tests.contract.redis_links import redis_link
 
 from pincite.ports import Limiter
 from pincite.runtime.limiter import BATCH, CRITICAL, INTERACTIVE, MemoryLimiter, Rate, SharedLimiter, within
-from pincite.storage.buckets import SqlBuckets
-from pincite.storage.file_buckets import opened_buckets
+from pincite.storage.limits import PUBLIC, TableBuckets, opened_buckets
 from pincite.storage.redis_store import RedisBuckets
 from pincite.storage.schema import buckets
-from pincite.storage.service import open_storage
+from pincite.storage.service import SharedTables, open_storage
 
 
 class HandClock:
@@ -60,7 +59,7 @@ async def make(request: pytest.FixtureRequest, clock: HandClock, tmp_path: Path)
     place = tmp_path if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(place, clock) as storage:
         await storage.database.write("public", lambda tx: tx.change(tx.delete(buckets)))
-        yield lambda _, limits: SharedLimiter(SqlBuckets(storage.database), clock, limits)
+        yield lambda _, limits: SharedLimiter(TableBuckets(SharedTables(storage.database, PUBLIC)), clock, limits)
 
 
 async def test_the_burst_goes_at_once_and_the_rest_by_the_rate(make: Factory, clock: HandClock) -> None:

@@ -12,7 +12,8 @@ from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import INTERACTIVE, Rate
 from pincite.runtime.limiter import SharedLimiter
 from contextlib import asynccontextmanager
-from pincite.storage.buckets import SqlBuckets
+from pincite.storage.limits import PUBLIC, TableBuckets
+from pincite.storage.service import SharedTables
 from pincite.storage.redis_store import open_redis
 from pincite.storage.redis_store import RedisBuckets
 from pincite.storage.service import open_storage
@@ -24,7 +25,7 @@ async def buckets(place, clock):
             yield RedisBuckets(link, clock)
     else:
         async with open_storage(place, clock) as storage:
-            yield SqlBuckets(storage.database)
+            yield TableBuckets(SharedTables(storage.database, PUBLIC))
 
 async def main():
     clock = SystemClock()

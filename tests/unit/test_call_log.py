@@ -9,7 +9,7 @@ from pincite.domain.errors import BlockedAddress
 from pincite.engine import Engine
 from pincite.runtime.call_context import Caller, called_by
 from pincite.runtime.clock import SystemClock
-from pincite.storage.tool_log import FILE_NAME, FileToolLog
+from pincite.storage.tool_log import FILE_NAME, file_log
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def test_what_is_too_old_goes(tmp_path: Path) -> None:
     clock = SystemClock()
     old = LoggedCall("call_1", clock.now() - timedelta(days=3), "cli", "search", {}, "ok", 1.0)
     new = LoggedCall("call_2", clock.now(), "cli", "search", {}, "ok", 1.0)
-    keeps = FileToolLog(tmp_path / FILE_NAME, "local", clock, timedelta(days=5))
+    keeps = file_log(tmp_path / FILE_NAME, "local", clock, timedelta(days=5))
     keeps.write((old, new))
     assert [call.id for call in keeps.read(9)] == ["call_2", "call_1"]
-    FileToolLog(tmp_path / FILE_NAME, "local", clock, timedelta(days=2)).write((new,))
+    file_log(tmp_path / FILE_NAME, "local", clock, timedelta(days=2)).write((new,))
     assert [call.id for call in keeps.read(9)] == ["call_2"]
     assert keeps.forget() == 1

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    CursorResult,
     Delete,
     Engine,
     Insert,
@@ -34,6 +35,7 @@ from sqlalchemy import (
     insert,
     make_url,
     select,
+    text,
     update,
 )
 from sqlalchemy.dialects import sqlite as sqlite_dialect
@@ -57,6 +59,7 @@ from pincite.runtime.postgresql import CONNECTION
 from pincite.storage import failures, migrations
 from pincite.storage.connections import WAIT_S, IdleConnections, RetryPolicy
 from pincite.storage.home_files import can_only_be_read, open_read_only, switch_to_wal
+from pincite.storage.tables import NONE, Values
 
 T = TypeVar("T")
 
@@ -133,12 +136,6 @@ class Transaction(Statements):
         if rows:
             self._connection.execute(insert(table), [{"scope": self.scope, **row} for row in rows])
 
-    def insert_many_new(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Add those rows of the scope whose keys are not there."""
-        if rows:
-            statement: Any = self._dialect_insert(table)
-            self._connection.execute(statement.on_conflict_do_nothing(), [{"scope": self.scope, **row} for row in rows])
-
     def insert_new(self, table: Table, **values: Any) -> bool:
         """Add a row of the scope unless its key is there; whether it was added."""
         made: Any = self._dialect_insert(table).values(scope=self.scope, **values)
@@ -157,6 +154,23 @@ class Transaction(Statements):
     def first(self, statement: Select[Any] | Update | Delete, **values: object) -> Row[Any] | None:
         """The first row, or None."""
         return self._connection.execute(statement, {"in_scope": self.scope, **values}).first()
+
+    def query(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> Sequence[Row[Any]]:
+        """The rows of SQL as text, see `tables.TextStatements`."""
+        return self._text(statement, every_scope, [values]).all()
+
+    def apply(self, statement: str, values: Values = NONE, *, every_scope: bool = False) -> int:
+        """How many rows SQL as text changed."""
+        return self._text(statement, every_scope, [values]).rowcount
+
+    def apply_many(self, statement: str, rows: Sequence[Values]) -> None:
+        """Run SQL as text once for each of these values."""
+        if rows:
+            self._text(statement, False, rows)
+
+    def _text(self, statement: str, every_scope: bool, rows: Sequence[Values]) -> CursorResult[Any]:
+        failures.held_to_scope(statement, every_scope)
+        return self._connection.execute(text(statement), [{"in_scope": self.scope, **row} for row in rows])
 
     def one_at_a_time(self, what: str) -> None:
         """Wait until no other transaction of the scope is between here and its end with the same `what`.

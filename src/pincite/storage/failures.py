@@ -137,3 +137,9 @@ def _told(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:
         hint=hint,
         retryable=True if reason in _PASSING else None,
     )
+
+
+def held_to_scope(statement: str, every_scope: bool) -> None:
+    """Refuse SQL that would see the rows of other users. Errors: Internal (`no_scope`)."""
+    if not every_scope and ":in_scope" not in statement:
+        raise Internal("a statement names no scope", reason="no_scope")

@@ -122,32 +122,45 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 _WAIT_S = 20
 
 
-def open_side_file(path: Path, schema: str) -> sqlite3.Connection:
+def open_side_file(path: Path, schema: str, version: int = 0) -> sqlite3.Connection:
     """A connection to the file at `path` with its tables; a damaged file is moved to `PATH.damaged` first.
+
+    With a version, the tables of a file of another version are thrown away.
 
     Errors: StorageUnavailable, StorageFull, Locked.
     """
     with failures.translated():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            return _open(path, schema)
+            return _open(path, schema, version)
         except sqlite3.DatabaseError as error:
             if failures.of_sqlite(error).reason != "corrupt":
                 raise
         for ending in ("-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)
         path.replace(f"{path}.damaged")
-        return _open(path, schema)
+        return _open(path, schema, version)
 
 
-def _open(path: Path, schema: str) -> sqlite3.Connection:
+def _open(path: Path, schema: str, version: int) -> sqlite3.Connection:
     make_private(path)
     connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
         switch_to_wal(connection, _WAIT_S)
         connection.execute("PRAGMA synchronous = NORMAL")
+        if version and connection.execute("PRAGMA user_version").fetchone()[0] != version:
+            _begin_anew(connection, version)
         connection.executescript(schema)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _begin_anew(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] != version:  # no other process was faster
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            connection.execute(f'DROP TABLE "{name}"')
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute("COMMIT")

@@ -23,10 +23,9 @@ from sqlalchemy import (
 
 from pincite.domain.budget import Usage
 from pincite.storage.columns import JsonText, Moment, key, scope_column, text_column
+from pincite.storage.limits import MAX_RATES
 
 DIMENSIONS = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out", "cost_nanousd")
-# Rates that a shared limit of one key may have (a second, a minute, a day, a month).
-MAX_RATES = 4
 # Money is stored as whole billionths of a dollar: sums are exact in every database.
 _NANO = Decimal(1_000_000_000)
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from pincite.domain.records import RunRecord
 from pincite.ports import Breaker, Clock
@@ -14,24 +14,59 @@ from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate, SharedLimiter
 from pincite.storage import retention
 from pincite.storage import retention as settlement
-from pincite.storage.buckets import PUBLIC, SqlBreaker, SqlBuckets
+from pincite.storage.cache import TableCache
 from pincite.storage.captures import SqlDocumentStore, SqlSnapshotStore, stored_bytes
 from pincite.storage.connections import WAIT_S
 from pincite.storage.database import Database, Transaction, open_database
 from pincite.storage.events import SqlEvents, open_events
 from pincite.storage.evidence import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
+from pincite.storage.limits import PUBLIC, TableBreaker, TableBuckets
 from pincite.storage.queue import SqlRunQueue
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.scope_data import in_small_steps
 from pincite.storage.server import SqlServerMemory
-from pincite.storage.shared_cache import SqlCache
+from pincite.storage.tables import TextStatements
 from pincite.urls.policy import Retention
+
+T = TypeVar("T")
 
 # Captures younger than this are never pruned: a run may be about to refer to them.
 _MIN_AGE: Final = timedelta(hours=1)
 # Captures that go in one transaction: others write in between.
 _PRUNE_STEP: Final = 200
+
+
+class SharedTables:
+    """Implements `Tables` in a database that many processes use."""
+
+    is_there = True
+
+    def __init__(self, database: Database, scope: str) -> None:
+        self._database = database
+        self._scope = scope
+
+    async def read(self, do: Callable[[TextStatements], T]) -> T:
+        """What `do` returns."""
+        return await self._database.read(self._scope, do)
+
+    async def write(self, do: Callable[[TextStatements], T]) -> T:
+        """What `do` returns; a power cut may take back the last of it."""
+        return await self._database.write(self._scope, do, durable=False)
+
+    def read_now(self, do: Callable[[TextStatements], T]) -> T:
+        """As `read`, in the calling thread."""
+        return self._database.read_now(self._scope, do)
+
+    def write_now(self, do: Callable[[TextStatements], T]) -> T:
+        """As `write`, in the calling thread."""
+        return self._database.write_now(self._scope, do, False)
+
+    async def shrink(self) -> None:
+        """PostgreSQL gives space back by itself."""
+
+    async def close(self) -> None:
+        """The database is closed by whoever opened it."""
 
 
 class ScopedStorage:
@@ -71,25 +106,27 @@ class ScopedStorage:
 
     def limiter(self, limits: Mapping[str, tuple[Rate, ...]], default: tuple[Rate, ...] = ()) -> SharedLimiter | None:
         """Token buckets of all workers; None where one process has the database to itself."""
-        if not self._database.is_shared:
-            return None
-        return SharedLimiter(SqlBuckets(self._database), self._clock, limits, default=default)
+        buckets = self.buckets()
+        return None if buckets is None else SharedLimiter(buckets, self._clock, limits, default=default)
 
-    def buckets(self) -> SqlBuckets | None:
+    def buckets(self) -> TableBuckets | None:
         """What such limiters take from; None as for `limiter`."""
-        return SqlBuckets(self._database) if self._database.is_shared else None
+        return TableBuckets(SharedTables(self._database, PUBLIC)) if self._database.is_shared else None
 
     def breaker(self, rules: BreakerRules = DEFAULT_RULES) -> Breaker | None:
         """Circuit breakers of all workers; None as for `limiter`."""
-        return SqlBreaker(self._database, rules) if self._database.is_shared else None
+        return TableBreaker(SharedTables(self._database, PUBLIC), rules) if self._database.is_shared else None
 
-    def cache(self) -> SqlCache | None:
+    def cache(self) -> TableCache | None:
         """The cache of all workers; None as for `limiter`."""
-        return SqlCache(self._database, self._scope, self._clock) if self._database.is_shared else None
+        return self._cache_of(self._scope)
 
-    def common_cache(self) -> SqlCache | None:
+    def common_cache(self) -> TableCache | None:
         """The part of that cache which belongs to no user; None as for `limiter`."""
-        return SqlCache(self._database, PUBLIC, self._clock) if self._database.is_shared else None
+        return self._cache_of(PUBLIC)
+
+    def _cache_of(self, scope: str) -> TableCache | None:
+        return TableCache(SharedTables(self._database, scope), self._clock) if self._database.is_shared else None
 
     async def prune(self, *, max_age: timedelta | None = None, max_bytes: int | None = None) -> int:
         """Forget captures that no run refers to: those older than `max_age`, then the oldest above `max_bytes`.

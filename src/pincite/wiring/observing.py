@@ -6,7 +6,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from importlib.util import find_spec
 from secrets import token_hex
 from typing import TYPE_CHECKING, get_args
@@ -30,6 +29,7 @@ from pincite.urls.masking import mask_typed
 
 if TYPE_CHECKING:
     from pincite.storage.database import Database
+    from pincite.storage.service import SharedTables
     from pincite.wiring.shared import Shared
 
 
@@ -215,32 +215,32 @@ class CallLog:
         return self._stored
 
     def _made_store(self) -> ToolLogStore:
+        from pincite.storage.tool_log import FILE_NAME, TableToolLog, file_log
+
         keep = timedelta(days=self._settings.log_keep_days)
         if self._settings.shared_database is not None:
-            from pincite.storage.shared_tool_log import SqlToolLog
-
-            return SqlToolLog(self._database, self._settings.scope, self._clock, keep)
-        from pincite.storage.tool_log import FILE_NAME, FileToolLog
-
-        return FileToolLog(self._settings.home / FILE_NAME, self._settings.scope, self._clock, keep)
+            return TableToolLog(self._tables, self._clock, keep)
+        return file_log(self._settings.home / FILE_NAME, self._settings.scope, self._clock, keep)
 
     @contextmanager
-    def _database(self) -> "Iterator[Database]":
-        """The database of the process, or one of this block where nothing needed it so far; in a thread."""
+    def _tables(self) -> "Iterator[SharedTables]":
+        """In the database of the process, or one of this block where nothing needed it so far; in a thread."""
         from pincite.storage.database import opened_now
+        from pincite.storage.service import SharedTables
 
         opened, place = self._shared.opened_storage, self._settings.shared_database
         with opened_now(place or "", self._clock) if opened is None else nullcontext(opened.database) as database:
             self._move_file(database)
-            yield database
+            yield SharedTables(database, self._settings.scope)
 
     def _move_file(self, database: "Database") -> None:
         """Take over what the home's file has of the time before the database was shared."""
         if not self._moved:
-            from pincite.storage.shared_tool_log import add_calls
-            from pincite.storage.tool_log import FILE_NAME, move_log
+            from pincite.storage.service import SharedTables
+            from pincite.storage.tool_log import FILE_NAME, add_calls, move_log
 
-            move_log(self._settings.home / FILE_NAME, partial(add_calls, database))
+            path = self._settings.home / FILE_NAME
+            move_log(path, lambda scope, batch: add_calls(SharedTables(database, scope), batch))
             self._moved = True
 
 

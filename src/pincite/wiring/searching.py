@@ -83,7 +83,7 @@ async def common_in_home(home: Path, clock: Clock, kept: ResourcePool) -> Common
     from pincite.runtime.limiter import SharedLimiter
     from pincite.search.health import SharedHealth
     from pincite.storage.cache import opened_cache
-    from pincite.storage.file_buckets import opened_buckets
+    from pincite.storage.limits import opened_buckets
 
     buckets = await kept.open(opened_buckets(home / LIMITS_NAME, clock))
     cache = await kept.open(opened_cache(home / CACHE_NAME, COMMON_SCOPE, clock))

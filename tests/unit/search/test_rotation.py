@@ -18,7 +18,7 @@ from pincite.search.intent import Intent
 from pincite.search.router import Engine, Router
 from pincite.search.service import SearchOptions, SearchService
 from pincite.search.spending import Pace
-from pincite.storage.file_buckets import FileBuckets, opened_buckets
+from pincite.storage.limits import opened_buckets
 from pincite.testing.clock import FrozenClock
 
 CARD = ProviderCard("twin", "Twin", "", "", (), 10, (), Price(Decimal("0.001"), Decimal("0.001")))
@@ -206,9 +206,8 @@ async def test_buckets_of_a_home_outlive_the_process(tmp_path: Path) -> None:
 async def test_a_damaged_file_of_limits_is_begun_anew(tmp_path: Path) -> None:
     file = tmp_path / "limits.sqlite"
     file.write_bytes(b"this is no database, " * 400)
-    buckets = FileBuckets(file, FrozenClock())
-    assert await buckets.take("key", (Ask(1, 1),)) == 0
-    await buckets.close()
+    async with opened_buckets(file, FrozenClock()) as buckets:
+        assert await buckets.take("key", (Ask(1, 1),)) == 0
     assert (tmp_path / "limits.sqlite.damaged").exists()
 
 

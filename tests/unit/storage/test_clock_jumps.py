@@ -10,7 +10,7 @@ from pincite.domain.errors import Locked
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.records import Outcome, RunRecord
 from pincite.runtime.limiter import Ask
-from pincite.storage.file_buckets import opened_buckets
+from pincite.storage.limits import opened_buckets
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
 

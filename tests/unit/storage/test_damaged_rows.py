@@ -8,10 +8,10 @@ import pytest
 from tests.contract.redis_links import redis_link
 
 from pincite.domain.records import Entry
+from pincite.storage.cache import TableCache
 from pincite.storage.redis_store import RedisCache
 from pincite.storage.schema import cache_entries
-from pincite.storage.service import open_storage
-from pincite.storage.shared_cache import SqlCache
+from pincite.storage.service import SharedTables, open_storage
 from pincite.testing.clock import FrozenClock
 
 
@@ -25,7 +25,7 @@ async def test_in_the_database(place: str, tmp_path: Path, request: pytest.Fixtu
     clock, scope = FrozenClock(), f"alice-{uuid4()}"
     where = tmp_path if place == "sqlite" else request.getfixturevalue("postgresql_url")
     async with open_storage(where, clock) as storage:
-        cache = SqlCache(storage.database, scope, clock)
+        cache = TableCache(SharedTables(storage.database, scope), clock)
         await cache.put("pages", "a", entry(clock))
         await storage.database.write(scope, lambda tx: tx.change(tx.update(cache_entries).values(value=b"valuf")))
         assert await cache.get("pages", "a") is None

@@ -17,8 +17,8 @@ from pincite.runtime.ledger import open_ledger
 from pincite.runtime.limiter import Ask
 from pincite.settings import load_settings
 from pincite.storage import migrations
-from pincite.storage.buckets import SqlBuckets
-from pincite.storage.service import open_storage
+from pincite.storage.limits import PUBLIC, TableBuckets
+from pincite.storage.service import SharedTables, open_storage
 from pincite.testing.clock import FrozenClock
 from pincite.testing.reports import sample_report
 from pincite.wiring.checking import check_stored_report
@@ -53,7 +53,7 @@ async def fill(home: Path, clock: FrozenClock, database_url: str | None = None) 
         )
         ledger = await open_ledger(mine.calls(await mine.runs.take(HALF, "w1", 30)), clock)
         await ledger.call("fetch", {"url": "a"}, PAGE, Website())
-        await SqlBuckets(mine._database).push_back("engine", 3600.0)
+        await TableBuckets(SharedTables(mine._database, PUBLIC)).push_back("engine", 3600.0)
 
 
 def as_schema(home: Path, older: Path, number: int) -> None:
@@ -117,7 +117,7 @@ async def goes_on(place: Path | str, clock: FrozenClock, number: int) -> None:
         assert website.asked == 0
         assert (await mine.calls(taken).spent()).pages == 1
         # The limit that was reached still is.
-        short = await SqlBuckets(mine._database).take("engine", (Ask(1.0, 1.0),))
+        short = await TableBuckets(SharedTables(mine._database, PUBLIC)).take("engine", (Ask(1.0, 1.0),))
         assert (short > 3000) is (number >= LIMITED_FROM)
 
 

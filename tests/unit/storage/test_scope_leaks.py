@@ -19,10 +19,10 @@ from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.page import Kept as WhatStays
 from pincite.domain.records import Entry, Outcome, PlannedCall, RunRecord, SettledCall
 from pincite.domain.report import Report
+from pincite.storage.cache import TableCache
 from pincite.storage.evidence import EvidenceReader
 from pincite.storage.schema import metadata
-from pincite.storage.service import ScopedStorage, Storage, open_storage
-from pincite.storage.shared_cache import SqlCache
+from pincite.storage.service import ScopedStorage, SharedTables, Storage, open_storage
 from pincite.testing.clock import FrozenClock
 from pincite.testing.reports import sample_report
 from pincite.urls.policy import Retention
@@ -201,8 +201,8 @@ async def test_a_body_known_to_bob_tells_him_nothing_of_alice(storage: Storage, 
 
 
 async def test_the_shared_cache_keeps_scopes_apart(storage: Storage, clock: FrozenClock) -> None:
-    alice = SqlCache(storage.database, f"alice-{uuid4()}", clock)
-    bob = SqlCache(storage.database, f"bob-{uuid4()}", clock)
+    alice = TableCache(SharedTables(storage.database, f"alice-{uuid4()}"), clock)
+    bob = TableCache(SharedTables(storage.database, f"bob-{uuid4()}"), clock)
     later = clock.now() + timedelta(hours=1)
     await alice.put("page", "k", Entry(SECRET.encode(), later, later, clock.now(), {}))
     assert await alice.lease("page", "other", 60)
