@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +11,7 @@ import anyio.to_thread
 
 from pincite.domain.errors import InsufficientEvidence, InvalidInput, NotFound, RunNotFound
 from pincite.domain.events import Event, RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, Excerpts, Snapshot
 from pincite.domain.records import CallRecord, LoggedCall, RunRecord
 from pincite.domain.report import Report

@@ -5,7 +5,7 @@ opened is closed when the block ends. Blocking versions are in `pincite.sync`.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +17,7 @@ from pincite.archive import Archive
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import InvalidInput, NotFound
 from pincite.domain.events import Event, Json, RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
 from pincite.domain.page import FetchRequest, FetchResult

@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from pincite.domain.errors import (
     TlsError,
     TooLarge,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.version import USER_AGENT
 from pincite.runtime.call_context import count_request
 from pincite.runtime.files import too_many_open_files

@@ -8,7 +8,7 @@ which is neither clean nor failed.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
@@ -37,6 +37,7 @@ from pincite.domain.codec import from_json, short_utc_text, to_json
 from pincite.domain.errors import Internal, ParseError, SchemaMismatch
 from pincite.domain.events import Json
 from pincite.domain.evidence import RecordedJudgement
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Section, SectionKind, Sentence, SentenceKind, code_in
 from pincite.domain.page import Document
 from pincite.domain.report import (

@@ -1,9 +1,9 @@
 """What an audit says: a verdict for each sentence, a state for each listed reference, and the figures over all."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pincite.domain.evidence import Check, Proof
+from pincite.domain.frozen import dataclass
 
 
 class AuditVerdict(StrEnum):

@@ -1,7 +1,7 @@
 """The judged sentences of a stored report before a judge again, with their passages as the stored pages have them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from pincite.audit.check import CheckResult, status_of
@@ -11,6 +11,7 @@ from pincite.domain.codec import from_json
 from pincite.domain.errors import Internal, ParseError
 from pincite.domain.events import Json
 from pincite.domain.evidence import Proof, VerdictStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence, SentenceKind
 from pincite.domain.page import Document
 from pincite.domain.report import Report, stated, statements_of

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from anyio import to_thread
@@ -12,6 +12,7 @@ from anyio import to_thread
 from pincite.audit.findings import AuditedSentence, AuditVerdict, ListedReference, ReferenceState, reference_name
 from pincite.audit.parse import ReportSentence
 from pincite.domain.evidence import Check, CheckOutcome, EvidencePassage, JudgementLabel, VerdictStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.ports import Judge
 from pincite.text.context import points_back

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from pincite.domain.frozen import dataclass
 
 _NUMBERS = r"\d{1,4}(?:\s*[,;、，–-]\s*\d{1,4})*"
 _URL = r"https?://[^\s<>\"\]\[{}|\\^`【】]+"

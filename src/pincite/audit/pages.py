@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -20,6 +20,7 @@ from pincite.domain.errors import (
     ProviderError,
     RemoteError,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import ListedPage
 from pincite.domain.page import Document, FetchRequest
 from pincite.ports import Fetch, WebArchive

@@ -3,12 +3,13 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pincite.audit.findings import ListedReference
 from pincite.audit.markers import Marker, markers
 from pincite.audit.references import find_references, first_author, lines_of
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 from pincite.domain.markdown import BALANCE_WORD
 from pincite.text.sentences import Span, sentences
 from pincite.verification.facts import check_facts

@@ -5,7 +5,7 @@ Quoted: sliced again. Entailed and derived: the recorded judgement must be of ex
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from pincite.audit.stored import Problem, failed, unchecked
@@ -24,6 +24,7 @@ from pincite.domain.evidence import (
     named,
     statement_sha256,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import BLOCK_SEPARATOR, Block, BlockKind, Document, Excerpts
 from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evidence_of
 from pincite.text.context import numbered, passage_in_context

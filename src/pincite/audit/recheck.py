@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -25,6 +24,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.events import Json
 from pincite.domain.evidence import CONTEXT_CHARS, ContextRole, EvidencePassage, Relation, VerdictStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, FetchRequest, FetchResult
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.ports import Fetch, Judge

@@ -3,11 +3,11 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from pincite.audit.findings import ListedReference
 from pincite.audit.markers import author_key, markers, trim_url, work_key
+from pincite.domain.frozen import dataclass
 
 _HEADING_WORDS = (
     r"(?:references?|sources?|bibliography|works cited|citations?|notes|footnotes|endnotes|literature|"

@@ -5,7 +5,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from anyio import to_thread
@@ -17,6 +17,7 @@ from pincite.audit.pages import PageReading, fetched_pages, given_pages
 from pincite.audit.parse import ParsedReport, parse_report
 from pincite.domain.errors import ExtraNotInstalled, InvalidInput
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.ports import Judge
 from pincite.runtime.installing import install_extra
 

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pincite.domain.errors import PinciteError, QuoteMismatch, StorageUnavailable
 from pincite.domain.evidence import QuoteRecord
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import ReportEvidence

@@ -4,9 +4,11 @@ A spend is reserved before it happens and settled after (architecture, invariant
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Final
+
+from pincite.domain.frozen import dataclass
 
 # Caps and counts of a run. A spend is reserved before it happens and settled after (architecture, invariant 4).
 

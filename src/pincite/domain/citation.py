@@ -1,10 +1,10 @@
 """A source in the one shape all surfaces use, and `normalize_citation` that makes it."""
 
 import unicodedata
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 
 # Two to three lines: what a reader takes in beside the sentence that cites it.
 EXCERPT_CHARS = 280

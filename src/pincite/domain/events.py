@@ -1,10 +1,12 @@
 """Past-tense facts of a run. The list of types is closed here and open for readers: unknown types are ignored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
+
+from pincite.domain.frozen import dataclass
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 

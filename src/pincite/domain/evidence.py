@@ -3,9 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, field
 from datetime import datetime
 from enum import StrEnum
+
+from pincite.domain.frozen import dataclass
 
 # Length of a quote's prefix and suffix (W3C TextQuoteSelector) in characters.
 CONTEXT_CHARS = 48

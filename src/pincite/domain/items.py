@@ -4,9 +4,10 @@ What a page says of each stands in its structured data or its layout; where each
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from pincite.domain.frozen import dataclass
 
 
 class ItemKind(StrEnum):

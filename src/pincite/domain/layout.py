@@ -1,10 +1,10 @@
 """How the sentences of a report stand together: sections of paragraphs, lists, tables and excerpts."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pincite.domain.evidence import Proof
+from pincite.domain.frozen import dataclass
 
 
 class SentenceKind(StrEnum):

@@ -1,9 +1,11 @@
 """What a local library answers with: pages that match, passages that match, and how indexing went."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
+
+from pincite.domain.frozen import dataclass
 
 
 class PassageKind(StrEnum):

@@ -8,10 +8,10 @@ the `<https://...>` of references and leads.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Sentence, paragraphs
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (

@@ -3,10 +3,12 @@
 import re
 import secrets
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Generic, Literal, TypeVar
+
+from pincite.domain.frozen import dataclass
 
 # What is said to a language model and what comes back: prompts, answers with their bill, which models serve a role.
 #

@@ -7,13 +7,14 @@ are Unicode code points in `Document.text`, which is NFC with `\n` line ends. A 
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
+from pincite.domain.frozen import dataclass
 from pincite.domain.given import member, names
 from pincite.domain.ids import document_id, sha256_hex
 from pincite.domain.items import Item

@@ -1,11 +1,12 @@
 """What passes between the six roles of a run: plan, read pages, analysis, gaps, progress."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from pincite.domain.evidence import Claim, VerifiedClaim
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import Survey
 from pincite.domain.page import Chunk, Document, Snapshot
 from pincite.domain.report import ConflictKind, Metrics

@@ -1,12 +1,12 @@
 """What passes through the ports about runs, calls, keys, caches and limits: records without behaviour."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import Json, RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import ProviderAttempt
 
 # Who may use a server: API keys as they are stored, never the keys themselves.

@@ -6,7 +6,7 @@ breaks a rule can't be built: no orphan sentence, no dangling `[n]`, no unsource
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -26,6 +26,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     arranged,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, Section, Sentence, SentenceKind, broken_layout
 
 # Counted up when a member of the JSON changes its meaning or goes.

@@ -7,7 +7,7 @@ out stands in its `Rule`; `tests/unit/surfaces/test_requests.py` proves that eac
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from difflib import get_close_matches
@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.given import day, member, names
 from pincite.domain.page import FetchRequest, Hosted, Render
 from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle, SubQuestion

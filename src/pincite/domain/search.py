@@ -1,13 +1,14 @@
 """What is asked of a search provider and what comes back. Results are leads, never evidence (invariant 3)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final, Literal
 
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 from pincite.domain.given import day, member, names
 
 TimeRange = Literal["day", "week", "month", "year"]

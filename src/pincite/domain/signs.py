@@ -1,9 +1,9 @@
 """Shapes and words for verdicts and proofs, the same wherever a report is shown: nothing rests on colour."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pincite.domain.evidence import Proof, VerdictStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Sentence
 from pincite.domain.markdown import day, labelled, one_line, without_controls
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim

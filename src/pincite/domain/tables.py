@@ -1,7 +1,6 @@
 """Where the cells of a table block stand in its text, and what names their rows and columns."""
 
-from dataclasses import dataclass
-
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, CellSpan
 
 CELL_SEPARATOR = " | "

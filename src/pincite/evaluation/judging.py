@@ -6,7 +6,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
@@ -25,6 +25,7 @@ from pincite.domain.evidence import (
     Thresholds,
     VerdictStatus,
 )
+from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.ports import Judge
 from pincite.runtime.ledger import PassingLedger

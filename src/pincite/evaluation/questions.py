@@ -13,13 +13,14 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from pincite.domain.errors import InvalidInput, PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.report import Report, ReportStatus, stated
 
 # What somebody reads before deciding whether a report is worth the rest.

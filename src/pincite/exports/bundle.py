@@ -12,7 +12,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -26,6 +25,7 @@ from pincite.domain.errors import (
     TooLarge,
 )
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.exports.bundle_content import content_problems

@@ -8,10 +8,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Kept, Snapshot
 from pincite.domain.report import Report
 from pincite.exports.codec import duplicate_members

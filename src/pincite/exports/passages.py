@@ -1,9 +1,10 @@
 """Quotes in the stored text around them, and evidence cut to the passages that a report quotes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind, Document, Excerpts, Kept, Snapshot, excerpts_of
 from pincite.domain.report import Report, ReportEvidence
 from pincite.ports import EvidenceSource

@@ -5,13 +5,14 @@ import json
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC
 from urllib.parse import urlsplit
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import NotFound
 from pincite.domain.events import Event, Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.report import Report, ReportEvidence

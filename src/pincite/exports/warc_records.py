@@ -6,10 +6,11 @@ import hashlib
 import uuid
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from http import HTTPStatus
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, Snapshot
 
 # Any UUID, fixed for ever: ids of records follow from what they hold, so that bundles are reproducible.

@@ -1,9 +1,9 @@
 """Which readings are worth keeping as evidence: language, length, deny-list, boilerplate."""
 
 import re
-from dataclasses import dataclass
 
 from pincite.domain.errors import EmptyContent
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind, Document
 
 _WORD = re.compile(r"\w+")

@@ -1,6 +1,8 @@
 """One request to a page's host and its answer."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from pincite.domain.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

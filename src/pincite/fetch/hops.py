@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from html import unescape
 
 import anyio
 
 from pincite.domain.errors import BlockedAddress, NetworkError, PinciteError, Timeout, TooManyRedirects
+from pincite.domain.frozen import dataclass
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.exchange import Exchange
 from pincite.urls.parse import ParsedUrl, parse_url

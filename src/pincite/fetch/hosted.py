@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
 from pincite.apis.client import HOSTED, ApiClient, ApiSettings
 from pincite.domain.errors import InvalidUrl
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import FetchRequest, Snapshot
 from pincite.fetch.captures import capture
 from pincite.fetch.page_failures import failure_of

@@ -1,9 +1,10 @@
 """Numbers of the fetch service: defaults, and ceilings that no setting and no request may pass."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 
 # 1xx answers before the one that counts (RFC 9110 §15.2): a server could send them for ever.
 INTERIM_RESPONSES_MAX = 8

@@ -7,7 +7,7 @@ make of the page stands, or its text.
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteError, ProviderError, RemoteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.page import FetchRequest, FetchResult

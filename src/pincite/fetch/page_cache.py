@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pincite.domain.errors import PinciteError, leaves
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, FetchRequest, Kept, Snapshot
 from pincite.domain.records import Entry

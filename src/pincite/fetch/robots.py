@@ -5,8 +5,9 @@ Pure and linear in the size of the file. Fetching and caching are in `robots_gat
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from pincite.domain.frozen import dataclass
 from pincite.fetch.limits import CRAWL_DELAY_MAX_S, ROBOTS_BYTES_MAX
 
 # As Google's parser has it: eight times 2,083, the longest URL of old browsers.

@@ -3,7 +3,7 @@
 import json
 from collections import OrderedDict
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Protocol
@@ -18,6 +18,7 @@ from pincite.domain.errors import (
     RobotsDisallowed,
     TooManyRedirects,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import Entry
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.client import GuardedClient

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from types import TracebackType
 from typing import Self
@@ -20,6 +20,7 @@ from pincite.domain.errors import (
     NotFound,
     PinciteError,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Kept, Link, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request

@@ -6,10 +6,11 @@ to a subdomain or to plain HTTP takes nothing along. The values stay out of logs
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pincite.domain.errors import InvalidSetting, PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.urls import ParsedUrl, parse_url
 
 NOTE: Final = "read with a session of the operator's"

@@ -1,10 +1,11 @@
 """Captures that leave for other installations, and those that come from there: what may go, and what is checked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pincite.domain.errors import DomainDenied, PinciteError, ShareRefused
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import PEER_VIA, FetchRequest, Kept, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN

@@ -7,12 +7,13 @@ TLS, host name and certificate check are then end to end with the page's host, a
 import asyncio
 import base64
 import socket
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
 import anyio
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 
 # A status line and a few fields; some proxies add a page of text.
 _REPLY_BYTES_MAX = 16_384

@@ -7,13 +7,13 @@ their leases, also those that nobody queued: what a killed `pincite research` le
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
 
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import Offer
 from pincite.jobs.engines import Engines, open_engines
 from pincite.settings import Settings

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from platform import machine
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.evidence import Thresholds
+from pincite.domain.frozen import dataclass
 from pincite.text.tokens import is_stop, words
 
 # Public cross-encoders that can judge or rerank, by name: where, under which licence, and what keeps others out.

@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urljoin, urlsplit
@@ -27,6 +26,7 @@ from pincite.domain.errors import (
     Timeout,
     TooLarge,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.version import VERSION
 from pincite.judges.catalogue import KNOWN, LOCK, REFUSED, KnownModel
 from pincite.judges.onnx import labels_of

@@ -1,7 +1,7 @@
 """A judge that is a language model: some statements in a call, those of the same pages together, a word on each."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -10,6 +10,7 @@ import anyio
 
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
 from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.ports import ModelCalls
 from pincite.runtime.recovery import first_failure

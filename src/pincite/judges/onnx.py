@@ -8,7 +8,6 @@ outputs: families of models order them differently, so that nothing is assumed. 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+from pincite.domain.frozen import dataclass
 from pincite.judges.catalogue import languages_of, speaks, verify_files
 from pincite.judges.pairs import judgement_of, premises_of
 from pincite.runtime.installing import install_extra

@@ -4,11 +4,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from pincite.domain.errors import ArchiveCorrupt, LibraryNotFound, NotFound
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import Skipped
 from pincite.library.manifest import MANIFEST_NAME, Manifest, read_manifest
 from pincite.library.records import (

@@ -11,11 +11,12 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pincite.domain.errors import PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, Skipped
 from pincite.library.folder import FileEntry, Source, list_files, pages_of

@@ -6,10 +6,10 @@ import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
 from pincite.library.heads import Heads

@@ -12,12 +12,12 @@ note = "from Debian package postgresql-doc-15 version 15.20-0+deb12u1, not fetch
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlsplit
 
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 from pincite.library.records import SourceLimits, local_url
 
 MANIFEST_NAME = "pincite-library.toml"

@@ -5,10 +5,11 @@ A record that can't be read is given as `Damage` and reading goes on at the next
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO
 
 from pincite.domain.errors import ArchiveCorrupt
+from pincite.domain.frozen import dataclass
 
 # RFC 1952 §2.3.1, and the only compression method that exists.
 _GZIP_MAGIC = b"\x1f\x8b\x08"

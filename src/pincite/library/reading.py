@@ -15,12 +15,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError, PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.library.records import RawPage
 from pincite.library.spelling import page_words

@@ -1,9 +1,11 @@
 """One page as a library source holds it, what was not a page and why, and the bounds of reading."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import quote
+
+from pincite.domain.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

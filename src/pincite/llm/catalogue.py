@@ -1,7 +1,7 @@
 """What a model's name in the settings means: who serves it, by which protocol, with which key, at which price."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from importlib.util import find_spec
 from ipaddress import ip_address
@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import ModelInfo, ModelUsage
 
 # What a model's name in the settings means: who serves it, by which protocol, with which key.

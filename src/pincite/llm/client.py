@@ -5,13 +5,13 @@ import sys
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ModelUnavailable, PinciteError, ProviderAuth
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import Messages, ModelUsage, Prompt, TextPiece, messages_of
 from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec, priced
 from pincite.llm.transport import translated, unbilled

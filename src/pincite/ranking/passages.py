@@ -6,11 +6,11 @@ sentences or rows.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Protocol
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import PassageKind
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.ranking.terms import index_terms

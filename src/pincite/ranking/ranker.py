@@ -9,11 +9,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Final
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import Survey
 from pincite.domain.page import Document
 from pincite.ports import Embedder, Reranker

@@ -3,9 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from pincite.domain.frozen import dataclass
 from pincite.ranking.passages import CutPassage
 
 # Robertson and Zaragoza 2009: 1.2 to 2 is usual.

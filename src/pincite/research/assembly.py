@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pincite.domain.citation import normalize_citation
 from pincite.domain.evidence import (
@@ -14,6 +14,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     VerifiedClaim,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import report_id
 from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, code_in
 from pincite.domain.markdown import render_markdown

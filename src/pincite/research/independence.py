@@ -1,9 +1,9 @@
 """How many sources really stand behind a claim: mirrors, syndicated copies and one publisher's pages count once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pincite.domain.errors import InputError, PolicyRefusal
+from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
 from pincite.text.similarity import cluster
 from pincite.text.tokens import words

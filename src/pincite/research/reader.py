@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 import anyio
@@ -19,6 +19,7 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.events import EventType, Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, FetchRequest, Hosted, Kept, Snapshot
 from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.records import Outcome

@@ -5,7 +5,7 @@ ledger, so that a replay meets the same answers. Pages of libraries on this mach
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -26,6 +26,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     VerifiedClaim,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Document, FetchRequest, FetchResult, Hosted
 from pincite.domain.plan import Lead, Progress, ReadPage, Task

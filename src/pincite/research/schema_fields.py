@@ -5,11 +5,11 @@ Source: JSON Schema 2020-12, validation §6 (type, enum, const, bounds) and core
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.research.model.wording import plain_line
 
 # Each field is asked of a model and proven: a bound on what a schema can cost.

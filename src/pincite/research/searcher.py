@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from pincite.domain.errors import (
     SearchProviderUnavailable,
 )
 from pincite.domain.events import EventType, Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Found, Lead, Progress, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, LeftOut, Query, SearchResult

@@ -5,7 +5,7 @@ on the record of the report. Without a judge nothing in other words counts, and 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -23,6 +23,7 @@ from pincite.domain.evidence import (
     VerifiedClaim,
     named,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import Progress, ReadPage, SubQuestion, Task
 from pincite.domain.search import Query

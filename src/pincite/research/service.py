@@ -4,7 +4,7 @@ Nothing is decided here but when to stop. Executing a run again with a filled le
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.errors import InvalidTopic, PinciteError
 from pincite.domain.events import EventType, Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Progress, ReportMetadata, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.domain.search import SearchResult

@@ -1,12 +1,13 @@
 """Limits of a run and how its progress grows. Values only: no calls to the outside, no decisions of a role."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
 from pincite.domain.budget import DEADLINES_S, Budget
 from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document
 from pincite.domain.plan import Analysis, Conflict, Gap, Lead, Progress, Reading, ReadPage, Verification
 from pincite.domain.search import Constraints, Query, SearchResult

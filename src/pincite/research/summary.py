@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import anyio.to_thread
@@ -18,6 +17,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     VerifiedClaim,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import ReadPage

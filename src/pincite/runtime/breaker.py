@@ -1,8 +1,8 @@
 """Circuit breakers of one process: stop calling what keeps failing, probe it after a pause."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
 
+from pincite.domain.frozen import dataclass
 from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import BREAKERS, METER
 

@@ -6,9 +6,9 @@ Set by surfaces and runs; read by the log of calls, and by whoever sends a reque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from pincite.domain.errors import BudgetExhausted
+from pincite.domain.frozen import dataclass
 
 # Who called: the surface, its request and session. Set by surfaces, read by the log of calls alone.
 

@@ -7,11 +7,12 @@ import heapq
 import itertools
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 import anyio
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import Reservation
 from pincite.ports import Clock
 from pincite.runtime.telemetry.meter import LIMIT_SECONDS, METER

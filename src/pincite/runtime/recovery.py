@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -19,6 +18,7 @@ from pincite.domain.errors import (
     Timeout,
     TlsError,
 )
+from pincite.domain.frozen import dataclass
 from pincite.runtime.files import too_many_open_files
 
 # Retry-After: seconds or a date.

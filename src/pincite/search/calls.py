@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from pincite.domain.errors import (
     TlsError,
     TooManyOpenFiles,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Depth, ProviderAttempt, Query, SearchResponse
 from pincite.ports import Breaker, Clock, Limiter
 from pincite.search.contact import Contacts, is_offline

@@ -5,11 +5,12 @@ terms. A price that nobody publishes is None, and a money cap then refuses the e
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from decimal import Decimal
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Depth
 from pincite.runtime.limiter import Rate, within
 from pincite.search.intent import Intent

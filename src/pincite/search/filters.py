@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, time
 from functools import lru_cache
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.search.catalogue import FILE_TYPE, IN_TITLE, card_of
 from pincite.search.intent import KIND_WORDS

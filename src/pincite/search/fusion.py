@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
 from pincite.domain.errors import PinciteError, SearchProviderUnavailable
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchInfo, SearchResponse, SearchResult
 from pincite.search.calls import Trail
 from pincite.search.catalogue import FILE_TYPE, IN_TITLE, card_of

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from pincite.domain.codec import utc_moment, utc_text
 from pincite.domain.errors import PinciteError, ProviderAuth, ProviderQuota
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import Entry
 from pincite.ports import Cache, Clock
 from pincite.runtime.limiter import Buckets

@@ -3,11 +3,12 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchResult, Topic
 
 # What a query is after: decides the order of engines and how long an answer stays fresh. Rules, no model.
@@ -211,6 +212,9 @@ class GateRules:
     always: tuple[Intent, ...] = (Intent.CURRENT_EVENT, Intent.DOCUMENTATION, Intent.ERROR)
 
 
+DEFAULT_RULES: Final = GateRules()
+
+
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
     """Whether to search, and why in words."""
@@ -220,7 +224,7 @@ class GateVerdict:
     intent: Intent
 
 
-def gate(query: Query, context: RetrievalContext, rules: GateRules = GateRules()) -> GateVerdict:
+def gate(query: Query, context: RetrievalContext, rules: GateRules = DEFAULT_RULES) -> GateVerdict:
     """Whether the web is needed for this query given what is known already. Pure and fast."""
     intent = intent_of(query)
     if context.confidence < rules.min_confidence:

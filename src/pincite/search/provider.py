@@ -8,7 +8,6 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from email.utils import parsedate_to_datetime
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pincite.apis.client import Answer, ApiClient, ApiSettings, number, wrong_shape
 from pincite.domain.errors import InvalidInput, InvalidUrl, PinciteError, PolicyRefusal, SearchProviderUnavailable
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import LeftOut, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.ports import Clock
 from pincite.search.health import Quota, heed
@@ -78,12 +78,15 @@ class Extras:
     reason: str = ""
 
 
+NOTHING_MORE = Extras()
+
+
 def build_response(
     provider: str,
     query: Query,
     rows: Iterable[Row],
     now: datetime,
-    extras: Extras = Extras(),
+    extras: Extras = NOTHING_MORE,
     *,
     policy: UrlPolicy = DEFAULT,
 ) -> SearchResponse:

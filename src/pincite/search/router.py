@@ -1,11 +1,12 @@
 """Which engine is asked first, second, ...: by fit, price, health and what is left of quota and money. Explainable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from decimal import Decimal
 
 from pincite.domain.errors import PinciteError, ProviderAuth, ProviderQuota
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Depth, Query
 from pincite.ports import Clock, SearchProvider
 from pincite.search.catalogue import ProviderCard, card_of

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import partial
 from types import TracebackType
@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import InvalidInput, PinciteError, SearchProviderUnavailable, Timeout
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchInfo, SearchResponse
 from pincite.ports import Breaker, Cache, Clock, Limiter, SearchProvider
 from pincite.runtime.breaker import MemoryBreaker
@@ -66,6 +67,9 @@ class SearchOptions:
     mask: Mask = mask_typed
 
 
+DEFAULT_OPTIONS = SearchOptions()
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
     """One query on its way."""
@@ -104,7 +108,7 @@ class SearchService:
         shared_cache: Cache | None = None,
         notes: SharedHealth = NOWHERE,
         answers: AnswerIntake | None = None,
-        options: SearchOptions = SearchOptions(),
+        options: SearchOptions = DEFAULT_OPTIONS,
     ) -> None:
         self._engines = tuple(engine_of(provider) for provider in providers)
         self._clock: Clock = clock or SystemClock()

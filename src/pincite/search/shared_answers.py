@@ -6,13 +6,14 @@ taken. An answer is a list of leads: nothing in a report rests on it but the pag
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from pincite.domain.codec import from_json, to_json, utc_moment
 from pincite.domain.errors import ParseError, PinciteError, ShareRefused
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import ProviderAttempt, Query, SearchInfo, SearchResponse, SearchResult
 from pincite.ports import Clock
 from pincite.search.catalogue import Terms, card_of

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from pincite.domain.codec import from_json, to_json, utc_text
 from pincite.domain.errors import ParseError
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.records import Entry
 from pincite.domain.search import Query, SearchResponse

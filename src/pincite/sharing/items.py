@@ -10,7 +10,7 @@ Source: RFC 8032 for Ed25519, as `cryptography` has it.
 import base64
 import binascii
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -18,6 +18,7 @@ from typing import Final
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ParseError, ShareRefused
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.runtime.installing import install_extra
 

@@ -7,13 +7,14 @@ alone for a while then. A redirect is never followed.
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, InvalidSetting, PinciteError, ShareRefused
+from pincite.domain.frozen import dataclass
 from pincite.ports import Clock
 from pincite.sharing.items import ITEM_BYTES_MAX, Item, Kind, opened, vet_key
 from pincite.urls.parse import ParsedUrl, parse_url

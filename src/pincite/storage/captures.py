@@ -3,7 +3,6 @@
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from sqlalchemy import func
 
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import ParseError, StorageUnavailable
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.ports import Clock

@@ -4,13 +4,13 @@ The view shows ids and states alone, never what was asked.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import and_, case, func, or_
 
 from pincite.domain.events import RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import Offer, QueueCounts
 from pincite.runtime.lease import is_gone
 from pincite.storage.database import AcrossScopes, Database, Transaction

@@ -1,8 +1,8 @@
 """Whose calls and runs count as what: the owner, what they may spend today, how many runs and streams they may have."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 
+from pincite.domain.frozen import dataclass
 from pincite.settings import Settings
 from pincite.wiring import DailyBudget
 

@@ -7,7 +7,7 @@ goes on: what is answered is not asked again, what was broken off is resumed fro
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -15,6 +15,7 @@ import anyio
 
 from pincite.domain.errors import InvalidInput, PinciteError, RunFenced, RunNotFound
 from pincite.domain.events import Json, RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.requests import ResearchRequest
 from pincite.domain.search import Constraints
 from pincite.engine import Engine, RunOptions

@@ -1,10 +1,11 @@
 """A run's events folded into what its readers follow, at a terminal, on a page or through a tool."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from pincite.domain.events import Event, EventType, Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.reasons import reason_text
 
 # The way of a run; static/live.js folds events in the same way.

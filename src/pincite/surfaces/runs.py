@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, TypeVar
@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from pincite.domain.errors import Conflict, Locked, PinciteError, RateLimited, StorageUnavailable
 from pincite.domain.events import Event, RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import DEFAULT_OPTIONS, Engine, RunOptions

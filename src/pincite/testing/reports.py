@@ -1,7 +1,7 @@
 """A small sound report with every part filled, and the stored evidence behind it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -16,6 +16,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     judgement_id,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id, sha256_hex, snapshot_id
 from pincite.domain.layout import (
     BlockForm,

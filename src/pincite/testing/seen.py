@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from pincite.domain.frozen import dataclass
 
 _TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
 _WANTED = re.compile(r"^(?P<id>p\d+): Write the .* It tells (?P<claims>[c\d, ]+)\.(?: .*)?$", re.MULTILINE)

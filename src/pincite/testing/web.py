@@ -8,12 +8,13 @@ import errno
 import io
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pincite.domain.errors import DeadLink, DnsError
+from pincite.domain.frozen import dataclass
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.policy import PORTS
 

@@ -4,8 +4,7 @@ A chunk is a plain slice of `Document.text`, so every quote found in it has its 
 term is never the last thing in a chunk. A block larger than a chunk is cut between lines (code, tables) or sentences.
 """
 
-from dataclasses import dataclass
-
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind, Chunk, Document
 from pincite.text.sentences import sentences
 from pincite.text.tokens import token_estimate

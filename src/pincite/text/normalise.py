@@ -7,8 +7,9 @@ decomposed accents. It never changes case, digits or plain ASCII, so a match in 
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
+
+from pincite.domain.frozen import dataclass
 
 _DOUBLE_QUOTES = "“”„‟«»″〝〞〟＂"
 _SINGLE_QUOTES = "‘’‚‛′ʼʹ＇‹›´"

@@ -5,7 +5,8 @@ crosses a blank line or the border of a list item. No model, no word statistics:
 """
 
 import re
-from dataclasses import dataclass
+
+from pincite.domain.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

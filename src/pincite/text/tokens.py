@@ -3,10 +3,10 @@
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
 
 

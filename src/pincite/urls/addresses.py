@@ -5,11 +5,12 @@ addresses that must be refused pass it (ADR on the address table in docs/adr).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -4,7 +4,6 @@ Registrable domains go by the Public Suffix List.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
@@ -12,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 import ada_url
 
 from pincite.domain.errors import InvalidUrl
+from pincite.domain.frozen import dataclass
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList

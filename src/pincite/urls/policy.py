@@ -3,12 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 import ada_url
 
 from pincite.domain.errors import BlockedAddress, DomainDenied, InvalidUrl, PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Kept, Snapshot
 from pincite.urls.addresses import AddressPolicy
 from pincite.urls.parse import ParsedUrl, host_matches, parse_url

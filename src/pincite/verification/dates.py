@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from pincite.domain.frozen import dataclass
 
 _MONTHS = (
     "january february march april may june july august september october november december".split(),

@@ -6,11 +6,12 @@ conditions are meaning, which a judge decides. Precision comes first: what can b
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Final
 
+from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, derived, equal, figures, implied, same_thing

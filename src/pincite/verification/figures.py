@@ -7,11 +7,11 @@ keeps both readings, and two figures are equal when any two readings are: the co
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
+from pincite.domain.frozen import dataclass
 from pincite.verification.units import (
     ARTICLES,
     CURRENCY_SIGNS,

@@ -7,7 +7,7 @@ proof behind it and the judgement for the record. It never raises for a judge's 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -29,6 +29,7 @@ from pincite.domain.evidence import (
     judgement_id,
     statement_sha256,
 )
+from pincite.domain.frozen import dataclass
 from pincite.ports import Judge
 from pincite.text.context import numbered, pinned
 from pincite.text.tokens import terms, words

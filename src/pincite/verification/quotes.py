@@ -6,10 +6,10 @@ its claim against it again. No threshold of likeness separates a typo from a fal
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from pincite.domain.evidence import ContextRole, EvidencePassage, arranged
+from pincite.domain.frozen import dataclass
 from pincite.text.normalise import Folded, fold
 from pincite.text.sentences import Span, sentences
 

@@ -5,7 +5,7 @@ Also the judges that are fetched by name: what is known, what is here, and how o
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ import anyio
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Json
 from pincite.domain.evidence import Thresholds
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import ModelRole
 from pincite.judges.catalogue import FOLDER, KNOWN, LOCK, REFUSED, languages_of, read_thresholds
 from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls

@@ -6,10 +6,10 @@ of each. Extractors of packages are looked up where bytes are read, by media typ
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 
 
 @dataclass(frozen=True)

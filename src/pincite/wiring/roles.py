@@ -1,10 +1,11 @@
 """Chooses who does each role of a run: a model where one is set for it, rules everywhere else."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast, get_args
 
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import RESEARCH_ROLES, Effort, ModelRole
 from pincite.domain.report import Mode
 from pincite.ports import (

@@ -1,7 +1,6 @@
 """The settings that belong to a run, stored with it, and what a run under them would use and may cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 from pincite.domain.budget import Budget
 from pincite.domain.errors import InvalidInput, InvalidSetting, LibraryNotFound
 from pincite.domain.events import Json
+from pincite.domain.frozen import dataclass
 from pincite.domain.requests import CAPS, ResearchRequest
 from pincite.settings import Settings, load_settings, with_profile
 from pincite.wiring.libraries import embedder_name

@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,6 +12,7 @@ import anyio.to_thread
 from pincite.domain.codec import to_json
 from pincite.domain.errors import Locked
 from pincite.domain.events import RunStatus
+from pincite.domain.frozen import dataclass
 from pincite.settings import Settings
 from pincite.wiring.parts import Parts, open_parts
 from pincite.wiring.shared import Shared

@@ -3,13 +3,14 @@
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from pincite.domain.budget import DEADLINES_S, Budget
 from pincite.domain.errors import InvalidSetting
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.ports import BatchSearchProvider, Breaker, Cache, Clock, Ledger, Search, SearchProvider
 from pincite.runtime.concurrency import ResourcePool

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import anyio
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import QueueCounts
 from pincite.ports import Breaker, Clock, Dispatcher, Limiter, RunQueue
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules

@@ -1,12 +1,12 @@
 """Where a run looks: what the setting `source` means here and now."""
 
 import json
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from pincite.domain.errors import InvalidSetting, LibraryNotFound
+from pincite.domain.frozen import dataclass
 from pincite.settings import Settings
 from pincite.wiring.registry import PROVIDERS
 

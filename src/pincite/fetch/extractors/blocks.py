@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from lxml import etree
 from lxml.html import HtmlElement
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.hidden import NEVER_TEXT

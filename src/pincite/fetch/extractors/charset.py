@@ -9,7 +9,8 @@ Source: WHATWG Encoding §4.2 (labels); measured: strict UTF-8 first, then detec
 
 import codecs
 import re
-from dataclasses import dataclass
+
+from pincite.domain.frozen import dataclass
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE)

@@ -8,7 +8,6 @@ taken out in `hidden`.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from html import escape
 
 from lxml import etree
@@ -16,6 +15,7 @@ from lxml import html as lxml_html
 from lxml.html import HtmlElement
 
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
+from pincite.domain.frozen import dataclass
 
 # Browsers close elements from 512 deep on (Chromium); deeper trees are made to exhaust recursion.
 MAX_NESTING = 512

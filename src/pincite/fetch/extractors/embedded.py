@@ -7,9 +7,10 @@ whoever takes it says so: a reader of the page may see something else.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
+from pincite.domain.frozen import dataclass
 from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.metadata import linked_data
 

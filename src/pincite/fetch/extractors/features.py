@@ -7,13 +7,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain as chained
 from operator import itemgetter, mul
 
 from lxml.html import HtmlElement
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind, MarkKind
 from pincite.fetch.extractors.blocks import Found
 

@@ -9,12 +9,13 @@ are never rewritten.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 
 from lxml import etree
 from lxml.html import HtmlElement
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
 from pincite.fetch.extractors.blocks import Found
 from pincite.fetch.extractors.classifier import BOTH, ONE, agreed, best_threshold, content_odds

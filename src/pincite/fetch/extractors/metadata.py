@@ -7,7 +7,6 @@ The canonical address is believed only on the page's own site (see `canonical_of
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from lxml import etree
 from lxml.html import HtmlElement
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dates import date_in_url, parse_date

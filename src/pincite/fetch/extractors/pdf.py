@@ -10,11 +10,11 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pincite.domain.errors import EmptyContent, ParseError, TooLarge
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, Document
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.pdf_blocks import HEADING_CHARS, PageReader, key_of

@@ -7,10 +7,10 @@ each; only the first and last of each word is asked for.
 import ctypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from pincite.domain.frozen import dataclass
 from pincite.fetch.extractors.characters import clean
 
 _WORD_OR_BREAK = re.compile(r"[^\s]+|[\r\n]+")

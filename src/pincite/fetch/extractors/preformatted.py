@@ -6,8 +6,9 @@ here, only letters, indents, blank lines and numbering.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind
 
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n|\n[ \t]*\f[ \t]*\n?|\f")

@@ -3,12 +3,13 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from lxml import etree
 from lxml.html import HtmlElement
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.items import Item, ItemKind
 from pincite.domain.page import BlockKind
 from pincite.fetch.extractors.blocks import Found

@@ -3,10 +3,11 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lxml.html import HtmlElement
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Block, BlockKind, CellSpan, Mark
 from pincite.domain.tables import CELL_SEPARATOR
 

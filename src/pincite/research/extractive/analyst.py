@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import anyio.to_thread
 
 from pincite.domain.evidence import Claim, Evidence
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, ReportLength, SubQuestion, Task
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot

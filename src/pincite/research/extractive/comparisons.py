@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import BlockKind, Document
 from pincite.ranking.ranker import RankedPassage, Ranking, length_of, likelihood
 from pincite.ranking.terms import index_terms, is_identifier, query_terms

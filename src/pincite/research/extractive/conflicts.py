@@ -4,9 +4,9 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Conflict, ConflictSide, ReadPage
 from pincite.domain.report import ConflictKind
 from pincite.ranking.terms import index_terms as key_terms

@@ -5,10 +5,11 @@ Everything is a slice of the page. What a procedure answers with is its steps an
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pincite.domain.evidence import Claim, ContextRole, Evidence, NoteForm
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.domain.plan import ReadPage

@@ -1,7 +1,7 @@
 """Claims to verdicts: the quote stands in the stored document and is what the claim says; sources are counted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +18,7 @@ from pincite.domain.evidence import (
     VerdictStatus,
     VerifiedClaim,
 )
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Analysis, Conflict, Progress, ReadPage, Task, Verification
 from pincite.ports import Judge
 from pincite.research.extractive.conflicts import conflicts_between, denial, denial_candidates

@@ -3,10 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pincite.domain.evidence import Claim, Relation
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import ReadPage
 from pincite.research.independence import Backing, independent_count
 from pincite.text.similarity import cluster

@@ -5,7 +5,6 @@ that doesn't look as expected are errors.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +12,7 @@ import anyio
 
 from pincite.apis.client import Answer, ApiSettings, rate_limited, wait_of
 from pincite.domain.errors import PageBlocked, PinciteError, ProviderBadReply
+from pincite.domain.frozen import dataclass
 from pincite.domain.search import Query, SearchResponse
 from pincite.search.catalogue import CATALOGUE
 from pincite.search.provider import ApiProvider, Row, Surroundings, build_response, other_status

@@ -5,7 +5,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pincite.domain.errors import PinciteError, Timeout
+from pincite.domain.frozen import dataclass
 from pincite.runtime.installing import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async

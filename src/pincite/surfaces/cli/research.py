@@ -3,13 +3,14 @@
 import json
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from pincite.domain.errors import CoverageNotMet, PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.requests import ResearchRequest
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.files import BUNDLE, format_of, read_text, report_formats, vet_output, write_report

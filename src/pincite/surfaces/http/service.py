@@ -7,13 +7,14 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Final
 
 import anyio
 from fastapi import Depends, Request
 
 from pincite.domain.errors import RateLimited, StateError, Unauthorized
+from pincite.domain.frozen import dataclass
 from pincite.domain.records import ApiKey
 from pincite.engine import Engine, RunOptions
 from pincite.surfaces.accounts import Account, ServerLimits

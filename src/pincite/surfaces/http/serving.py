@@ -4,12 +4,12 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pincite.domain.errors import Conflict
+from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
 from pincite.surfaces.accounts import ServerLimits

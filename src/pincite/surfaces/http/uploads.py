@@ -1,7 +1,6 @@
 """Files that come with a form (`multipart/form-data`), as browsers and many programs send them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fastapi import Request
 from starlette.datastructures import UploadFile
@@ -9,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 
 # What a person picks for one question; the whole body is bounded besides (`gate.MAX_BODY_BYTES`).
 MAX_FILES = 5

@@ -3,7 +3,6 @@
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -15,6 +14,7 @@ from pydantic import Field
 
 from pincite.domain.codec import short_utc_text, to_json
 from pincite.domain.errors import InvalidInput
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest

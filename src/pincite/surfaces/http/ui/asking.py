@@ -1,7 +1,7 @@
 """The first page: a question with its limits and what it may cost; the audit of a report; forms, vetted."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from pincite.audit.findings import WRONG, Audit, AuditedSentence, AuditVerdict, 
 from pincite.audit.render import WORDS
 from pincite.domain.codec import from_json
 from pincite.domain.errors import InvalidInput, PinciteError
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import Task
 from pincite.domain.requests import CAPS, ResearchRequest
 from pincite.engine import Engine

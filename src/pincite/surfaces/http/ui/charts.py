@@ -5,10 +5,11 @@ Text in them is drawn by the templates beside the SVG or by `<text>`; nothing fr
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from markupsafe import Markup, escape
+
+from pincite.domain.frozen import dataclass
 
 # In units of the drawing: the page scales it.
 WIDTH = 420

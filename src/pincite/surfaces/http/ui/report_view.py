@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
 from urllib.parse import quote
@@ -12,6 +11,7 @@ from markupsafe import Markup
 from pincite.domain.budget import usd_text
 from pincite.domain.errors import InvalidUrl
 from pincite.domain.evidence import Relation, VerdictStatus
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import Section, Sentence
 from pincite.domain.markdown import day, one_line
 from pincite.domain.records import CallRecord
