@@ -13,6 +13,9 @@ from pincite.domain.errors import Locked
 from pincite.runtime.files import make_private
 from pincite.storage import failures
 
+# The file of the database in a home folder.
+DATABASE_NAME: Final = "pincite.sqlite"
+
 # One process at a time at a small file: the lock is the system's, so it ends with whoever holds it.
 
 # Another process at the same home may be starting up or migrating.

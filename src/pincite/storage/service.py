@@ -19,7 +19,7 @@ from pincite.storage.captures import SqlDocumentStore, SqlSnapshotStore, stored_
 from pincite.storage.connections import WAIT_S
 from pincite.storage.database import Database, Transaction, open_database
 from pincite.storage.events import SqlEvents, open_events
-from pincite.storage.evidence import DATABASE_NAME
+from pincite.storage.home_files import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.limits import PUBLIC, TableBreaker, TableBuckets
 from pincite.storage.queue import SqlRunQueue

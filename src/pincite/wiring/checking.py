@@ -180,7 +180,8 @@ def _parsed(data: bytes) -> dict[str, Json]:
 @contextmanager
 def _evidence(raw: Mapping[str, Json], settings: Settings) -> Iterator[EvidenceSource]:
     """What the home, or the server, holds of a report's pages."""
-    from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
+    from pincite.storage.evidence import EvidenceReader
+    from pincite.storage.home_files import DATABASE_NAME
 
     database = settings.home / DATABASE_NAME
     if is_on_server(settings):
@@ -235,7 +236,8 @@ def bundle_of_run(run_id: str, settings: Settings, kept: EvidenceKept = "full") 
     """
     from pincite.exports.passages import PassagesOnly
     from pincite.exports.wacz import render_bundle
-    from pincite.storage.evidence import DATABASE_NAME, EvidenceReader
+    from pincite.storage.evidence import EvidenceReader
+    from pincite.storage.home_files import DATABASE_NAME
 
     if is_on_server(settings):
         report, events, loaded = anyio.run(_load_run, settings, run_id)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from pincite.domain.errors import InvalidSetting, StorageUnavailable
+from pincite.domain.frozen import dataclass
 from pincite.domain.library import ListedPage
 from pincite.domain.page import Document, Kept
 from pincite.domain.report import ReportEvidence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pincite.fetch.shared_pages import Intake
     from pincite.library import LocalLibrary
     from pincite.sharing.peers import Peers
+    from pincite.storage.evidence import HomePages
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.shared import CommonRedis
 
@@ -42,9 +43,11 @@ SCRAPER_URLS: Final = {
 class Stores:
     """Where pages and what is known of hosts are kept."""
 
-    storage: "ScopedStorage"
+    pages: "ScopedStorage | HomePages"
     cache: Cache
     redis: "CommonRedis | None" = None
+    # Where limits may be shared through the database.
+    common: "ScopedStorage | None" = None
 
 
 async def build_fetch(
@@ -68,7 +71,7 @@ async def build_fetch(
     from pincite.fetch.page_cache import PageCache
     from pincite.fetch.service import FetchService
 
-    backends: list[FetchBackend] = [GivenBackend(stores.storage.snapshots)]
+    backends: list[FetchBackend] = [GivenBackend(stores.pages.snapshots)]
     backends += [ArchiveBackend(libraries)] if libraries else []
     renderer: FetchBackend | None = None
     hosted: list[FetchBackend] = []
@@ -85,15 +88,15 @@ async def build_fetch(
         backends=backends,
         extractor=extractor,
         library_extractor=library_extractor,
-        snapshots=stores.storage.snapshots,
-        documents=stores.storage.documents,
+        snapshots=stores.pages.snapshots,
+        documents=stores.pages.documents,
         clock=clock,
         renderer=renderer,
         hosted=hosted,
         pages=PageCache(
             stores.cache,
-            stores.storage.snapshots,
-            stores.storage.documents,
+            stores.pages.snapshots,
+            stores.pages.documents,
             clock,
             # Tells cached readings of different extractor versions apart.
             profile=str(getattr(extractor, "revision", type(extractor).__name__)),
@@ -160,9 +163,10 @@ class _Network:
             memory=RobotsMemory(stores.cache, clock),
         )
         rate = Rate(settings.requests_per_s_per_host, 1.0)
-        limiter = stores.storage.limiter({}, (rate,)) or MemoryLimiter(clock, default=(rate,))
+        common = stores.common
+        limiter = (common and common.limiter({}, (rate,))) or MemoryLimiter(clock, default=(rate,))
         rules = BreakerRules(settings.breaker_failures, settings.breaker_within_s, settings.breaker_open_s)
-        breaker = stores.storage.breaker(rules) or MemoryBreaker(clock, rules)
+        breaker = (common and common.breaker(rules)) or MemoryBreaker(clock, rules)
         redis = stores.redis
         if redis is None:
             self._turns = HostTurns(limiter, breaker, self._limits)

@@ -34,7 +34,6 @@ from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetching import (
     OFFLINE,
-    Stores,
     build_fetch,
     page_reading,
     scrape_usd,
@@ -440,14 +439,16 @@ class Parts(OpenStores):
 
     async def sharing(self) -> Sharing:
         """What this scope hands to others, and takes from bundles. Errors: ExtraNotInstalled, StorageUnavailable."""
-        stores = Stores(await self._storage(), await self._cache(), await self._shared.redis())
+        storage, stores = await self._storage(), await self._page_stores()
         async with self._building:
             if self._sharing is None:
                 signer = await signer_of(self.settings, self.clock, (await self._shared.storage()).database)
                 team = (
                     await self._kept.open(team_cache(self.settings, self.clock)) if self.settings.team_scope else None
                 )
-                self._sharing = Sharing(self.settings, self.clock, stores, await self._cache(), signer, team)
+                self._sharing = Sharing(
+                    self.settings, self.clock, storage.snapshots, stores, await self._cache(), signer, team
+                )
             return self._sharing
 
     async def take_in(self, path: Path, key: str | None) -> Imported:
@@ -469,7 +470,7 @@ class Parts(OpenStores):
                     libraries=opened,
                     extractor=self._shared.readers,
                     library_extractor=IndexedReadings(opened, BytesExtractor()),
-                    stores=Stores(await self._storage(), await self._cache(), await self._shared.redis()),
+                    stores=await self._page_stores(),
                     peers=await self._asked_peers(),
                 )
             return self._fetches[libraries]

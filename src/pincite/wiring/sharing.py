@@ -5,7 +5,7 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from importlib import import_module
 from ipaddress import ip_address
@@ -16,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import PinciteError, ShareRefused, StorageUnavailable
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import FetchRequest
 from pincite.ports import Cache, Clock
 from pincite.runtime.concurrency import ResourcePool
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pincite.fetch.service import FetchService
     from pincite.fetch.shared_pages import ShareRules
     from pincite.search.shared_answers import AnswerIntake
-    from pincite.storage.captures import StoredCapture
+    from pincite.storage.captures import SqlSnapshotStore, StoredCapture
     from pincite.storage.database import Database
 
 KEY_NAME: Final = "share.key"
@@ -158,6 +159,7 @@ class Sharing:
     Args:
         settings: of the engine.
         clock: the time.
+        snapshots: its captures.
         stores: of its scope.
         cache: where its answers are.
         signer: who it is to others.
@@ -168,6 +170,7 @@ class Sharing:
         self,
         settings: Settings,
         clock: Clock,
+        snapshots: "SqlSnapshotStore",
         stores: Stores,
         cache: CountedCache,
         signer: Signer,
@@ -176,6 +179,7 @@ class Sharing:
         from pincite.search.store import AnswerStore, Scopes
 
         self._settings, self._clock, self._stores, self._cache = settings, clock, stores, cache
+        self._snapshots = snapshots
         self._signer = signer
         self._rules = share_rules(settings)
         self._contracts = search_contracts(settings)
@@ -241,7 +245,7 @@ class Sharing:
     async def _capture_of(self, snapshot_id: str, key: str, kept_back: Counter[str]) -> Item | None:
         from pincite.fetch.shared_pages import shared_item, why_not
 
-        snapshot = await self._stores.storage.snapshots.get(snapshot_id)
+        snapshot = await self._snapshots.get(snapshot_id)
         if snapshot is None:
             return None
         if reason := why_not(snapshot, self._rules):
@@ -256,7 +260,7 @@ class Sharing:
             if now_s - self._looked_s < LOOK_EVERY_S:
                 return
             since = None if self._seen is None else self._seen - _OVERLAP
-            listed = await self._stores.storage.snapshots.listed(since, INDEX_MAX)
+            listed = await self._snapshots.listed(since, INDEX_MAX)
             keyed = await anyio.to_thread.run_sync(_keyed, listed)
             for key, one in keyed:
                 known = self._pages.pop(key, None)  # what is new goes to the end: the oldest leave first

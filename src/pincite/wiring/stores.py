@@ -1,17 +1,17 @@
 """The stores of an engine: runs, evidence, cache, queue. Each is opened by the first call that needs it."""
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import anyio
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.page import Kept, Snapshot
 from pincite.domain.records import QueueCounts
 from pincite.ports import DocumentStore, RunStore, SnapshotStore
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
-from pincite.wiring.fetching import retention
+from pincite.wiring.fetching import Stores, retention
 from pincite.wiring.searching import CACHE_NAME, Common, common_in_database, common_in_home, common_in_redis
 from pincite.wiring.shared import Shared
 
@@ -104,6 +104,16 @@ class OpenStores:
                 own = shared or await common_in_home(self.settings.home, self.clock, self._stores)
                 self._opened_common = own if redis is None else common_in_redis(redis, own, self.clock)
             return self._opened_common
+
+    async def _page_stores(self) -> Stores:
+        """Where pages are kept. In a home the database layer is not loaded for what only has to be found there."""
+        from pincite.storage.evidence import HomePages
+        from pincite.storage.home_files import DATABASE_NAME
+
+        cache, redis, common = await self._cache(), await self._shared.redis(), await self._common_storage()
+        home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self._storage)
+        late = common is None and self._opened_storage is None and await home.is_current()
+        return Stores(home if late else await self._storage(), cache, redis, common)
 
     async def settle_run(self, run_id: str) -> None:
         """Cut back the pages of an ended run that may not stay whole."""

@@ -128,9 +128,10 @@ def test_classes_say_the_same_of_themselves(name: str) -> None:
 def test_what_is_frozen_stays_as_it_was_made(name: str) -> None:
     made = instances(MADE[name][0])[0]
     first = dataclasses.fields(made)[0].name
-    for change in (lambda: setattr(made, first, "x"), lambda: delattr(made, first)):
-        with pytest.raises(dataclasses.FrozenInstanceError, match=first):
-            change()
+    with pytest.raises(dataclasses.FrozenInstanceError, match=first):
+        setattr(made, first, "x")
+    with pytest.raises(dataclasses.FrozenInstanceError, match=first):
+        delattr(made, first)
 
 
 @pytest.mark.parametrize("arguments", [(), ("a", 1, "s", "more")])

@@ -29,7 +29,7 @@ from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.report import Mode, Reference, Report, ReportClaim, ReportEvidence, ReportStatus, Summary
 from pincite.runtime.lease import is_gone, this_worker
 from pincite.storage import migrations
-from pincite.storage.evidence import EvidenceReader
+from pincite.storage.evidence import EvidenceReader, HomePages
 from pincite.storage.schema import metadata
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
@@ -151,6 +151,47 @@ async def test_a_report_with_its_evidence_is_read_without_the_database_layer(
     with EvidenceReader(tmp_path / "pincite.sqlite", "bob") as reader:
         assert (reader.snapshot(snapshot.snapshot_id), reader.report("run_1")) == (None, None)
         assert reader.runs() == ()
+
+
+async def test_pages_of_a_home_are_found_without_the_database_layer_and_else_through_it(
+    alice: ScopedStorage, clock: FrozenClock, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    async def opened() -> ScopedStorage:
+        asked.append("opened")
+        return alice
+
+    snapshot, other = capture(clock), capture(clock, b"<p>Another</p>", "https://b.example/")
+    _, report = await researched(alice, clock, "run_1", snapshot)
+    document_id = report.claims[0].evidence[0].document_id
+    pages = HomePages(tmp_path / "pincite.sqlite", "alice", opened)
+    assert await pages.is_current()
+    assert await pages.snapshots.get(snapshot.snapshot_id) == await alice.snapshots.get(snapshot.snapshot_id)
+    assert await pages.documents.get(document_id) == await alice.documents.get(document_id)
+    assert asked == []
+
+    await pages.snapshots.put(other)
+    assert asked == ["opened"]
+    assert await pages.snapshots.get(other.snapshot_id) == other
+    assert await pages.snapshots.get("snap_none") is None
+    assert await pages.documents.get("doc_none") is None
+    assert await pages.documents.newest_for_snapshot(snapshot.snapshot_id) == await alice.documents.get(document_id)
+    assert asked == ["opened"] * 4
+    assert (
+        await HomePages(tmp_path / "pincite.sqlite", "bob", opened).find(lambda db: db.snapshot(other.snapshot_id))
+        is None
+    )
+    assert not await HomePages(tmp_path / "none.sqlite", "alice", opened).is_current()
+
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
+        raw.execute("UPDATE blobs SET content = x'656c7365', encoding = 'raw'")
+    for get in (lambda: pages.snapshots.get(snapshot.snapshot_id), lambda: pages.documents.get(document_id)):
+        with pytest.raises(StorageUnavailable, match="is not what was stored"):
+            await get()
+    with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
+        raw.execute("DELETE FROM schema_versions WHERE version = (SELECT max(version) FROM schema_versions)")
+    assert not await pages.is_current()
 
 
 async def test_a_body_is_stored_once_and_packed(alice: ScopedStorage, clock: FrozenClock, tmp_path: Path) -> None:

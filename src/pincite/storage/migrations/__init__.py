@@ -10,13 +10,14 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-from sqlalchemy import Connection, inspect, text
+from typing import TYPE_CHECKING, Any
 
 from pincite.domain.codec import utc_text
 from pincite.domain.errors import SchemaMismatch
 from pincite.ports import Clock
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _BYTES = {"sqlite": "BLOB", "postgresql": "BYTEA"}
 # Key of the PostgreSQL advisory lock that lets one process migrate at a time (any number, fixed for ever).
@@ -37,12 +38,14 @@ def newest() -> int:
     return known()[-1][0]
 
 
-def migrate(connection: Connection, clock: Clock) -> int:
+def migrate(connection: "Connection", clock: Clock) -> int:
     """Bring the schema to `newest()` inside the transaction that is open; the version it had before.
 
     Errors:
         SchemaMismatch: a newer Pincite has been here.
     """
+    from sqlalchemy import text
+
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK_NUMBER})"))
     before = version_of(connection)
@@ -61,6 +64,7 @@ def migrate(connection: Connection, clock: Clock) -> int:
 def run_script(number: int) -> None:
     """Run the SQL of one migration, within the migration that Alembic has begun."""
     from alembic import op
+    from sqlalchemy import text
 
     name, script = next((name, script) for of, name, script in known() if of == number)
     connection = op.get_bind()
@@ -78,14 +82,16 @@ def statements(script: str, dialect: str) -> list[str]:
     return [part.strip() for part in filled.split(";\n") if part.strip()]
 
 
-def version_of(connection: Connection) -> int:
+def version_of(connection: "Connection") -> int:
     """The schema version found, 0 for an empty database."""
+    from sqlalchemy import inspect, text
+
     if not inspect(connection).has_table("schema_versions"):
         return 0
     return int(connection.execute(text("SELECT coalesce(max(version), 0) FROM schema_versions")).scalar_one())
 
 
-def _upgrade(connection: Connection, before: int, applied_at: str) -> None:
+def _upgrade(connection: "Connection", before: int, applied_at: str) -> None:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.runtime.migration import MigrationContext
