@@ -20,6 +20,7 @@ from pincite.domain.layout import SectionKind
 from pincite.domain.report import Report
 from pincite.settings import load_settings
 
+KINDS = (SectionKind.KEY_NUMBERS, SectionKind.RISKS, SectionKind.CONCLUSION)
 CHOSEN_ON = (
     "How does streaming replication in PostgreSQL work and what are its limits?",
     "How do I tune the memory settings of a PostgreSQL server?",
@@ -55,8 +56,8 @@ async def measure(wanted: argparse.Namespace) -> None:
     only = {int(number) for number in wanted.only.split(",") if number}
     asked = {"home": wanted.work / "home", "source": [f"local:{library}"], "llm": "none"}
     columns: dict[str, list[int]] = {"chosen on": [], "reported on": []}
-    print("| | question | words | answer | key numbers | risks | sections | references | CPU s |")
-    print("| --- " * 9 + "|")
+    print("| | question | words | answer | key numbers | risks | conclusion | sections | references | CPU s |")
+    print("| --- " * 10 + "|")
     async with Engine(load_settings(asked, environ={}, files=())) as engine:
         for number, question in enumerate((*CHOSEN_ON, *REPORTED_ON), start=1):
             if only and number not in only:
@@ -68,8 +69,8 @@ async def measure(wanted: argparse.Namespace) -> None:
             columns["chosen on" if question in CHOSEN_ON else "reported on"].append(total)
             (kept / f"{number:02}.md").write_text(report.markdown)
             answer = sum(len(sentence.text.split()) for sentence in report.summary.sentences)
-            numbers, risks = (words_of(report, kind) for kind in (SectionKind.KEY_NUMBERS, SectionKind.RISKS))
-            cells = (number, question, total, answer, numbers, risks, len(report.sections), len(report.references))
+            around = (words_of(report, kind) for kind in KINDS)
+            cells = (number, question, total, answer, *around, len(report.sections), len(report.references))
             print("| " + " | ".join(map(str, cells)) + f" | {cpu_s:.1f} |", flush=True)
     for name, lengths in columns.items():
         if lengths:

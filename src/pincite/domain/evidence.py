@@ -345,6 +345,7 @@ class NoteForm(StrEnum):
     DEFINITION = "definition"
     POINT = "point"  # what another section of a page about the question opens with
     LIMIT = "limit"  # what must not, cannot or should not be; a warning
+    CONCLUSION = "conclusion"  # what a page concludes, sums up or recommends
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ class SectionKind(StrEnum):
     FINDINGS = "findings"
     KEY_NUMBERS = "key_numbers"
     RISKS = "risks"
+    CONCLUSION = "conclusion"
     UNCERTAIN = "uncertain"
 
 

@@ -58,6 +58,7 @@ _MAX_LEADS = 10
 CLOSING_HEADINGS = {
     SectionKind.KEY_NUMBERS: "Key numbers",
     SectionKind.RISKS: "Risks and limits",
+    SectionKind.CONCLUSION: "What the pages conclude",
     SectionKind.UNCERTAIN: "What is uncertain",
 }
 # Independent sources from which on a claim counts as covered by several.

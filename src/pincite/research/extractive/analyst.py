@@ -14,7 +14,7 @@ from pincite.domain.plan import MOST_WORDS, Analysis, Gap, Progress, ReadPage, R
 from pincite.ranking.answerable import is_answered, is_here, part_likelihood
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Ranking, Source, dot
 from pincite.ranking.terms import is_identifier
-from pincite.research.extractive.closing import figures_near, limits_near, overview_of
+from pincite.research.extractive.closing import conclusions_near, figures_near, limits_near, overview_of
 from pincite.research.extractive.comparisons import of_side
 from pincite.research.extractive.excerpts import Excerpt, claims_of, excerpts_of, points_back, stands_alone, with_direct
 from pincite.research.extractive.parts import sides_of
@@ -174,10 +174,11 @@ def room_for(length: ReportLength, parts: int) -> int:
 
 
 def _around(found: _Found, part: SubQuestion, pages: dict[str, ReadPage], told: frozenset[str]) -> tuple[Claim, ...]:
-    """What may be printed around the excerpts: how the page goes on, figures, limits; none that one of them has."""
+    """What may be printed around the excerpts: how pages go on, figures, limits, conclusions; nothing twice."""
     near = found.ranking.passages[:_CANDIDATES]
     made: dict[str, Claim] = {}
     for excerpts in (
+        conclusions_near(found.chosen, near),
         overview_of(found.chosen, found.ranking.passages),
         figures_near(near),
         limits_near(found.chosen, near),

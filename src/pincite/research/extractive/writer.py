@@ -35,16 +35,17 @@ _AROUND: Final = {
     NoteForm.POINT: SectionKind.FINDINGS,
     NoteForm.FIGURE: SectionKind.KEY_NUMBERS,
     NoteForm.LIMIT: SectionKind.RISKS,
+    NoteForm.CONCLUSION: SectionKind.CONCLUSION,
 }
 # As many as are taken in at a glance, of an overview as many as a page has sections; none of it in a short report but
 # what warns.
 _ITEMS: Final = {
-    ReportLength.SHORT: {NoteForm.POINT: 0, NoteForm.FIGURE: 0, NoteForm.LIMIT: 2},
-    ReportLength.STANDARD: {NoteForm.POINT: 12, NoteForm.FIGURE: 6, NoteForm.LIMIT: 5},
-    ReportLength.LONG: {NoteForm.POINT: 24, NoteForm.FIGURE: 12, NoteForm.LIMIT: 10},
+    ReportLength.SHORT: {NoteForm.POINT: 0, NoteForm.FIGURE: 0, NoteForm.LIMIT: 2, NoteForm.CONCLUSION: 0},
+    ReportLength.STANDARD: {NoteForm.POINT: 12, NoteForm.FIGURE: 6, NoteForm.LIMIT: 5, NoteForm.CONCLUSION: 4},
+    ReportLength.LONG: {NoteForm.POINT: 24, NoteForm.FIGURE: 12, NoteForm.LIMIT: 10, NoteForm.CONCLUSION: 8},
 }
-# One figure is no list, two sections are no overview; one warning is one.
-_LEAST_ITEMS: Final = {NoteForm.POINT: LEAST_SECTIONS, NoteForm.FIGURE: 2, NoteForm.LIMIT: 1}
+# One figure is no list, two sections are no overview; one warning is one, and so is a conclusion.
+_LEAST_ITEMS: Final = {NoteForm.POINT: LEAST_SECTIONS, NoteForm.FIGURE: 2, NoteForm.LIMIT: 1, NoteForm.CONCLUSION: 1}
 _OF_BLOCK: Final = {BlockKind.CODE: ExcerptKind.CODE, BlockKind.LIST_ITEM: ExcerptKind.LIST}
 
 
@@ -102,7 +103,7 @@ def _around(
     labels: Mapping[str, str],
     documents: Mapping[str, Document],
 ) -> Iterator[DraftedSection]:
-    """How the pages go on, key numbers and limits, each sentence under its term or heading; no section of one of them.
+    """How the pages go on, key numbers, limits, conclusions, each sentence under its term or heading.
 
     A figure that only an excerpt has is a key number, too. What else is printed already is not said again.
     """

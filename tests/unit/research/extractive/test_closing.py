@@ -10,7 +10,14 @@ from pincite.domain.plan import MOST_WORDS, ReportLength, ReportStyle, Task
 from pincite.domain.report import Report, ReportStatus
 from pincite.ranking.ranker import PassageRanker, Ranking, Source
 from pincite.research.extractive.analyst import room_for
-from pincite.research.extractive.closing import figures_near, label_of, limits_near, overview_of, tells_figure
+from pincite.research.extractive.closing import (
+    conclusions_near,
+    figures_near,
+    label_of,
+    limits_near,
+    overview_of,
+    tells_figure,
+)
 
 HANDBOOK = {
     "https://owls.test/boxes": (
@@ -48,6 +55,20 @@ async def test_key_numbers_and_limits_stand_under_their_headings(bench: Any) -> 
     assert {"An owl box must not face the wind.", "Never open an owl box while young owls are in it."} <= set(shown)
     assert all(shown.count(text) == 1 for text in limits), "a limit that an excerpt has is not said again"
     assert not any("train" in text.lower() for text in shown)
+
+
+async def test_a_report_ends_with_what_its_pages_conclude(bench: Any) -> None:
+    (url, text), *others = HANDBOOK.items()
+    last = "An owl box that hangs in a quiet barn is used for many years."
+    pages = {url: f"{text}\n\n## Conclusion\n\n{last}", **dict(others)}
+    for length in (ReportLength.STANDARD, ReportLength.LONG):
+        report = await bench(pages).service().run(Task(ASKED, style=ReportStyle(length=length)))
+        assert of(report, SectionKind.CONCLUSION) == [("Conclusion", last)]
+        assert report.sections[-1].heading == "What the pages conclude"
+        assert [sentence.text for sentence in report.sentences()].count(last) == 1
+    short = await bench(pages).service().run(Task(ASKED, style=ReportStyle(length=ReportLength.SHORT)))
+    assert not of(short, SectionKind.CONCLUSION)
+    assert not of(await answered(bench), SectionKind.CONCLUSION), "no page concludes"
 
 
 async def test_what_only_touches_on_the_question_has_no_key_numbers(bench: Any) -> None:
@@ -160,3 +181,31 @@ def test_a_key_number_has_a_unit_or_an_entry_that_says_of_what(sentence: str, in
     assert tells_figure(page, start, start + len(sentence)) is is_figure
     passages = ranked(page, "What does the owl do by default?").passages
     assert len(list(figures_near(passages))) == is_figure
+
+
+def test_what_a_page_concludes_or_recommends_closes_a_report_and_nothing_does_where_no_page_does() -> None:
+    def page(name: str, *more: Block) -> Document:
+        return made(
+            Block(BlockKind.HEADING, "Feeding owls", level=1),
+            Block(
+                BlockKind.PARAGRAPH, "Owls are fed with mice by night. A recommended dealer of mice is far from owls."
+            ),
+            Block(BlockKind.HEADING, name, level=2),
+            Block(BlockKind.PARAGRAPH, "Owls that are fed at a fixed hour stay healthy. They sleep by day."),
+            *more,
+        )
+
+    def concluded(document: Document) -> list[str]:
+        passages = ranked(document, "How are owls fed?").passages
+        chosen = [p for p in passages if "mice" in document.text[p.draft.start : p.draft.end]]
+        return words_of(document, conclusions_near(chosen, passages))
+
+    for name in ("Conclusion", "5. Summary", "Key takeaways", "Fazit"):
+        assert concluded(page(name)) == ["Owls that are fed at a fixed hour stay healthy."], name
+    for name in ("Summary of owls", "Feeding them", "Stack summary"):
+        assert concluded(page(name)) == [], name
+    advice = Block(BlockKind.PARAGRAPH, "Owls are heavy birds. It is strongly recommended that owls are fed outside.")
+    assert concluded(page("Advice", advice)) == ["It is strongly recommended that owls are fed outside."]
+    other = (Block(BlockKind.HEADING, "Trains", level=1), Block(BlockKind.HEADING, "Summary", level=2))
+    far = page("Feeding them", *other, Block(BlockKind.PARAGRAPH, "Trains that are fed with coal are slow on owls."))
+    assert concluded(far) == [], "the summary of another chapter of the page"
