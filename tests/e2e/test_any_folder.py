@@ -44,6 +44,7 @@ def folder(tmp_path: Path) -> Path:
         "inbox.mbox": MAIL,
         "tidy.txt": MANUAL,
         "LICENCE": "Permission is granted to copy these papers for any purpose.\n",
+        "boats.csv": "Name,Built,Hall\nGull,1998,North\nHeron,2011,South\n",
         "deep/notes.md": "# Notes\n\nThe boiler was serviced in November.\n",
         "empty.txt": "",
         "NOTHING": "",
@@ -61,7 +62,7 @@ def test_what_is_not_read_is_named(tmp_path: Path, folder: Path) -> None:
     made = pincite("index", str(folder), "--words-only", "--json")
     assert made.code == 0, made.err
     (report,) = made.json
-    assert report["pages"] == 4
+    assert report["pages"] == 5
     assert {(one["place"], one["reason"]) for one in report["ignored_files"]} == {
         ("NOTHING", "no_text"),
         ("program", "no_text"),
@@ -77,7 +78,7 @@ def test_what_is_not_read_is_named(tmp_path: Path, folder: Path) -> None:
     (folder / "empty.txt").write_text("The gutter is clean.\n")
     assert pincite("index", str(folder), "--words-only").code == 0
     (state,) = pincite("doctor", "--json").json["Libraries"].values()
-    assert state.startswith("5 pages")
+    assert state.startswith("6 pages")
     assert "program" in state
     assert "broken.pdf: binary" in state
     assert "tool.py" not in state
@@ -93,6 +94,7 @@ def test_mail_and_manuals_are_found(tmp_path: Path, folder: Path) -> None:
         "when will the roof be repaired": "14 March",
         "how many shelves by default": "The default is 12",
         "may I copy the papers": "Permission is granted",
+        "in which hall is the heron": "Heron",
     }.items():
         found = pincite("search", question, "--source", f"local:{folder}", "--words-only", "--json")
         assert found.code == 0, found.err

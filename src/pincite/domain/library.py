@@ -88,9 +88,10 @@ class Survey:
     sites: tuple[str, ...] = ()
 
     def corrected(self, text: str) -> str:
-        """The text with each misspelt word replaced by the one it is read as."""
+        """The text with each misspelt word replaced by the one it is read as; a capital stays one."""
         for written, read_as in self.spellings:
-            text = re.sub(rf"(?<!\w){re.escape(written)}(?!\w)", read_as, text)
+            put = read_as[:1].upper() + read_as[1:] if written[:1].isupper() else read_as
+            text = re.sub(rf"(?<!\w){re.escape(written)}(?!\w)", put, text)
         return text
 
 

@@ -45,6 +45,8 @@ READABLE_SUFFIXES = {
     ".org": "text/plain",
     ".text": "text/plain",
     ".txt": "text/plain",
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
     ".eml": "message/rfc822",
     ".mbox": "application/mbox",
     ".pdf": "application/pdf",

@@ -12,7 +12,7 @@ from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnav
 from pincite.runtime.files import make_private, too_many_open_files
 
 # Counted up when tables or what fills them change: the file has it in its name and is made anew.
-LAYOUT = 10
+LAYOUT = 11
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -52,6 +52,17 @@ _STARTERS = frozenset(
     "other others another such during under over between among according also additionally finally first second "
     "der die das ein eine es er sie wir ich le la les un une il elle el los las en".split()
 )
+# German writes ordinals with a full stop and nouns with a capital: "am 9. Juni", "im 19. Jahrhundert". Languages that
+# write what follows small need no rule. On 2,052 pages and files with such a number 351 cuts went; of the 171 that were
+# looked at none had been right.
+_GERMAN_MONTHS = frozenset(
+    "januar jänner februar feber märz april mai juni juli august september oktober november dezember".split()
+)
+_BEFORE_ORDINALS = frozenset(
+    "der die das den dem des am im vom zum zur beim ins ans jeder jede jedes jeden jedem ein eine einen einem einer "
+    "eines ihr ihre ihren ihrem ihrer sein seine seinen seinem seiner dieser diese dieses diesen diesem".split()
+)
+_ORDINAL = re.compile(r"(?:(?P<before>[^\W\d_]+)\s+)?\d{1,2}\Z")
 # Names that are written small begin sentences too: pg_dump, iOS, x86, os.path.
 _IDENTIFIER = re.compile(r"[a-z]+[_A-Z0-9]|[a-z]{2,}(?:\.|::)[a-z]{2}")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
@@ -105,6 +116,8 @@ def _full_stop(text: str, start: int, match: re.Match[str], word: str) -> bool:
     word = word.strip("*_")
     if _LINE_NUMBER.match(word) and not text[start : match.start() - len(word)].strip():
         return False
+    if word.isdigit() and len(word) <= 2 and _is_ordinal(text, start, match):
+        return False
     if not word or word[-1] in "%)]\"'" or (word[-1].isdigit() and not word[:1].isalpha()):
         return True
     lower = word.lower()
@@ -121,6 +134,18 @@ def _full_stop(text: str, start: int, match: re.Match[str], word: str) -> bool:
     if len(word) == 1 and word.isalpha() and word.isupper():
         return word == "I" and _starts_sentence(text, match)
     return following not in ",;:"
+
+
+def _is_ordinal(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether a number with a full stop is a German ordinal: a month follows, or it stands behind an article."""
+    follow = _NEXT_WORD.match(text, match.end("gap"))
+    if follow is None or "\n\n" in match.group("gap"):
+        return False
+    if follow.group().lower() in _GERMAN_MONTHS:
+        return True
+    number = _ORDINAL.search(text, max(start, match.start() - _WORD_LOOK_BACK), match.start())
+    before = number.group("before") if number else None
+    return before is not None and before.lower() in _BEFORE_ORDINALS and not _starts_sentence(text, match)
 
 
 def _starts_sentence(text: str, match: re.Match[str]) -> bool:

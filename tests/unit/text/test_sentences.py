@@ -34,6 +34,9 @@ def cut(text: str) -> list[str]:
         ["He waits until the admin steps in.", "Local users may write."],
         ["The board is 5 in. wide and thin.", "It is old."],
         ["It is slow.", "pg_dump takes a lock.", "iOS does not.", "os.path is older."],
+        ["Das Fest ist am 18. Juli, bei Regen am 25. Juli.", "Der Eintritt ist frei."],
+        ["Mitglied wird, wer das 10. Lebensjahr vollendet hat.", "Im 19. Jahrhundert galt das nicht."],
+        ["Der Preis stieg auf 12.", "Heller verkaufte 3.", "Es war der 3.", "Die Bahn kam."],
         ["25.1.2. Recovering space takes time.", "It is slow."],
     ],
 )

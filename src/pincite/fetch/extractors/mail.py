@@ -18,7 +18,7 @@ from pincite.fetch.extractors.html import read_html
 from pincite.fetch.extractors.preformatted import blocks_of_lines
 
 EXTRACTOR = "mail"
-VERSION = "1"
+VERSION = "2"
 
 # Source: RFC 4155, the line before each message of an mbox.
 _MAILBOX = re.compile(rb"^From [^\n]*\d{4}[^\n]*\r?\n(?=[\w-]+:)", re.MULTILINE)
@@ -74,9 +74,9 @@ def _blocks(message: EmailMessage, first: int, level: int, warnings: list[str]) 
     blocks: list[Block] = []
     if subject := _header(message, "Subject"):
         blocks.append(Block(BlockKind.HEADING, subject, level))
+    # A list: in a paragraph they would run on into the first sentence.
     told = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
-    if told:
-        blocks.append(Block(BlockKind.PARAGRAPH, "\n".join(told)))
+    blocks += [Block(BlockKind.LIST_ITEM, line) for line in told]
     plain, html = "", ""
     for part in _parts(message):
         kind, name = part.get_content_type(), part.get_filename()
