@@ -235,12 +235,33 @@ class Document:
 
     @property
     def outline(self) -> tuple[OutlineEntry, ...]:
-        """The headings with their offsets, in order."""
+        """The headings with their offsets, in order, titles of boxes among them."""
         return tuple(
             OutlineEntry(block.level, block.text, start)
             for block, start in zip(self.blocks, self.starts, strict=True)
             if block.kind is BlockKind.HEADING
         )
+
+    def headings_above(self, index: int) -> tuple[int, ...]:
+        """The headings that the block at `index` is under, outermost first; a heading is under itself.
+
+        One inside a definition or a list item heads only what stands in the same one, the title of a box only its box.
+        """
+        found: list[int] = []
+        around, box = self.ancestors(index), self.blocks[index].note
+        level = level_in_box = 7  # below the lowest heading
+        for before in range(index, -1, -1):
+            block = self.blocks[before]
+            box = box if block.note == box else ""
+            if block.kind is not BlockKind.HEADING or not (block.parent is None or block.parent in around):
+                continue
+            if block.note and block.note == box and block.level < level_in_box:
+                level_in_box = block.level
+                found.append(before)
+            elif not block.note and block.level < level:
+                level = block.level
+                found.append(before)
+        return tuple(reversed(found))
 
     def block_at(self, offset: int) -> int:
         """The index of the block that holds `offset` (a separator counts to the block before it)."""
@@ -273,14 +294,7 @@ class Document:
 
     def section_path(self, offset: int) -> tuple[str, ...]:
         """The headings above `offset`, outermost first."""
-        path: list[OutlineEntry] = []
-        for entry in self.outline:
-            if entry.start > offset:
-                break
-            while path and path[-1].level >= entry.level:
-                path.pop()
-            path.append(entry)
-        return tuple(entry.title for entry in path)
+        return tuple(self.blocks[index].text for index in self.headings_above(self.block_at(offset)))
 
     def quote(self, start: int, end: int) -> Quote:
         """The passage `[start, end)` as a Quote with its surroundings. The only way to make one.
@@ -383,15 +397,9 @@ def excerpts_of(document: Document, spans: Iterable[tuple[int, int]]) -> Excerpt
 def _above(document: Document, offset: int) -> Iterator[tuple[int, int]]:
     """Where the headings and terms stand that the text at `offset` is below."""
     index = document.block_at(offset)
-    level = 7
-    for before in range(index, -1, -1):
-        block = document.blocks[before]
-        if block.kind is BlockKind.HEADING and block.level < level:
-            level = block.level
-            yield document.starts[before], document.starts[before] + len(block.text)
-    for outer in document.ancestors(index):
-        if document.blocks[outer].kind is BlockKind.TERM:
-            yield document.starts[outer], document.starts[outer] + len(document.blocks[outer].text)
+    terms = (outer for outer in document.ancestors(index) if document.blocks[outer].kind is BlockKind.TERM)
+    for above in (*document.headings_above(index), *terms):
+        yield document.starts[above], document.starts[above] + len(document.blocks[above].text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def _walk(document: Document) -> Iterator[Draft]:
         if not block.text.strip():
             continue
         end, words = start + len(block.text), _word_count(block.text)
-        if block.kind is BlockKind.HEADING:
+        if block.kind is BlockKind.HEADING and not block.note:  # the title of a box stands in the passage
             if current is not None:
                 yield _closed(current, path)
             current, last_term = None, None

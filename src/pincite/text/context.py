@@ -202,22 +202,13 @@ def _clipped(piece: ContextPiece, tokens: int) -> ContextPiece | None:
 
 
 def _headings(document: Document, here: int) -> list[ContextPiece]:
-    """The headings above a block, outermost first; the heading that repeats the title is left out.
-
-    A heading inside a definition or a list item heads only what stands in the same one.
-    """
-    path: list[int] = []
-    level = 7  # below the lowest heading
-    around = set(document.ancestors(here))
-    for index in range(here - 1, -1, -1):
-        block = document.blocks[index]
-        if block.kind is BlockKind.HEADING and block.level < level and (block.parent is None or block.parent in around):
-            level = block.level
-            path.insert(0, index)
+    """The headings above a block, outermost first, without the title's own and that of a box, which `_note` tells."""
     return [
         _piece(document, index, ContextRole.HEADING)
-        for index in path
-        if document.blocks[index].text.casefold() != document.title.casefold()
+        for index in document.headings_above(here)
+        if index != here
+        and not _opens_box(document, index)
+        and document.blocks[index].text.casefold() != document.title.casefold()
     ]
 
 
@@ -261,13 +252,18 @@ def _list_intro(document: Document, here: int) -> int | None:
     return index if introduces else None
 
 
+def _opens_box(document: Document, index: int) -> bool:
+    note = document.blocks[index].note
+    return bool(note) and (not index or document.blocks[index - 1].note != note)
+
+
 def _note(document: Document, here: int) -> list[ContextPiece]:
     """The title of the box around a block, or the kind of box where it has none."""
     kind = document.blocks[here].note
     if not kind:
         return []
     first = here
-    while first and document.blocks[first - 1].note == kind:
+    while not _opens_box(document, first):
         first -= 1
     if first < here and len(document.blocks[first].text) <= _NOTE_TITLE_CHARS:
         return [_piece(document, first, ContextRole.NOTE)]

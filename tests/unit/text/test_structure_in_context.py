@@ -97,7 +97,10 @@ def test_a_box_is_named_by_its_title_or_its_kind() -> None:
     document = manual(
         "<div class='admonition warning'><p class=admonition-title>Warning</p><p>It deletes all.</p></div>"
         "<div class=tip>Use the dry run first.</div><p>Plain again.</p>"
+        "<div class=example><h3>Example</h3><p>wipe --all</p></div><p>Below the box.</p>"
     )
+    assert around(document, "wipe --all") == [("title", "Settings"), ("note", "Example")]
+    assert around(document, "Below the box.") == [("title", "Settings")]
     assert around(document, "It deletes all.")[-1] == ("note", "Warning")
     assert around(document, "Use the dry run first.")[-1] == ("note", "tip")
     assert around(document, "Plain again.") == [("title", "Settings")]

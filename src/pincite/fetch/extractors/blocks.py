@@ -228,7 +228,7 @@ class BlockWalk:
             case "figcaption" | "caption":
                 opened = _Context(BlockKind.CAPTION, self._depth)
             case _ if tag in _HEADINGS:
-                opened = self._heading(element, tag)
+                opened = self._heading(_HEADINGS[tag])
             case _ if tag in _CODE_TAGS:
                 self._code_depth += 1
                 opened = _Context(BlockKind.CODE, self._depth)
@@ -236,6 +236,8 @@ class BlockWalk:
                 opened = _Context(BlockKind.FOOTNOTE, self._depth)
             case "td" | "th":
                 opened = _Context(BlockKind.PARAGRAPH, self._depth)
+            case "div" | "p" if element.get("role") == "heading":
+                opened = self._heading(_aria_level(element))
             case _:
                 opened = inside
         self._contexts.append(opened)
@@ -264,15 +266,12 @@ class BlockWalk:
         kind = BlockKind.FOOTNOTE if footnote else BlockKind.LIST_ITEM
         return _Context(kind, self._depth, numbering.ordered, number)
 
-    def _heading(self, element: HtmlElement, tag: str) -> _Context:
-        """A heading, but for the title of a box and what is marked up as one inside a term or a caption."""
+    def _heading(self, level: int) -> _Context:
+        """A heading, but for what is marked up as one inside a term or a caption."""
         inside = self._contexts[-1]
-        boxed = bool(self._notes) and len(element.text_content().split()) < 4
         if inside.kind in {BlockKind.TERM, BlockKind.CAPTION}:
             return _Context(inside.kind, self._depth)
-        if boxed and element.getparent() is self._notes[-1][0]:
-            return _Context(BlockKind.PARAGRAPH, self._depth)
-        return _Context(BlockKind.HEADING, _HEADINGS[tag])
+        return _Context(BlockKind.HEADING, level)
 
     def _close_block(self, element: HtmlElement, tag: str) -> None:
         if len(self._contexts) > 1:
@@ -378,6 +377,12 @@ def _is_footnote(element: HtmlElement) -> bool:
         return True
     names = element.get("class")
     return bool(names) and element.tag in {"div", "aside", "section", "p", "dl"} and bool(_FOOTNOTE.search(names))
+
+
+def _aria_level(element: HtmlElement) -> int:
+    """Source: WAI-ARIA 1.2 §5.4, role `heading`: level 2 where none is given; HTML has six."""
+    value = element.get("aria-level") or ""
+    return min(max(int(value), 1), 6) if _INTEGER.fullmatch(value) else 2
 
 
 def _note_kind(element: HtmlElement) -> str:

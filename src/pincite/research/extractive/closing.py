@@ -188,11 +188,15 @@ def _alone(
 def _sections_around(document: Document, offset: int) -> Iterator[tuple[int, int]]:
     """Start and end of the sections that hold the offset, outermost first; the first is the whole page."""
     yield 0, len(document.text)
-    outline = document.outline
-    for number, entry in enumerate(outline):
-        end = next((e.start for e in outline[number + 1 :] if e.level <= entry.level), len(document.text))
-        if entry.start <= offset < end:
-            yield entry.start, end
+    for index in document.headings_above(document.block_at(offset)):
+        heading, start = document.blocks[index], document.starts[index]
+        after = zip(document.blocks[index + 1 :], document.starts[index + 1 :], strict=True)
+        ends = (
+            begin
+            for block, begin in after
+            if block.kind is BlockKind.HEADING and block.level <= heading.level and block.note in {"", heading.note}
+        )
+        yield start, next(ends, len(document.text))
 
 
 def _openings(document: Document, low: int, high: int) -> Iterator[Span]:

@@ -96,9 +96,24 @@ def test_navigation_goes_and_text_stays() -> None:
         "<div class='admonition note'><h3 class=title>Note</h3><p>Mind the gap.</p></div>"
         "<aside class=footnote>1 See the manual.</aside></div><div class=navfooter><a href=n>Next</a></div>"
     )
-    assert [kind for kind, _ in kinds(document)] == ["heading", "paragraph", "paragraph", "paragraph", "footnote"]
+    assert [kind for kind, _ in kinds(document)] == ["heading", "paragraph", "heading", "paragraph", "footnote"]
     assert document.title == "Settings"
-    assert [entry.title for entry in document.outline] == ["Settings"]
+    assert [entry.title for entry in document.outline] == ["Settings", "Note"]
+
+
+def test_the_title_of_a_box_is_a_heading_that_heads_nothing_but_its_box() -> None:
+    document = manual(
+        f"<h1>Core</h1><h2>KeepAlive</h2><p>{LONG}</p><h3>Limits</h3>"
+        f"<div class=example><h3>Example</h3><p>KeepAlive Off</p></div><p>After it {LONG}</p>"
+    )
+    assert [entry.title for entry in document.outline] == ["Core", "KeepAlive", "Limits", "Example"]
+    assert document.section_path(document.text.index("KeepAlive Off")) == ("Core", "KeepAlive", "Limits", "Example")
+    assert document.section_path(document.text.index("After it")) == ("Core", "KeepAlive", "Limits")
+
+
+def test_a_heading_by_its_role_is_one() -> None:
+    document = manual(f"<h1>Core</h1><div role=heading aria-level=3>Limits</div><p role=heading>Uses</p><p>{LONG}</p>")
+    assert [(entry.title, entry.level) for entry in document.outline] == [("Core", 1), ("Limits", 3), ("Uses", 2)]
 
 
 def test_marks_cover_exactly_their_words() -> None:
