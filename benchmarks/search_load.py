@@ -1,4 +1,4 @@
-"""search_load.py QUERIES.jsonl [--limit N] [--json FILE]: a day of searches against faulty engines, on simulated time.
+"""search_load.py QUERIES.jsonl [--limit N] [--askers K] [--json FILE]: a day of searches, on simulated time.
 
 QUERIES.jsonl has one search a line: t_s, user, query, intent, lane, freshness_s. The engines are the shipped fakes as
 an HTTP transport, with latencies, 5 % errors (2.5 % outages, 1 % garbage, 1 % resets, 0.5 % hangs), 1 % 429 with
@@ -7,6 +7,8 @@ Retry-After, the real rate limits of the engines as sliding windows, and Tavily 
 Runs: the routed default in a team scope that the operator's contracts allow; the same under unknown terms (each user
 a scope); Tavily alone, basic and advanced; the team in two installations, which know nothing of each other or are each
 other's peer (docs/sharing.md: signed items, the same checks on arrival, 50 ms away). Baseline: one paid call a query.
+The file draws the asker of each query at random, as if nobody had subjects of their own; with `--askers K` the same K
+people ask about a subject, to see how much of the private hit rate that is.
 Money: the queries stand for ten days of 1,000 searches, so the monthly pace is scaled to the length of the run, and
 halved for each of two installations. Simulated time counts network and waiting; CPU time and the failover switch are
 measured apart, for real.
@@ -274,13 +276,28 @@ def ceiling(asked: Sequence[dict[str, Any]], kind: str) -> int:
     first: dict[tuple[str, frozenset[str]], float] = {}
     found = 0
     for one in sorted(asked, key=lambda one: one["t_s"]):
-        topic = frozenset(re.findall(r"[a-z0-9.]+", one["query"].lower())) - FORMS
-        key = (one["user"] if kind == "private" else "team", topic)
+        key = (one["user"] if kind == "private" else "team", subject_of(one))
         if key in first and one["t_s"] - first[key] <= one["freshness_s"]:
             found += 1
         else:
             first[key] = one["t_s"]
     return found
+
+
+def subject_of(asked: Mapping[str, Any]) -> frozenset[str]:
+    """What a query is about, in any wording."""
+    return frozenset(re.findall(r"[a-z0-9.]+", asked["query"].lower())) - FORMS
+
+
+def with_askers(queries: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """The queries, each subject asked by so many of the people."""
+    people, drawn = sorted({asked["user"] for asked in queries}), random.Random(3)
+
+    def one(asked: dict[str, Any]) -> dict[str, Any]:
+        of_subject = random.Random(" ".join(sorted(subject_of(asked))))
+        return {**asked, "user": drawn.choice(of_subject.sample(people, count))}
+
+    return [one(asked) for asked in queries]
 
 
 def age_s(outcome: Outcome) -> float:
@@ -381,10 +398,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("queries", type=Path)
     parser.add_argument("--limit", type=int)
+    parser.add_argument(
+        "--askers", type=int, metavar="K", help="people who ask about each subject; else all, at random"
+    )
     parser.add_argument("--only", metavar="WORDS", help="only the runs whose title has these words")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     queries = [json.loads(line) for line in arguments.queries.read_text().splitlines()][: arguments.limit]
+    if arguments.askers:
+        queries = with_askers(queries, arguments.askers)
     every = tuple(ADAPTERS)
     report: dict[str, Any] = {}
     plans: tuple[tuple[str, str, Sequence[str], Depth | None, int], ...] = (

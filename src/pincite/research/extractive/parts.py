@@ -36,6 +36,18 @@ _PAIR = (
 _BOTH = re.compile(
     r"^(?:are|were|do|did|is|was)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:both|from the same|in the same)\b", re.I
 )
+# A request that says who asks ("tell me about", "could you give us a list of", "please explain how") stands in front of
+# what is asked. By form: an imperative with "me", behind it with "a" the noun for the form of the answer; in English,
+# German, French. An imperative alone may be the subject ("create a table of"), and "contact us" is a page.
+_REQUEST = re.compile(
+    r"(?:please,? )?(?:(?:can|could|would|will) you (?:please )?)?"
+    r"[a-z]+ (?:me|us(?= (?:an?|some|the|about|how|what|why|when|where)\b)) (?:please )?"
+    r"(?:(?:an?|some) (?:[\w-]+ ){1,3}?(?:of|about|on) |about )?"
+    r"|please,? [a-z]+ (?=(?:the|an?|how|what|why|when|where|which|who|whether)\b)"
+    r"|(?:bitte )?[a-zäöüß]+ (?:mir|uns) (?:bitte )?(?:eine?n? (?:[\w-]+ ){1,2}?(?:von|über|zu[rm]?) )?"
+    r"|[a-zé]+[- ](?:moi|nous) (?:une? (?:[\w-]+ ){1,2}?(?:de|du|des|sur) )?",
+    re.I,
+)
 # A comparison of more things is a table that no single page has.
 _MOST_SIDES = 4
 # "git rebase with the option --onto"; longer sides are clauses, and "or" joins something else.
@@ -57,6 +69,13 @@ def split_question(text: str) -> tuple[str, ...]:
     whole = questions[0] if questions and len(plain) > 400 else plain
     parts = _enumeration(whole) or _joined(whole) or _pair(whole)
     return parts[:MAX_PARTS] or (whole,)
+
+
+def asked_for(question: str) -> str:
+    """The question without the request that it is put as: "Write me a summary of the harbour" asks for the harbour."""
+    request = _REQUEST.match(question)
+    rest = question[request.end() :] if request else ""
+    return rest if key_terms(rest) else question
 
 
 def _enumeration(text: str) -> tuple[str, ...]:

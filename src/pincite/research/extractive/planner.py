@@ -9,7 +9,7 @@ from pincite.domain.library import Survey
 from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.ranking.terms import is_identifier
-from pincite.research.extractive.parts import item_of, sides_of, split_question
+from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
 from pincite.research.extractive.variants import variants
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.abbreviations import other_form, other_names
@@ -66,7 +66,7 @@ class ExtractivePlanner:
         """All parts with the queries to send: the part as asked, and in a later round its bare words."""
         if progress.round_number > 1:
             return self._again(task, progress)
-        question = _in_words(searchable(task.question))
+        question = asked_for(_in_words(searchable(task.question)))
         survey = await self._survey(question) if self._survey else Survey()
         survey = replace(survey, spellings=survey.spellings[:1])
         read = survey.corrected(question)

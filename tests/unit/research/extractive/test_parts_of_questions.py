@@ -1,7 +1,7 @@
 import pytest
 
 from pincite.domain.plan import Progress, Task
-from pincite.research.extractive.parts import item_of, sides_of, split_question
+from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
 from pincite.research.extractive.planner import ExtractivePlanner
 
 
@@ -91,3 +91,35 @@ async def test_no_query_is_a_scrap(question: str) -> None:
 def test_an_error_message_is_no_list() -> None:
     message = "554 5.7.1 <bob@example.org>: Relay access denied. from my phone, at home it sends fine"
     assert split_question(message) == (message,)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Write me a summary of the harbour of Halden.", "the harbour of Halden."),
+        ("Tell us about autovacuum", "autovacuum"),
+        ("Could you please give me a short overview of owl boxes?", "owl boxes?"),
+        ("Show me how to undo a commit", "how to undo a commit"),
+        ("please explain how a queue is flushed", "how a queue is flushed"),
+        ("Schreib mir eine Zusammenfassung über den Hafen", "den Hafen"),
+        ("Explique-moi le verrouillage", "le verrouillage"),
+    ],
+)
+def test_a_request_is_not_part_of_what_is_asked(question: str, asked: str) -> None:
+    assert asked_for(question) == asked
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Create a table of numbers in SQL",
+        "contact us page of Debian",
+        "What tells me that a commit is signed?",
+        "Can you drop a table that another user owns?",
+        "What is the use of a summary?",
+        "Tell me about it",
+        "me",
+    ],
+)
+def test_what_may_be_the_subject_stays(question: str) -> None:
+    assert asked_for(question) == question
