@@ -17,8 +17,8 @@ import anyio
 
 from pincite.runtime.clock import SystemClock
 from pincite.storage.database import Transaction
+from pincite.storage.retention import expire
 from pincite.storage.schema import runs
-from pincite.storage.scope_data import expire
 from pincite.storage.service import open_storage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

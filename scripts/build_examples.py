@@ -27,7 +27,7 @@ from pathlib import Path
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from pincite.embeddings.minilm import WEIGHTS_SHA256, MiniLm
+from pincite.embeddings.local import WEIGHTS_SHA256, MiniLm
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library.folder import FileEntry, Source, pages_of
 from pincite.library.manifest import Manifest

@@ -22,12 +22,11 @@ from pincite.domain.errors import (
     RateLimited,
     Timeout,
 )
-from pincite.embeddings.centred import CentredEmbedder
 from pincite.embeddings.endpoint import EndpointEmbedder
-from pincite.embeddings.folder import FolderEmbedder
+from pincite.embeddings.local import CentredEmbedder, FolderEmbedder
 from pincite.ports import Embedder
 from pincite.testing.judges import WordEmbedder
-from pincite.text.wordpiece import pieces, vocabulary
+from pincite.text.tokens import pieces, vocabulary
 from pincite.wiring.registry import EMBEDDERS, load
 
 

@@ -27,8 +27,7 @@ from pincite.domain.evidence import ContextRole, EvidenceLine, JudgeCase, Judgem
 from pincite.judges.http import HttpJudge, answer_of, probability_in
 from pincite.judges.model import CASES_PER_CALL, ModelJudge, batches
 from pincite.judges.onnx import OnnxJudge, labels_of, probabilities
-from pincite.judges.pairs import PREMISE_CHARS, judgement_of, premises_of
-from pincite.judges.wrappers import CascadeJudge, GuardedJudge, RecordedJudge
+from pincite.judges.wrappers import PREMISE_CHARS, CascadeJudge, GuardedJudge, RecordedJudge, judgement_of, premises_of
 from pincite.llm.calls import RecordedCalls
 from pincite.ports import Judge
 from pincite.runtime.breaker import BreakerRules, MemoryBreaker

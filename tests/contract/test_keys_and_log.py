@@ -14,7 +14,7 @@ import pytest
 from pincite.domain.records import ApiKey, LoggedCall
 from pincite.ports import KeyStore, ToolLogStore
 from pincite.storage.database import Database, opened_now
-from pincite.storage.file_keys import FileKeys
+from pincite.storage.home_files import FileKeys
 from pincite.storage.server import SqlKeys
 from pincite.storage.service import SharedTables
 from pincite.storage.tool_log import FILE_NAME, TableToolLog, add_calls, file_log, move_log

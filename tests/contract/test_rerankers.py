@@ -13,7 +13,7 @@ from tests.fakes.tiny_onnx import write_tiny_judge
 
 from pincite.domain.errors import InvalidSetting, NetworkError, PinciteError, ProviderAuth, ProviderBadReply
 from pincite.embeddings.endpoint import EndpointReranker
-from pincite.embeddings.folder import FolderReranker
+from pincite.embeddings.local import FolderReranker
 from pincite.ports import Reranker
 from pincite.ranking.ranker import PassageRanker, Source
 from pincite.settings import load_settings

@@ -3,15 +3,38 @@
 import mimetypes
 import re
 from collections.abc import Iterable
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
 from pincite.domain.errors import InvalidInput, TooLarge
+from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Snapshot
-from pincite.fetch.limits import FetchLimits
-from pincite.fetch.sniffing import body_kind
+from pincite.fetch.limits import BodyKind, FetchLimits
+
+# What kind of body this is, for its size limit. The header is a hint; the first bytes decide where they are clear.
+
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+
+
+def body_kind(content_type: str, head: bytes) -> BodyKind:
+    """The kind of a body by its first bytes, else by its header, else HTML (the smallest limit)."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:16].lower()
+    if start.startswith(b"%pdf-"):
+        return BodyKind.PDF
+    if head.startswith((_ZIP, _OLE)):
+        return BodyKind.DOCUMENT
+    if start.startswith((b"<!doctype html", b"<html")):
+        return BodyKind.HTML
+    media = content_type.split(";", 1)[0].strip().lower()
+    if media == "application/pdf":
+        return BodyKind.PDF
+    if media.startswith("application/") and "xhtml" not in media:
+        return BodyKind.DOCUMENT
+    return BodyKind.DOCUMENT if media in {"text/csv", "text/rtf"} else BodyKind.HTML
+
 
 # `Snapshot.via` of a file that the caller handed over.
 GIVEN: Final = "given"
@@ -102,3 +125,25 @@ def given_file(data: bytes, name: str, content_type: str, now: datetime, limits:
         robots="not_asked",
         note=f"given as {plain or 'a file'}, not fetched",
     )
+
+
+# One request to a page's host and its answer.
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its answer. `headers` are lower-case names in wire order; `body` is decoded."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = field(repr=False)
+    wire_bytes: int
+    truncated: bool = False
+
+    def header(self, name: str) -> str:
+        """The first value of a header, or an empty text."""
+        return next((value for key, value in self.headers if key == name), "")
+
+    def all_headers(self, name: str) -> tuple[str, ...]:
+        """Every value of a header in wire order."""
+        return tuple(value for key, value in self.headers if key == name)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from pincite.domain.version import USER_AGENT
-from pincite.fetch.exchange import Exchange
+from pincite.fetch.captures import Exchange
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.sessions import NO_SESSIONS, SiteSessions

@@ -16,8 +16,8 @@ from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from pincite.domain.errors import BlockedAddress, DnsError, NetworkError, PinciteError, Timeout, TlsError, TooLarge
+from pincite.fetch.captures import Exchange, body_kind
 from pincite.fetch.decoding import ACCEPT_ENCODING, decoder_for
-from pincite.fetch.exchange import Exchange
 from pincite.fetch.limits import (
     HAPPY_EYEBALLS_DELAY_S,
     HEADER_BYTES_MAX,
@@ -28,7 +28,6 @@ from pincite.fetch.limits import (
     FetchLimits,
 )
 from pincite.fetch.resolver import VettedResolver
-from pincite.fetch.sniffing import body_kind
 from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
 from pincite.runtime.files import too_many_open_files

@@ -8,8 +8,8 @@ import anyio
 
 from pincite.domain.errors import BlockedAddress, NetworkError, PinciteError, Timeout, TooManyRedirects
 from pincite.domain.frozen import dataclass
+from pincite.fetch.captures import Exchange
 from pincite.fetch.client import GuardedClient
-from pincite.fetch.exchange import Exchange
 from pincite.urls.parse import ParsedUrl, parse_url
 
 # Redirects that a page makes itself: `<meta http-equiv=refresh>` and stubs whose only content is where the page went.

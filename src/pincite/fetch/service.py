@@ -24,12 +24,11 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Kept, Link, Render, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
-from pincite.fetch.canonical import merged_canonical
 from pincite.fetch.captures import GIVEN
-from pincite.fetch.document_gate import DocumentGate
+from pincite.fetch.document_gate import DocumentGate, needs_rendering
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import failure_of
-from pincite.fetch.rendering_need import needs_rendering
+from pincite.fetch.signals import merged_canonical
 from pincite.fetch.window import EXCERPT_CHARS, excerpt, source_text, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight

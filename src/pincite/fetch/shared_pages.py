@@ -9,14 +9,13 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.page import PEER_VIA, FetchRequest, Kept, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
-from pincite.fetch.captures import capture
+from pincite.fetch.captures import body_kind, capture
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_cache import may_be_kept
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Gate
 from pincite.fetch.sessions import NOTE
 from pincite.fetch.signals import page_signals
-from pincite.fetch.sniffing import body_kind
 from pincite.ports import Clock
 from pincite.sharing.items import BODY_BYTES_MAX, Item, Kind, item_of
 from pincite.urls.keys import page_key

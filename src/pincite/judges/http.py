@@ -26,7 +26,7 @@ from pincite.domain.errors import (
 )
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.domain.version import VERSION
-from pincite.judges.pairs import judgement_of, premises_of
+from pincite.judges.wrappers import judgement_of, premises_of
 from pincite.runtime.call_context import count_request
 from pincite.runtime.recovery import first_failure
 

@@ -20,10 +20,9 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, Skipped
 from pincite.library.folder import FileEntry, Source, list_files, pages_of
-from pincite.library.listing import state
 from pincite.library.reading import PreparedPage, Unread, read_all
 from pincite.library.records import Ignored, RawPage
-from pincite.library.schema import mapped
+from pincite.library.schema import mapped, state
 from pincite.library.spelling import page_words
 from pincite.ports import Extractor
 from pincite.urls.keys import url_key

@@ -17,14 +17,13 @@ from pincite.domain.library import IndexReport, ListedPage, PageHit, Passage, Pa
 from pincite.domain.page import Document, LibraryPage
 from pincite.domain.search import Query
 from pincite.library.folder import open_source, read_again
-from pincite.library.heads import VectorProgress, make_heads
 from pincite.library.index import Progress, Reading, Update, page_key
-from pincite.library.listing import listed, state
 from pincite.library.lookup import Lookup
 from pincite.library.reading import stored_reading
 from pincite.library.records import RawPage, SourceLimits
-from pincite.library.schema import LAYOUT, mapped, open_index, writer_lock
+from pincite.library.schema import LAYOUT, listed, mapped, open_index, state, writer_lock
 from pincite.library.spelling import survey
+from pincite.library.vectors import VectorProgress, make_heads
 from pincite.ports import Extractor
 from pincite.ranking.passages import CutPassage, Draft
 from pincite.ranking.vectors import KnownVectors

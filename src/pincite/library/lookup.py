@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import PageHit, Passage, PassageKind, PassageMatch
 from pincite.domain.search import Constraints, Query
-from pincite.library.heads import Heads
 from pincite.library.records import READABLE_SUFFIXES
+from pincite.library.vectors import Heads
 from pincite.ranking.passages import passage_text
 from pincite.ranking.ranker import NEAR_WEIGHT, READ, dot
 from pincite.ranking.terms import index_terms, query_terms

@@ -16,8 +16,7 @@ from pincite.domain.library import Survey
 from pincite.ranking.terms import index_terms, is_identifier
 from pincite.text.normalise import fold
 from pincite.text.similarity import nearest, typos_allowed
-from pincite.text.tokens import is_stop, words
-from pincite.text.wordpiece import is_common_word
+from pincite.text.tokens import is_common_word, is_stop, words
 
 # Of three letters nearly every combination is a word or an abbreviation.
 MIN_LENGTH = 4

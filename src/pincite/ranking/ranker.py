@@ -22,8 +22,7 @@ from pincite.ranking.passages import CutPassage, Draft, KnownPassages, context_t
 from pincite.ranking.terms import index_terms, query_terms
 from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
-from pincite.text.tokens import words
-from pincite.text.wordpiece import expected_passages
+from pincite.text.tokens import expected_passages, words
 
 # So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md).
 READ: Final = 50

@@ -1,6 +1,9 @@
 """A finished report as a form: values for the fields of a JSON Schema, each with the passages it stands in."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Final
 
 import anyio.to_thread
@@ -14,10 +17,198 @@ from pincite.research.model.outputs import Filled, FilledField
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.wording import plain_line
-from pincite.research.schema_fields import Field, fields_of, lacking
-from pincite.research.schema_form import Form
-from pincite.research.schema_values import bare_text, keeps_rules, standing, value_of
+from pincite.research.schema_fields import MAX_ROWS, Field, fields_of, lacking
+from pincite.text.normalise import fold
 from pincite.text.tokens import terms
+from pincite.verification.dates import moments
+
+# A model's text as a value of a field, and whether a passage has that value.
+
+_NUMBER: Final = re.compile(r"[-−]?\d[\d,\u00a0\u202f ]*(?:\.\d+)?")
+_YES, _NO = frozenset({"true", "yes"}), frozenset({"false", "no"})
+
+
+def value_of(place: Field, text: str) -> Json:
+    """The text as a value of the field's type; None when it is none, or none of the field's choices."""
+    plain = plain_line(text).strip()
+    value = _typed(place, plain)
+    if value is None or not place.choices:
+        return value
+    if isinstance(value, str):
+        return next((choice for choice in place.choices if bare_text(str(choice)) == bare_text(value)), None)
+    return value if value in place.choices else None
+
+
+def _typed(place: Field, plain: str) -> Json:
+    match place.kind:
+        case "boolean":
+            return True if plain.lower() in _YES else False if plain.lower() in _NO else None
+        case "date":
+            days = _days(plain)
+            return days[0].isoformat() if len(days) == 1 else None
+        case "integer" | "number":
+            found = _NUMBER.findall(plain)
+            if len(found) != 1:
+                return None
+            number = _figure(found[0])
+            if place.kind == "number":
+                return number
+            return int(number) if number.is_integer() else None
+        case _:
+            return plain or None
+
+
+def keeps_rules(place: Field, value: Json) -> bool:
+    """Whether the value is within the bounds that the schema sets."""
+    rules = dict(place.rules)
+    if isinstance(value, str):
+        least, most, pattern = rules.get("minLength"), rules.get("maxLength"), rules.get("pattern")
+        return (
+            (not isinstance(least, int) or len(value) >= least)
+            and (not isinstance(most, int) or len(value) <= most)
+            and (not isinstance(pattern, str) or re.search(pattern, value) is not None)
+        )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    return all(_keeps(value, name, bound) for name, bound in rules.items() if isinstance(bound, int | float))
+
+
+def _keeps(value: float, name: str, bound: float) -> bool:
+    match name:
+        case "minimum":
+            return value >= bound
+        case "maximum":
+            return value <= bound
+        case "exclusiveMinimum":
+            return value > bound
+        case "exclusiveMaximum":
+            return value < bound
+        case "multipleOf":
+            return bound != 0 and abs(value / bound - round(value / bound)) < 1e-9
+        case _:
+            return True
+
+
+def standing(place: Field, value: Json, passage: str) -> bool:
+    """Whether the value stands in the passage: a number as that number, a date as that day, a text word for word."""
+    if place.kind == "date":
+        return str(value) in {day.isoformat() for day in _days(passage)}
+    text = fold(passage).text
+    if place.kind in ("integer", "number"):
+        return any(_figure(found) == value for found in _figures(text))
+    wanted = bare_text(str(value)) if place.choices else fold(str(value)).text.strip().lower()
+    body = bare_text(text) if place.choices else text.lower()
+    return bool(wanted) and re.search(rf"(?<![\w.,]){re.escape(wanted)}(?![\w]|[.,]\d)", body) is not None
+
+
+def bare_text(text: str) -> str:
+    """The text as a choice is compared: lower case, `_` and `-` as spaces."""
+    return " ".join(re.sub(r"[_-]", " ", fold(text).text.lower()).split())
+
+
+def _days(text: str) -> list[date]:
+    """The whole days that the text names, in order; 5/10/2018 names none."""
+    found: list[date] = []
+    for moment in moments(text):
+        if moment.swapped or moment.year is None or moment.month is None or moment.day is None:
+            continue
+        try:
+            found.append(date(moment.year, moment.month, moment.day))
+        except ValueError:
+            continue
+    return found
+
+
+def _figures(text: str) -> list[str]:
+    """The numbers of a text that stand alone: no part of an identifier or of a longer number."""
+    return re.findall(r"(?<![\w.,])[-−]?\d+(?:[,\u00a0\u202f ]\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)", text)
+
+
+def _figure(text: str) -> float:
+    return float(re.sub(r"[,\u00a0\u202f ]", "", text).replace("−", "-"))
+
+
+# Values that hold, put together as the object that a schema describes.
+
+# What tells the rows of the lists apart in which a value is, the outermost first.
+Rows = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Form:
+    """What was filled so far: values and passages by field and rows."""
+
+    values: dict[tuple[str, Rows], list[Json]] = field(default_factory=dict)
+    evidence: dict[tuple[str, Rows], list[Json]] = field(default_factory=dict)
+
+    def filled(self, fields: Mapping[str, Field]) -> dict[str, Json]:
+        """`{answer, evidence, missing}`; the rows of each list keep the order in which they were first named."""
+        answer: dict[str, Json] = {}
+        evidence: dict[str, Json] = {}
+        missing: list[Json] = []
+        order = self._order(fields)
+        for name, place in fields.items():
+            for rows, at in _spots(place, order):
+                path = _numbered(place.path, at)
+                found = self.values.get((name, rows))
+                if found is None:
+                    missing.append(".".join(path))
+                    continue
+                _put(answer, place.path, at, found if place.several else found[0])
+                evidence[".".join(path)] = list(self.evidence[name, rows])
+        return {"answer": answer, "evidence": evidence, "missing": missing}
+
+    def _order(self, fields: Mapping[str, Field]) -> dict[tuple[tuple[str, ...], Rows], list[int]]:
+        """The rows of each list, by its path and the rows in which it is itself."""
+        order: dict[tuple[tuple[str, ...], Rows], list[int]] = {}
+        for name, rows in self.values:
+            place = fields[name]
+            for depth, path in enumerate(place.lists):
+                listed = order.setdefault((path, rows[:depth]), [])
+                if rows[depth] not in listed:
+                    if len(listed) >= min(place.row_limits[depth], MAX_ROWS):
+                        break
+                    listed.append(rows[depth])
+        return order
+
+
+def _spots(place: Field, order: Mapping[tuple[tuple[str, ...], Rows], list[int]]) -> list[tuple[Rows, Rows]]:
+    """Where the field is: by rows and by their numbers in the answer. A list without a row ends both early."""
+    found: list[tuple[Rows, Rows]] = [((), ())]
+    ended: list[tuple[Rows, Rows]] = []
+    for path in place.lists:
+        inner: list[tuple[Rows, Rows]] = []
+        for rows, at in found:
+            listed = order.get((path, rows), [])
+            inner += [((*rows, row), (*at, number)) for number, row in enumerate(listed)]
+            ended += [] if listed else [(rows, at)]
+        found = inner
+    return sorted(found + ended, key=lambda spot: spot[1])
+
+
+def _numbered(path: tuple[str, ...], at: Rows) -> tuple[str, ...]:
+    """The path with the numbers of its rows; `[]` stays where a list has none."""
+    numbers = iter(at)
+    return tuple(
+        f"{name[:-2]}[{number}]" if name.endswith("[]") and (number := next(numbers, None)) is not None else name
+        for name in path
+    )
+
+
+def _put(target: dict[str, Json], path: tuple[str, ...], at: Rows, value: Json) -> None:
+    numbers = iter(at)
+    for name in path[:-1]:
+        if name.endswith("[]"):
+            listed, row = target.setdefault(name[:-2], []), next(numbers)
+            assert isinstance(listed, list)
+            listed += [{} for _ in range(row + 1 - len(listed))]
+            inner = listed[row]
+        else:
+            inner = target.setdefault(name, {})
+        assert isinstance(inner, dict)
+        target = inner
+    target[path[-1]] = value
+
 
 # `schema_fields.MAX_FIELDS` with some rows each; an answer of more repeats itself.
 _MAX_ENTRIES: Final = 400

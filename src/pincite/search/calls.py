@@ -24,7 +24,7 @@ from pincite.domain.errors import (
 from pincite.domain.frozen import dataclass
 from pincite.domain.search import Depth, ProviderAttempt, Query, SearchResponse
 from pincite.ports import Breaker, Clock, Limiter
-from pincite.search.contact import Contacts, is_offline
+from pincite.search.health import Contacts, is_offline
 from pincite.search.request import in_words
 from pincite.search.router import Engine, Route, Router
 from pincite.search.spending import Spending, call_estimate, without_price

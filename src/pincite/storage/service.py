@@ -23,8 +23,8 @@ from pincite.storage.home_files import DATABASE_NAME
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.limits import PUBLIC, TableBreaker, TableBuckets
 from pincite.storage.queue import SqlRunQueue
+from pincite.storage.retention import in_small_steps
 from pincite.storage.runs import SqlRunStore
-from pincite.storage.scope_data import in_small_steps
 from pincite.storage.server import SqlServerMemory
 from pincite.storage.tables import TextStatements
 from pincite.urls.policy import Retention

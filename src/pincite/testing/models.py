@@ -17,7 +17,7 @@ import anyio
 from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece, messages_of
-from pincite.llm.answers import read_answer, schema_of
+from pincite.llm.service import read_answer, schema_of
 from pincite.testing.seen import Seen as Seen
 from pincite.testing.seen import seen_messages as seen_messages
 from pincite.text.tokens import is_stop, terms, token_estimate, words

@@ -1,5 +1,6 @@
 """`check_claim`: one claim against texts, by `prove` as everywhere else."""
 
+import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Coroutine, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Final, TypeVar
 from pincite.domain.evidence import (
     Check,
     CheckOutcome,
+    ClaimType,
     EvidencePassage,
     Relation,
     SourceQuote,
@@ -21,6 +23,7 @@ from pincite.text.normalise import fold
 from pincite.text.sentences import Span
 from pincite.verification.evidence import LIMIT, PageSearch, given_page, searched
 from pincite.verification.facts import FactOutcome
+from pincite.verification.figures import figures
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate
 
@@ -135,3 +138,32 @@ def _finished(asked: Coroutine[Any, Any, T]) -> T:  # what a coroutine is sent a
         return result
     asked.close()
     raise AssertionError("without a judge nobody is waited for")
+
+
+# What kind of statement a sentence is by its own marks: a fact, an estimate, an opinion.
+
+_QUOTED: Final = re.compile(r"“[^”]*”|\"[^\"]*\"|„[^“]*“|«[^»]*»")
+# "HEAD~2" is a name, and "some two-byte characters" are not nearly two.
+_UNCLEAR: Final = re.compile(r"(?<=\S)[~≈]|\bsome\b(?! estimates?\b)", re.IGNORECASE)
+_OPINION: Final = re.compile(
+    r"\b(?:I|we)(?: (?:do|would|still|also|personally|strongly|generally|highly|certainly))*(?: not|n't|n’t)?"
+    r" (?:think|believe|feel|suspect|prefer|recommend|suggest|argue|advise|hope|doubt|find it)\b"
+    r"|\bin (?:my|our)(?: \w+)? (?:opinion|view|judgement|judgment|experience)\b|\barguably\b",
+    re.IGNORECASE,
+)
+# "the estimated cost" is a cost that is named so; "an estimated 40 people" is an estimate.
+_ESTIMATE: Final = re.compile(
+    r"\b(?:is|are|was|were|been|being)(?: \w+ly)? (?:estimated|projected|forecast|forecasted|extrapolated)"
+    r"(?: to| at| that)|\ban estimated (?=\S*\d)|\bby (?:one|some|most|our|rough) estimates?\b",
+    re.IGNORECASE,
+)
+
+
+def claim_type(text: str) -> ClaimType:
+    """The kind of statement that the sentence marks itself as."""
+    said = _UNCLEAR.sub(" ", _QUOTED.sub(" ", text))
+    if _OPINION.search(said):
+        return ClaimType.OPINION
+    if _ESTIMATE.search(said) or any(figure.exact and figure.bound == "about" for figure in figures(said)):
+        return ClaimType.ESTIMATE
+    return ClaimType.FACT

@@ -65,8 +65,7 @@ async def build_fetch(
 
     `peers` are asked before a site is.
     """
-    from pincite.fetch.backends.archive import ArchiveBackend
-    from pincite.fetch.backends.given import GivenBackend
+    from pincite.fetch.backends.archive import ArchiveBackend, GivenBackend
     from pincite.fetch.document_gate import DocumentGate
     from pincite.fetch.page_cache import PageCache
     from pincite.fetch.service import FetchService
@@ -270,7 +269,7 @@ def site_sessions(settings: Settings) -> "SiteSessions":
 
 def url_policy(settings: Settings) -> UrlPolicy:
     """What may be fetched under these settings."""
-    from pincite.fetch.own_addresses import own_public_addresses
+    from pincite.fetch.resolver import own_public_addresses
 
     return UrlPolicy(
         addresses=AddressPolicy(allow_networks=settings.allow_networks, deny_networks=own_public_addresses()),

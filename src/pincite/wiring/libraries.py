@@ -91,9 +91,8 @@ def _kept(name: str, file: Path, api_key: str | None) -> KeptVectors:
 def _embedder(name: str, api_key: str | None) -> Embedder:
     """The embedder of this process: its model is loaded once, at the first text."""
     if _is_place(name):
-        from pincite.embeddings.centred import CentredEmbedder
         from pincite.embeddings.endpoint import EndpointEmbedder
-        from pincite.embeddings.folder import FolderEmbedder
+        from pincite.embeddings.local import CentredEmbedder, FolderEmbedder
 
         other: Embedder = (
             EndpointEmbedder(name, api_key=api_key) if "://" in name else FolderEmbedder(Path(name).expanduser())
@@ -114,7 +113,7 @@ def _reranker(name: str, api_key: str | None, home: Path) -> Reranker:
         return EndpointReranker(name, api_key=api_key)
     fetched = home / FOLDER / name
     if _is_place(name) or fetched.is_dir():
-        from pincite.embeddings.folder import FolderReranker
+        from pincite.embeddings.local import FolderReranker
 
         folder = Path(name).expanduser() if _is_place(name) else fetched
         verify_files(folder)
@@ -153,7 +152,7 @@ def learn_shipped(vectors: KeptVectors, embedder: str) -> None:
     """Keep the vectors that came with the bundled library, if this embedder made them; others are made when needed."""
     if embedder != _DEFAULT:
         return
-    from pincite.embeddings.minilm import WEIGHTS_SHA256
+    from pincite.embeddings.local import WEIGHTS_SHA256
     from pincite.library.vectors import unpacked
 
     vectors.learn(unpacked(bundled_vectors(), WEIGHTS_SHA256))

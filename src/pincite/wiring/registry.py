@@ -71,7 +71,7 @@ _EXPORTERS: Mapping[str, str] = {
 PROVIDERS = Registry("pincite.search_providers", _ENGINES)
 SCRAPERS = Registry("pincite.scrapers", _SCRAPERS)
 EXPORTERS = Registry("pincite.exporters", _EXPORTERS)
-EMBEDDERS = Registry("pincite.embedders", {"minilm": "pincite.embeddings.minilm:MiniLm"})
+EMBEDDERS = Registry("pincite.embedders", {"minilm": "pincite.embeddings.local:MiniLm"})
 # Ours are named by what they are (a folder, an address).
 RERANKERS = Registry("pincite.rerankers", {})
 # Ours are named by what they are (a model, an address, a folder); packages bring others by name.

@@ -46,7 +46,7 @@ async def export_scope(settings: Settings) -> AsyncIterator[str]:
 
     Errors: StorageUnavailable, Locked, SchemaMismatch.
     """
-    from pincite.storage.scope_data import rows_of, tables
+    from pincite.storage.retention import rows_of, tables
 
     async with _opened(settings) as (parts, shared):
         database = (await shared.storage()).database
@@ -81,7 +81,7 @@ async def delete_scope(settings: Settings) -> Removed:
 
 async def expire(settings: Settings, shared: Shared) -> Expired:
     """Let go what the settings keep no longer, in the scope of these settings. Errors: StorageUnavailable, Locked."""
-    from pincite.storage import scope_data
+    from pincite.storage import retention
 
     storage = await shared.storage()
     now, mine = shared.clock.now(), storage.scope(settings.scope)
@@ -90,7 +90,7 @@ async def expire(settings: Settings, shared: Shared) -> Expired:
     def before(days: int | None) -> datetime | None:
         return None if days is None else now - timedelta(days=days)
 
-    went_runs, went_events = await scope_data.expire(
+    went_runs, went_events = await retention.expire(
         storage.database,
         settings.scope,
         runs_before=before(settings.runs_keep_days),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pincite.fetch.client import GuardedClient
     from pincite.runtime.limiter import Buckets
     from pincite.storage.database import Database
-    from pincite.storage.file_keys import FileKeys
+    from pincite.storage.home_files import FileKeys
     from pincite.storage.server import SqlServerMemory
 
 
@@ -190,8 +190,7 @@ class WebhookSender:
 async def build_webhooks(settings: Settings, clock: Clock, kept: ResourcePool, database: "Database") -> WebhookSender:
     """The sender of webhooks under these settings. Errors: as `master_key`."""
     from pincite.fetch.client import GuardedClient
-    from pincite.fetch.own_addresses import own_public_addresses
-    from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
+    from pincite.fetch.resolver import SystemResolver, VettedResolver, own_public_addresses, parse_resolve
 
     addresses = AddressPolicy(allow_networks=settings.allow_networks, deny_networks=own_public_addresses())
     policy = UrlPolicy(addresses=addresses, ports=PORTS | frozenset(settings.allow_ports))
@@ -271,7 +270,7 @@ def _not_kept(path: Path, error: Exception) -> StorageUnavailable:
 
 def home_keys(home: Path) -> "FileKeys":
     """The keys in the file of a home."""
-    from pincite.storage.file_keys import FileKeys
+    from pincite.storage.home_files import FileKeys
 
     return FileKeys(home)
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from pincite.fetch.own_addresses import own_public_addresses
+from pincite.fetch.resolver import own_public_addresses
 from pincite.urls import AddressPolicy
 
 FIB = """Main:

@@ -7,7 +7,7 @@ import pytest
 from pincite.domain.library import ListedPage
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library import LocalLibrary
-from pincite.library.listing import stated_addresses
+from pincite.library.schema import stated_addresses
 from pincite.testing.web import html, write_warc
 
 URL = "https://www.wind-news.com/park"

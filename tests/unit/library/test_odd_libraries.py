@@ -11,7 +11,7 @@ import pytest
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.report import Report
 from pincite.domain.search import Query
-from pincite.embeddings.minilm import MiniLm
+from pincite.embeddings.local import MiniLm
 from pincite.engine import Engine
 from pincite.fetch.extractors import BytesExtractor
 from pincite.library import LocalLibrary

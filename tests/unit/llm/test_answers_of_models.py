@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from pincite.domain.errors import ModelBadOutput
-from pincite.llm.answers import MAX_ANSWER_CHARS, read_answer, schema_of
+from pincite.llm.service import MAX_ANSWER_CHARS, read_answer, schema_of
 from pincite.research.model.outputs import FoundClaim, PageClaims, PlannedQuestion
 
 ONE = '{"claims": [{"text": "A b c.", "part": "1", "lines": ["s1"], "quote": "", "kind": "fact", "confidence": 1}]}'

@@ -10,8 +10,7 @@ import pytest
 from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput
 from pincite.engine import Engine
 from pincite.research.schema_fields import Field, fields_of, lacking
-from pincite.research.schema_form import Form
-from pincite.research.schema_values import keeps_rules, standing, value_of
+from pincite.research.structured import Form, keeps_rules, standing, value_of
 from pincite.settings import load_settings
 from pincite.testing.models import ScriptedModel, Seen
 

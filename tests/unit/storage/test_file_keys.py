@@ -11,15 +11,14 @@ import pytest
 
 from pincite.domain.errors import Locked
 from pincite.domain.records import ApiKey
-from pincite.storage.file_keys import FileKeys
-from pincite.storage.home_files import one_at_a_time
+from pincite.storage.home_files import FileKeys, one_at_a_time
 
 EACH = 60
 WRITER = """
 import sys
 from pathlib import Path
 from pincite.domain.records import ApiKey
-from pincite.storage.file_keys import FileKeys
+from pincite.storage.home_files import FileKeys
 
 keys, who, number = FileKeys(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)

@@ -14,10 +14,10 @@ from tests.many_runs import EVENTS, put_ended_runs
 from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.storage import retention, scope_data
+from pincite.storage import retention
 from pincite.storage.database import Transaction
+from pincite.storage.retention import STEP, expire
 from pincite.storage.schema import blobs, calls, documents, events, metadata, run_snapshots, runs, snapshots
-from pincite.storage.scope_data import STEP, expire
 from pincite.storage.service import Storage, open_storage
 from pincite.testing.clock import FrozenClock
 
@@ -80,8 +80,8 @@ async def test_no_statement_looks_at_every_row(tmp_path: Path) -> None:
         event.listen(engine, "before_cursor_execute", note)
 
         def let_go(tx: Transaction) -> None:
-            scope_data.expire_events(tx, LATER, AT, STEP)
-            scope_data.expire_runs(tx, LATER, STEP)
+            retention.expire_events(tx, LATER, AT, STEP)
+            retention.expire_runs(tx, LATER, STEP)
             retention.delete_snapshots(tx, [row.snapshot_id for row in retention.oldest_unused(tx, AT, LATER, 9)])
 
         await storage.database.write(SCOPE, let_go)

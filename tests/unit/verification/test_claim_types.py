@@ -6,7 +6,7 @@ import pytest
 
 from pincite import sync
 from pincite.domain.evidence import ClaimType
-from pincite.verification.claim_types import claim_type
+from pincite.verification.claims import claim_type
 from pincite.verification.figures import figures
 
 

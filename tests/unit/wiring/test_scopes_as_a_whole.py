@@ -11,8 +11,8 @@ import pytest
 
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
+from pincite.storage.retention import tables
 from pincite.storage.schema import metadata
-from pincite.storage.scope_data import tables
 from pincite.testing.web import html, write_warc
 from pincite.wiring import open_shared
 from pincite.wiring.scopes import delete_scope, expire, expire_every_scope, export_scope

@@ -20,7 +20,7 @@ from pincite.ranking.words import Rarity
 from pincite.text.context import context_of
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
-from pincite.verification.claim_types import claim_type
+from pincite.verification.claims import claim_type
 
 MAX_SENTENCES: Final = 5
 # Of one excerpt of prose: about what a person reads at a glance; a paragraph below it comes whole.

@@ -23,10 +23,10 @@ from pincite.domain.plan import Analysis, Conflict, Progress, ReadPage, Task, Ve
 from pincite.ports import Judge
 from pincite.research.extractive.conflicts import conflicts_between, denial, denial_candidates
 from pincite.research.extractive.versions import independent_sources
-from pincite.research.refusing import without_flagged
 from pincite.text.context import passage_in_context
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import is_quoted
+from pincite.verification.verdicts import without_flagged
 
 # As in `conflicts`.
 _MAX_CONFLICTS: Final = 6

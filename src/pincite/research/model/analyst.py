@@ -17,7 +17,6 @@ from pincite.research.model.outputs import FoundClaim, PageClaims
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import language_line
 from pincite.research.model.wording import plain_line
-from pincite.research.refusing import SPEAKS_TO_MACHINES
 from pincite.runtime.recovery import first_failure
 from pincite.text.context import context_of
 from pincite.text.fragments import fragment_url
@@ -25,6 +24,7 @@ from pincite.text.instructions import is_flagged
 from pincite.text.sentences import Span
 from pincite.text.tokens import terms, words
 from pincite.verification.quotes import locate
+from pincite.verification.verdicts import SPEAKS_TO_MACHINES
 
 MAX_CLAIM_CHARS = 520
 # Somebody, does, something.

@@ -23,8 +23,8 @@ from pincite.research.model.evidence import EvidenceBank, quoted_words
 from pincite.research.model.outputs import Repairs
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.wording import plain_line
-from pincite.research.refusing import without_flagged
 from pincite.verification.proof import Proven, Statement, prove
+from pincite.verification.verdicts import without_flagged
 
 # Highest confidence of a claim with one source: nobody is surer of a page than that.
 SURE_FROM: Final = 0.85

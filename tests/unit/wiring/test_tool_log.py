@@ -8,9 +8,9 @@ import pytest
 
 from pincite.domain.errors import Locked, StorageFull
 from pincite.domain.records import LoggedCall
-from pincite.runtime import tool_log
 from pincite.runtime.call_context import Caller, called_by, caller
-from pincite.runtime.tool_log import ToolLog, shortened
+from pincite.wiring import observing
+from pincite.wiring.observing import ToolLog, shortened
 
 
 def call(n: int) -> LoggedCall:
@@ -67,7 +67,7 @@ def test_what_could_not_be_written_for_a_moment_is_written_later_and_in_order() 
 
 
 def test_a_log_that_stays_locked_is_bounded_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_log, "MAX_WAITING", 3)
+    monkeypatch.setattr(observing, "MAX_WAITING", 3)
     tried = threading.Event()
 
     def locked(batch: Sequence[LoggedCall]) -> None:
@@ -84,10 +84,10 @@ def test_a_log_that_stays_locked_is_bounded_and_closes(monkeypatch: pytest.Monke
 
 
 def test_notes_are_short() -> None:
-    text = "a" * (tool_log.MAX_TEXT + 500)
+    text = "a" * (observing.MAX_TEXT + 500)
     found = shortened({"query": text, "list": [text, 1]})
     assert isinstance(found, dict)
-    assert len(str(found["query"])) < tool_log.MAX_TEXT + 40
+    assert len(str(found["query"])) < observing.MAX_TEXT + 40
     assert str(found["query"]).endswith("(2500 characters)")
 
 
