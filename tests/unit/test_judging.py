@@ -17,7 +17,7 @@ from pincite.settings import Settings
 from pincite.surfaces.cli.app import app
 from pincite.testing.judges import JudgeServer, LabelJudge
 from pincite.testing.models import FaithfulModel
-from pincite.wiring.judging import judge_of, parts_on_record, told_judge
+from pincite.wiring.judging import judge_of, judge_text, parts_on_record
 
 CASE = JudgeCase("1", "The pool is open.", (EvidenceLine("1", "The pool is open.", None, "p", 0, 17),))
 
@@ -90,11 +90,11 @@ def test_thresholds_are_kept_by_judge_and_damaged_ones_are_told(tmp_path: Path) 
 
 
 async def test_doctor_tells_who_judges_and_what_was_measured(tmp_path: Path) -> None:
-    assert "none" in await told_judge(settings(tmp_path))
+    assert "none" in await judge_text(settings(tmp_path))
     url = "http://127.0.0.1:8090/"
-    assert "can only refuse" in await told_judge(settings(tmp_path, judge=url))
+    assert "can only refuse" in await judge_text(settings(tmp_path, judge=url))
     write_thresholds(tmp_path, "http:127.0.0.1:8090", Thresholds(0.91, 0.12, "300 statements"))
-    told = await told_judge(settings(tmp_path, judge=url))
+    told = await judge_text(settings(tmp_path, judge=url))
     assert "0.910" in told
     assert "300 statements" in told
 

@@ -30,7 +30,7 @@ from pincite.domain.report import PARTIAL_MARK, ReportClaim, ReportEvidence, evi
 from pincite.text.context import numbered, passage_in_context
 from pincite.verification.facts import check_facts, states_nothing
 from pincite.verification.quotes import is_quoted
-from pincite.verification.verdicts import VERDICTS, Said, facts_of
+from pincite.verification.verdicts import VERDICTS, Stance, facts_of
 
 # What is stored of the page that an item of evidence was cut from.
 Stored = Callable[[ReportEvidence], "Document | Excerpts | None"]
@@ -165,7 +165,7 @@ class Proofs:
             return problems
         if label is JudgementLabel.NOTHING_TO_CHECK:
             return "was judged to state nothing, and is printed as a finding"
-        verdict = VERDICTS[facts_of(findings), Said(label.value)]
+        verdict = VERDICTS[facts_of(findings), Stance(label.value)]
         if verdict is VerdictStatus.SUPPORTED or verdict is item.verdict is VerdictStatus.PARTIAL:
             return ""
         said = f"the judge said “{label.value}”"

@@ -80,7 +80,7 @@ def refusal(claim: RejectedClaim) -> str:
     return "; ".join(part for part in (claim.why, beyond_text(claim)) if part)
 
 
-def telling_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> Iterator[tuple[str, bool]]:
+def highlighted_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> Iterator[tuple[str, bool]]:
     """The printed words of a sentence in runs, each with whether it is among those that tell most.
 
     `span` takes only a part of `sentence.text`: a cell of a row that is printed word for word.

@@ -46,10 +46,10 @@ from pincite.domain.signs import (
     VERDICTS,
     beyond_text,
     claim_proof,
+    highlighted_pieces,
     place_of,
     proofs_used,
     refusal,
-    telling_pieces,
 )
 from pincite.exports.docx_layout import write_blocks
 from pincite.runtime.installing import install_extra
@@ -231,7 +231,7 @@ class _File:
         self, paragraph: "Paragraph", sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False
     ) -> None:
         """A sentence or a part of it, a link to its passages, with its proof mark and, unless `bare`, its numbers."""
-        runs = "".join(_telling(text, tells) for text, tells in telling_pieces(sentence, span))
+        runs = "".join(_highlighted(text, tells) for text, tells in highlighted_pieces(sentence, span))
         anchor = next((self._anchors[name] for name in sentence.claim_ids if name in self._anchors), None)
         _append(paragraph, f'<w:hyperlink w:anchor="{anchor}">{runs}</w:hyperlink>' if anchor else runs)
         if sentence.proof is not None and (span is None or span[1] == len(sentence.text)):
@@ -303,7 +303,7 @@ def _note(reference: Reference, link: str | None) -> str:
     )
 
 
-def _telling(text: str, tells: bool) -> str:
+def _highlighted(text: str, tells: bool) -> str:
     """A run of a sentence; code keeps its lines and the space it begins them with."""
     bold = "<w:rPr><w:b/></w:rPr>" if tells else ""
     lines = (f'<w:t xml:space="preserve">{xml_escape(_NO_XML.sub("", line))}</w:t>' for line in text.split("\n"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CODE_FONT = "DejaVu Sans Mono"
 
 
-class WordPen(Protocol):
+class WordSentences(Protocol):
     """Writes sentences into paragraphs."""
 
     def write(
@@ -28,28 +28,28 @@ class WordPen(Protocol):
         ...
 
 
-def write_blocks(section: Section, word: "WordDocument", pen: WordPen) -> None:
+def write_blocks(section: Section, word: "WordDocument", to: WordSentences) -> None:
     """The sentences of a section as they are laid out."""
     for block in section.blocks:
         items = [[section.sentences[index] for index in item] for item in block.items]
         match block.form:
             case BlockForm.PARAGRAPH:
-                _paragraphs(items, word, pen)
+                _paragraphs(items, word, to)
             case BlockForm.LIST:
-                _paragraphs(items, word, pen, style="List Bullet")
+                _paragraphs(items, word, to, style="List Bullet")
             case BlockForm.STEPS:
-                _steps(items, word, pen)
+                _steps(items, word, to)
             case BlockForm.TABLE:
-                _table(block, items, word, pen)
+                _table(block, items, word, to)
             case BlockForm.EXCERPT:
                 if block.excerpt is not None:
-                    _excerpt(block, block.excerpt, items, word, pen)
+                    _excerpt(block, block.excerpt, items, word, to)
 
 
 def _paragraphs(
     items: Sequence[Sequence[Sentence]],
     word: "WordDocument",
-    pen: WordPen,
+    to: WordSentences,
     style: str | None = None,
     *,
     bare: bool = False,
@@ -57,10 +57,10 @@ def _paragraphs(
     for item in items:
         paragraph = word.add_paragraph(style=style)
         for sentence in item:
-            pen.write(paragraph, sentence, bare=bare)
+            to.write(paragraph, sentence, bare=bare)
 
 
-def _steps(items: Sequence[Sequence[Sentence]], word: "WordDocument", pen: WordPen, *, bare: bool = False) -> None:
+def _steps(items: Sequence[Sequence[Sentence]], word: "WordDocument", to: WordSentences, *, bare: bool = False) -> None:
     """Numbers as text: those that Word makes itself go on from one list to the next."""
     from docx.shared import Cm
 
@@ -70,10 +70,10 @@ def _steps(items: Sequence[Sequence[Sentence]], word: "WordDocument", pen: WordP
         paragraph.paragraph_format.first_line_indent = Cm(-0.8)
         paragraph.paragraph_format.tab_stops.add_tab_stop(Cm(0.8))
         for sentence in item:
-            pen.write(paragraph, sentence, bare=bare)
+            to.write(paragraph, sentence, bare=bare)
 
 
-def _table(block: ReportBlock, items: Sequence[Sequence[Sentence]], word: "WordDocument", pen: WordPen) -> None:
+def _table(block: ReportBlock, items: Sequence[Sequence[Sentence]], word: "WordDocument", to: WordSentences) -> None:
     columns = len(block.header) - bool(block.rows)
     table = _grid(word, block.header, len(items) // columns, len(block.header))
     for place, item in enumerate(items):
@@ -81,7 +81,7 @@ def _table(block: ReportBlock, items: Sequence[Sequence[Sentence]], word: "WordD
         if block.rows and not column:
             table.cell(row + 1, 0).paragraphs[0].add_run(one_line(block.rows[row])).bold = True
         for sentence in item:
-            pen.write(table.cell(row + 1, column + bool(block.rows)).paragraphs[0], sentence)
+            to.write(table.cell(row + 1, column + bool(block.rows)).paragraphs[0], sentence)
 
 
 def _grid(word: "WordDocument", header: Sequence[str], rows: int, width: int) -> Any:
@@ -96,18 +96,22 @@ def _grid(word: "WordDocument", header: Sequence[str], rows: int, width: int) ->
 
 
 def _excerpt(
-    block: ReportBlock, excerpt: Excerpt, items: Sequence[Sequence[Sentence]], word: "WordDocument", pen: WordPen
+    block: ReportBlock,
+    excerpt: Excerpt,
+    items: Sequence[Sequence[Sentence]],
+    word: "WordDocument",
+    to: WordSentences,
 ) -> None:
     path = (*excerpt.path, excerpt.term) if excerpt.term else excerpt.path
     head = word.add_paragraph(style="Source")
     head.paragraph_format.keep_with_next = True
-    pen.source(head, path, excerpt.reference_n)
+    to.source(head, path, excerpt.reference_n)
     match excerpt.kind:
         case ExcerptKind.CODE:
             for item in items:
                 paragraph = word.add_paragraph()
                 for sentence in item:
-                    pen.write(paragraph, sentence, bare=True)
+                    to.write(paragraph, sentence, bare=True)
                 for run in [*paragraph.runs, *(run for link in paragraph.hyperlinks for run in link.runs)]:
                     run.font.name = _CODE_FONT
         case ExcerptKind.TABLE:
@@ -116,10 +120,10 @@ def _excerpt(
             table = _grid(word, block.header, len(rows), width)
             for at, row in enumerate(rows, start=bool(block.header)):
                 for cell, span in zip(table.rows[at].cells, cells_of(row.text), strict=False):
-                    pen.write(cell.paragraphs[0], row, span, bare=True)
+                    to.write(cell.paragraphs[0], row, span, bare=True)
         case ExcerptKind.LIST:
-            _paragraphs(items, word, pen, style="List Bullet", bare=True)
+            _paragraphs(items, word, to, style="List Bullet", bare=True)
         case ExcerptKind.STEPS:
-            _steps(items, word, pen, bare=True)
+            _steps(items, word, to, bare=True)
         case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
-            _paragraphs(items, word, pen, style="Quote", bare=True)
+            _paragraphs(items, word, to, style="Quote", bare=True)

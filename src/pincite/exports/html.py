@@ -57,7 +57,7 @@ from pincite.domain.signs import (
     sentence_proof,
 )
 from pincite.exports.bibliography import site
-from pincite.exports.html_layout import proof_html, section_html, telling_html
+from pincite.exports.html_layout import highlighted_html, proof_html, section_html
 from pincite.exports.passages import Part, passage
 
 _ASSETS = resources.files("pincite.exports") / "assets"
@@ -186,7 +186,7 @@ class _Page:
     def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
         """The words as a link to the panel with their passages."""
         panel = self._panels.get(_shown(sentence)) if sentence.claim_ids else None
-        said = telling_html(sentence, span)
+        said = highlighted_html(sentence, span)
         if panel is None:
             return said
         self._count += 1

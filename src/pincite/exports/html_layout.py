@@ -7,10 +7,10 @@ from typing import Protocol
 
 from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, paragraphs
 from pincite.domain.markdown import one_line
-from pincite.domain.signs import PROOFS, cells_of, place_of, telling_pieces
+from pincite.domain.signs import PROOFS, cells_of, highlighted_pieces, place_of
 
 
-class Pen(Protocol):
+class HtmlSentences(Protocol):
     """Writes sentences in one kind of page."""
 
     def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
@@ -29,17 +29,17 @@ class Pen(Protocol):
         ...
 
 
-def section_html(section: Section, pen: Pen) -> Iterator[str]:
+def section_html(section: Section, to: HtmlSentences) -> Iterator[str]:
     """The sentences of a section as they are laid out."""
     if section.blocks:
         for block in section.blocks:
-            yield from _block(block, section.sentences, pen)
+            yield from _block(block, section.sentences, to)
         return
     found = paragraphs(section.sentences)
     if len(found) == 1:
-        yield f'<p dir="auto">{_run(found[0], pen)}</p>'
+        yield f'<p dir="auto">{_run(found[0], to)}</p>'
     else:
-        yield from _listed("ul", [_run(part, pen) for part in found])
+        yield from _listed("ul", [_run(part, to) for part in found])
 
 
 def proof_html(sentence: Sentence) -> str:
@@ -51,34 +51,36 @@ def proof_html(sentence: Sentence) -> str:
     return f'<span class="proof {sentence.proof}" title="{escape(f"{sign.word}: {sign.means}")}">{said}</span>'
 
 
-def telling_html(sentence: Sentence, span: tuple[int, int] | None = None) -> str:
+def highlighted_html(sentence: Sentence, span: tuple[int, int] | None = None) -> str:
     """The words of a sentence with those that tell most set apart."""
-    pieces = telling_pieces(sentence, span)
+    pieces = highlighted_pieces(sentence, span)
     return "".join(f'<b class="telling">{escape(text)}</b>' if tells else escape(text) for text, tells in pieces)
 
 
-def _block(block: ReportBlock, sentences: Sequence[Sentence], pen: Pen) -> Iterator[str]:
+def _block(block: ReportBlock, sentences: Sequence[Sentence], to: HtmlSentences) -> Iterator[str]:
     items = [[sentences[index] for index in item] for item in block.items]
     match block.form:
         case BlockForm.PARAGRAPH:
-            yield from (f'<p dir="auto">{_run(item, pen)}</p>' for item in items)
+            yield from (f'<p dir="auto">{_run(item, to)}</p>' for item in items)
         case BlockForm.LIST:
-            yield from _listed("ul", [_run(item, pen) for item in items])
+            yield from _listed("ul", [_run(item, to) for item in items])
         case BlockForm.STEPS:
-            yield from _listed("ol", [_run(item, pen) for item in items])
+            yield from _listed("ol", [_run(item, to) for item in items])
         case BlockForm.TABLE:
             columns = len(block.header) - bool(block.rows)
-            cells = [_run(item, pen) for item in items]
+            cells = [_run(item, to) for item in items]
             rows = [cells[at : at + columns] for at in range(0, len(cells), columns)]
             yield from _table(block.header, rows, block.rows)
         case BlockForm.EXCERPT:
             if block.excerpt is not None:
-                yield from _excerpt(block, block.excerpt, items, pen)
+                yield from _excerpt(block, block.excerpt, items, to)
 
 
-def _excerpt(block: ReportBlock, excerpt: Excerpt, items: Sequence[Sequence[Sentence]], pen: Pen) -> Iterator[str]:
+def _excerpt(
+    block: ReportBlock, excerpt: Excerpt, items: Sequence[Sequence[Sentence]], to: HtmlSentences
+) -> Iterator[str]:
     """A piece of a page word for word, under the title of the page and the headings above it there."""
-    title, mark = pen.source(excerpt.reference_n)
+    title, mark = to.source(excerpt.reference_n)
     defines = excerpt.kind is ExcerptKind.DEFINITION and bool(excerpt.term)
     path = excerpt.path if defines or not excerpt.term else (*excerpt.path, excerpt.term)
     place = escape(place_of(title, path))
@@ -88,32 +90,32 @@ def _excerpt(block: ReportBlock, excerpt: Excerpt, items: Sequence[Sequence[Sent
     match excerpt.kind:
         case ExcerptKind.CODE:
             code = f"<code{_language(excerpt.language)}>"
-            yield from (f'<pre tabindex="0">{code}{_quoted(item, pen, between=chr(10))}</code></pre>' for item in items)
+            yield from (f'<pre tabindex="0">{code}{_quoted(item, to, between=chr(10))}</code></pre>' for item in items)
         case ExcerptKind.TABLE:
-            yield from _table(block.header, [_row(row, pen) for item in items for row in item])
+            yield from _table(block.header, [_row(row, to) for item in items for row in item])
         case ExcerptKind.LIST:
-            yield from _listed("ul", [_quoted(item, pen) for item in items])
+            yield from _listed("ul", [_quoted(item, to) for item in items])
         case ExcerptKind.STEPS:
-            yield from _listed("ol", [_quoted(item, pen) for item in items])
+            yield from _listed("ol", [_quoted(item, to) for item in items])
         case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
             if defines:
                 yield f'<p class="term" dir="auto"><dfn>{escape(one_line(excerpt.term))}</dfn></p>'
-            yield from (f'<p dir="auto">{_quoted(item, pen)}</p>' for item in items)
+            yield from (f'<p dir="auto">{_quoted(item, to)}</p>' for item in items)
     yield "</blockquote>"
     yield "</figure>"
 
 
-def _run(item: Sequence[Sentence], pen: Pen) -> str:
-    return " ".join(pen.words(sentence) + pen.after(sentence) for sentence in item)
+def _run(item: Sequence[Sentence], to: HtmlSentences) -> str:
+    return " ".join(to.words(sentence) + to.after(sentence) for sentence in item)
 
 
-def _quoted(item: Sequence[Sentence], pen: Pen, between: str = " ") -> str:
-    return between.join(pen.words(sentence, bare=True) + pen.after(sentence, bare=True) for sentence in item)
+def _quoted(item: Sequence[Sentence], to: HtmlSentences, between: str = " ") -> str:
+    return between.join(to.words(sentence, bare=True) + to.after(sentence, bare=True) for sentence in item)
 
 
-def _row(row: Sentence, pen: Pen) -> list[str]:
-    cells = [pen.words(row, span, bare=True) for span in cells_of(row.text)]
-    cells[-1] += pen.after(row, bare=True)
+def _row(row: Sentence, to: HtmlSentences) -> list[str]:
+    cells = [to.words(row, span, bare=True) for span in cells_of(row.text)]
+    cells[-1] += to.after(row, bare=True)
     return cells
 
 

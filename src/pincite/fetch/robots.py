@@ -46,7 +46,7 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _RulesFor:
     """What the groups that apply to one agent come to."""
 
     allowed: tuple[bytes, ...]
@@ -61,32 +61,32 @@ class Robots:
 
     groups: tuple[_Group, ...] = ()
     sitemaps: tuple[str, ...] = ()
-    _said: dict[str, _Said] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _rules: dict[str, _RulesFor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def allows(self, url: str, agent: str) -> bool:
         """Whether `agent` (a product token) may fetch `url`, given as it is sent.
 
         Source: RFC 9309 §2.2.2: the longest matching rule wins, allow wins a tie, no match means allowed.
         """
-        said = self._said_to(agent)
-        if not said.denied:
+        rules = self._rules_for(agent)
+        if not rules.denied:
             return True
         path = _path(url)
-        allow = max((_allow_match(path, pattern) for pattern in said.allowed), default=0)
-        deny = max((_match(path, pattern) for pattern in said.denied), default=0)
+        allow = max((_allow_match(path, pattern) for pattern in rules.allowed), default=0)
+        deny = max((_match(path, pattern) for pattern in rules.denied), default=0)
         return deny <= max(allow, 0)
 
     def delay_s(self, agent: str) -> float | None:
         """Seconds between requests that the site asks of `agent`, at most 30; None when it asks nothing readable."""
-        return self._said_to(agent).delay_s
+        return self._rules_for(agent).delay_s
 
     def signals(self, agent: str) -> dict[str, str]:
         """What the site says about the use of its pages (`ai-input`, `search`, `train-ai`, ...), lower-case."""
-        return self._said_to(agent).signals
+        return self._rules_for(agent).signals
 
-    def _said_to(self, agent: str) -> _Said:
+    def _rules_for(self, agent: str) -> _RulesFor:
         """Looked up once for each agent: a page asks three times, and there is one agent."""
-        if agent not in self._said:
+        if agent not in self._rules:
             groups = self._groups(agent)
             rules = [rule for group in groups for rule in group.rules]
             delays = (float(group.delay) for group in groups if _NUMBER.fullmatch(group.delay))
@@ -94,13 +94,13 @@ class Robots:
             signals: dict[str, str] = {}
             for group in groups:
                 signals.update(group.signals)
-            self._said[agent] = _Said(
+            self._rules[agent] = _RulesFor(
                 tuple(pattern for allows, pattern in rules if allows),
                 tuple(pattern for allows, pattern in rules if not allows),
                 None if delay_s is None else min(delay_s, CRAWL_DELAY_MAX_S),
                 signals,
             )
-        return self._said[agent]
+        return self._rules[agent]
 
     def _groups(self, agent: str) -> list[_Group]:
         """The groups that apply: all that name the agent, else all for everyone."""

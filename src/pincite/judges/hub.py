@@ -215,12 +215,12 @@ async def _written(reply: "httpx2.Response", announced: _Announced, path: Path, 
     if announced.size is not None and size != announced.size:
         raise _bad(f"{path.name} has {size} bytes instead of {announced.size}", "wrong_size")
     found = whole.hexdigest()
-    told = pinned or announced.etag
-    if _SHA256.fullmatch(told):
-        right = found == told
-    elif _COMMIT.fullmatch(told):  # a small file is named by the hash of its git object
+    announced_hash = pinned or announced.etag
+    if _SHA256.fullmatch(announced_hash):
+        right = found == announced_hash
+    elif _COMMIT.fullmatch(announced_hash):  # a small file is named by the hash of its git object
         content = await anyio.Path(path).read_bytes()
-        right = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == told
+        right = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == announced_hash
     else:
         raise _bad(f"the hub names no hash of {path.name}", "no_hash")
     if not right:

@@ -202,7 +202,7 @@ class PassageRanker:
         near = [dot(wanted, vector) for vector in vectors]
         fused = sorted(range(len(best)), key=lambda i: -(first[i].score + NEAR_WEIGHT * near[i]))
         closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
-        told = {
+        by_sentence = {
             index: max((value for _, value in spans), default=0.0) for index, spans in zip(fused, closer, strict=False)
         }
         ranked = []
@@ -210,10 +210,10 @@ class PassageRanker:
             features = replace(
                 first[index],
                 similarity=max(near[index], 0.0),
-                best_sentence=max(told.get(index, 0.0), 0.0),
+                best_sentence=max(by_sentence.get(index, 0.0), 0.0),
             )
-            spans = closer[fused.index(index)] if index in told else ()
-            model = "meaning" if index in told else "unread"
+            spans = closer[fused.index(index)] if index in by_sentence else ()
+            model = "meaning" if index in by_sentence else "unread"
             ranked.append(
                 replace(
                     passage,
@@ -223,7 +223,7 @@ class PassageRanker:
                     vector=vectors[index],
                 )
             )
-        read = {id(best[index].draft) for index in told}
+        read = {id(best[index].draft) for index in by_sentence}
         return sorted(ranked, key=lambda passage: (id(passage.draft) not in read, -passage.likelihood))
 
     def _reranked(self, question: str, ranked: Sequence[RankedPassage]) -> list[RankedPassage]:

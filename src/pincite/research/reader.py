@@ -59,7 +59,7 @@ class _Slot:
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _Collected:
     """The pages of the run, by their keys, and what could not be read now."""
 
     pages: list[ReadPage]
@@ -106,8 +106,8 @@ class PageReader:
         """All pages of the run so far with near-copies marked, and a lead for each page that could not be read."""
         begun, self._begun = self._begun, {}
         slots = [begun.get(page_key(result.url)) or _Slot(result) for result in results]
-        shelf = _Shelf(list(progress.pages), {page_key(page.url) for page in progress.pages})
-        told = 0
+        collected = _Collected(list(progress.pages), {page_key(page.url) for page in progress.pages})
+        taken = 0
         at_once, cap = self._limits.concurrency, self._limits.budget.web_requests
         if cap is not None:
             # Few requests left must not all go to robots.txt of as many sites.
@@ -122,19 +122,19 @@ class PageReader:
                         group.start_soon(self._fetch_one, task, slot, limiter)
                 for slot in slots:  # told as they come, always in the order of the results
                     await slot.done.wait()
-                    told += 1
+                    taken += 1
                     with anyio.CancelScope(shield=True):
-                        await self._collect(task, slot, shelf)
-        for slot in slots[told:]:
-            await self._collect(task, slot, shelf)
+                        await self._collect(task, slot, collected)
+        for slot in slots[taken:]:
+            await self._collect(task, slot, collected)
         answered = sum(isinstance(slot.outcome, _Fetched) for slot in slots)
         await tell_settled(self._events, EventType.PAGE_REQUESTED, len(slots), answered)
-        if len(shelf.pages) == len(self._marked) and all(map(operator.is_, shelf.pages, self._marked)):
-            return Reading(self._marked, tuple(shelf.leads))  # a later round that met no other page
-        marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(shelf.pages), self._domain_quality)
+        if len(collected.pages) == len(self._marked) and all(map(operator.is_, collected.pages, self._marked)):
+            return Reading(self._marked, tuple(collected.leads))  # a later round that met no other page
+        marked = await anyio.to_thread.run_sync(mark_duplicates, tuple(collected.pages), self._domain_quality)
         self._marked = marked
         await self._tell_duplicates(marked, progress)
-        return Reading(marked, tuple(shelf.leads))
+        return Reading(marked, tuple(collected.leads))
 
     async def _fetch_one(self, task: Task, slot: _Slot, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
@@ -212,21 +212,21 @@ class PageReader:
             raise EmptyContent(f"the stored copy of {url} is gone", reason="snapshot_missing")
         return _Fetched(snapshot, document, was_stale(record))
 
-    async def _collect(self, task: Task, slot: _Slot, shelf: _Shelf) -> None:
+    async def _collect(self, task: Task, slot: _Slot, collected: _Collected) -> None:
         """One result's page put with the others, or its lead; what became of it told."""
         result, outcome = slot.result, slot.outcome
         if not isinstance(outcome, _Fetched):
-            shelf.leads.append(await self._unread(result, outcome))
+            collected.leads.append(await self._unread(result, outcome))
             return
         # Credentials in the URL are masked where the page is cited; the stored capture keeps what was fetched.
         url = mask_url(outcome.snapshot.canonical_url or outcome.snapshot.final_url or outcome.snapshot.url)
-        if page_key(url) in shelf.known:
+        if page_key(url) in collected.known:
             await self._events.emit(EventType.PAGE_DUPLICATE, {"url": result.url, "of": url, "reason": "same_page"})
             return
-        shelf.known.add(page_key(url))
+        collected.known.add(page_key(url))
         refused = self._unfit(task, result, outcome)
         if refused:
-            shelf.leads.append(_lead(result, refused))
+            collected.leads.append(_lead(result, refused))
             await self._events.emit(EventType.PAGE_REFUSED, {"url": url, "reason": refused})
             return
         dated = task.constraints.since is not None or task.constraints.until is not None
@@ -234,7 +234,7 @@ class PageReader:
         page = ReadPage(url, outcome.snapshot, outcome.document, undated=undated, stale=outcome.stale)
         if self._chunked:
             page = replace(page, chunks=await anyio.to_thread.run_sync(chunks, page.document))
-        shelf.pages.append(page)
+        collected.pages.append(page)
         await self._tell_read(page)
 
     def _unfit(self, task: Task, result: SearchResult, found: _Fetched) -> str:

@@ -289,7 +289,7 @@ def _error_json(error: PinciteError) -> dict[str, Json]:
 def _error_of(data: Mapping[str, Any]) -> PinciteError:  # the JSON that `_error_json` wrote
     kinds = {kind.code: kind for kind in leaves()}
     kind = kinds.get(data["code"], Internal)
-    told = {name: data[name] for name in ("reason", "hint", "retryable", "retry_after_s", "context")}
+    members = {name: data[name] for name in ("reason", "hint", "retryable", "retry_after_s", "context")}
     if kind is SearchProviderUnavailable:
-        told["causes"] = {name: _error_of(cause) for name, cause in data.get("causes", {}).items()}
-    return kind(data["message"], **told)
+        members["causes"] = {name: _error_of(cause) for name, cause in data.get("causes", {}).items()}
+    return kind(data["message"], **members)

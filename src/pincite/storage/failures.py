@@ -95,17 +95,17 @@ def of_sqlite(error: sqlite3.Error) -> PinciteError:
     kind, reason = _SQLITE.get(extended & 0xFF, (Internal, "database_internal"))
     if reason == "cannot_open" and (full := too_many_open_files(error, silent=True)) is not None:
         return full
-    return _told(kind, reason, f"{error} ({getattr(error, 'sqlite_errorname', extended)})")
+    return _failure(kind, reason, f"{error} ({getattr(error, 'sqlite_errorname', extended)})")
 
 
 def of_sqlstate(sqlstate: str | None, message: str) -> PinciteError:
     """An error of PostgreSQL as one of ours; None is a connection that broke or never came about."""
     state = sqlstate or ""
     kind, reason = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2]) or (Internal, "database_internal")
-    told = _told(kind, reason, f"{message.strip().splitlines()[0] if message.strip() else 'no answer'} ({state})")
+    failure = _failure(kind, reason, f"{message.strip().splitlines()[0] if message.strip() else 'no answer'} ({state})")
     if reason in ("read_only", "no_permission"):
-        told.hint = _REFUSED_HINT
-    return told
+        failure.hint = _REFUSED_HINT
+    return failure
 
 
 def of_os(error: OSError) -> PinciteError:
@@ -113,9 +113,9 @@ def of_os(error: OSError) -> PinciteError:
     if (full := too_many_open_files(error)) is not None:
         return full
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return _told(StorageFull, "disk_full", str(error))
+        return _failure(StorageFull, "disk_full", str(error))
     reason = {errno.EROFS: "read_only", errno.EACCES: "no_permission", errno.EPERM: "no_permission"}
-    return _told(StorageUnavailable, reason.get(error.errno or 0, "cannot_open"), str(error))
+    return _failure(StorageUnavailable, reason.get(error.errno or 0, "cannot_open"), str(error))
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def translated() -> Iterator[None]:
         raise of_os(error) from error
 
 
-def _told(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:
+def _failure(kind: type[PinciteError], reason: str, detail: str) -> PinciteError:
     hint = _CORRUPT_HINT if reason == "corrupt" else _AWAY_HINT if reason in _AWAY else None
     return kind(
         f"the store failed: {detail}",

@@ -81,17 +81,17 @@ class UpstashLink:
 
         try:
             answer = await self._client.post("/pipeline", json=[list(command) for command in commands])
-            told = answer.json()
+            results = answer.json()
         except (httpx2.HTTPError, ValueError) as error:
             raise gone(type(error).__name__) from error
         if answer.status_code in (401, 403):
             raise refused("the token is not accepted")
-        if answer.status_code != 200 or not isinstance(told, list) or len(told) != len(commands):
+        if answer.status_code != 200 or not isinstance(results, list) or len(results) != len(commands):
             raise gone(f"HTTP {answer.status_code}")
-        for item in told:
+        for item in results:
             if "error" in item:
                 raise refused(str(item["error"]))
-        return [item.get("result") for item in told]
+        return [item.get("result") for item in results]
 
 
 def gone(why: str) -> PinciteError:

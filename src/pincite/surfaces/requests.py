@@ -24,17 +24,25 @@ def members_of(kind: type, door: str, changed: Mapping[str, Mapping[str, Any]] |
     found: dict[str, Any] = {}
     for name, rule, hint, default in described(kind, door):
         own_name = rule.names.get(door, name)
-        told: dict[str, Any] = {"default": ... if default is MISSING else default, "description": sentence(rule)}
-        told |= {"ge": rule.low, "le": rule.high, "gt": 0 if rule.above_0 else None, "max_length": rule.longest}
-        told["min_length"] = rule.shortest or None
-        told["pattern"] = f"^{rule.pattern}$" if rule.pattern else None
+        options: dict[str, Any] = {
+            "default": ... if default is MISSING else default,
+            "description": sentence(rule),
+        }
+        options |= {
+            "ge": rule.low,
+            "le": rule.high,
+            "gt": 0 if rule.above_0 else None,
+            "max_length": rule.longest,
+        }
+        options["min_length"] = rule.shortest or None
+        options["pattern"] = f"^{rule.pattern}$" if rule.pattern else None
         if door != "mcp" and rule.also:
-            told["validation_alias"] = AliasChoices(own_name, *rule.also)
-        told |= (changed or {}).get(name, {})
+            options["validation_alias"] = AliasChoices(own_name, *rule.also)
+        options |= (changed or {}).get(name, {})
         typed = _json_type(hint, rule, door)
         found[own_name] = (
             typed,
-            Field(**{what: value for what, value in told.items() if value is not None or what == "default"}),
+            Field(**{what: value for what, value in options.items() if value is not None or what == "default"}),
         )
     return found
 
@@ -82,8 +90,8 @@ def tool_arguments(kind: type, changed: Mapping[str, Mapping[str, Any]] | None =
 
     def decorate(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         arguments = {
-            name: (Annotated[typed, told], told.default)
-            for name, (typed, told) in members_of(kind, "mcp", changed).items()
+            name: (Annotated[typed, options], options.default)
+            for name, (typed, options) in members_of(kind, "mcp", changed).items()
         }
 
         async def called(**given: Any) -> Any:

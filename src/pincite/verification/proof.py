@@ -35,7 +35,7 @@ from pincite.text.context import numbered, pinned
 from pincite.text.tokens import terms, words
 from pincite.verification.facts import FactFinding, FactOutcome, check_facts
 from pincite.verification.quotes import is_quoted
-from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Said, facts_of, said_by
+from pincite.verification.verdicts import ASKED_AGAIN, VERDICTS, Facts, Stance, facts_of, stance_of
 
 # Modal verbs that a passage has and a statement drops: "may leak" told as "leaks". A hint for the judge, no verdict.
 
@@ -240,7 +240,7 @@ class _Case:
     def disagrees(self, answer: Judgement | None, judge: Judge | None) -> bool:
         """Whether the judge finds stated what has another figure: then it is asked again."""
         thresholds = judge.thresholds if judge is not None else None
-        return not self.quoted and (facts_of(self.facts), said_by(answer, thresholds)) in ASKED_AGAIN
+        return not self.quoted and (facts_of(self.facts), stance_of(answer, thresholds)) in ASKED_AGAIN
 
     def decided(self, answer: Judgement | None, judge: Judge | None, at: datetime, failure: str) -> Proven:
         """The verdict by the table."""
@@ -253,8 +253,8 @@ class _Case:
         if self._too_long:
             return replace(answered, reason=self._too_long)
         facts = facts_of(self.facts)
-        said = said_by(answer, judge.thresholds if judge is not None else None)
-        if answer is not None and self.statement.repin and said in (Said.STATES, Said.PARTLY):
+        said = stance_of(answer, judge.thresholds if judge is not None else None)
+        if answer is not None and self.statement.repin and said in (Stance.STATES, Stance.PARTLY):
             evidence = self._narrowed(answer)
         beyond = self._beyond(answer, said)
         verdict = VERDICTS[facts, said] if self.lines else VerdictStatus.UNCHECKED
@@ -284,8 +284,8 @@ class _Case:
         same = facts_of(check_facts(self.statement.text, lines, self.statement.pages)) is facts_of(self.facts)
         return narrow if same else evidence
 
-    def _beyond(self, answer: Judgement | None, said: Said) -> str:
-        words = [answer.beyond] if answer is not None and said is Said.PARTLY and answer.beyond else []
+    def _beyond(self, answer: Judgement | None, said: Stance) -> str:
+        words = [answer.beyond] if answer is not None and said is Stance.PARTLY and answer.beyond else []
         words += [f.text for f in self.facts if f.outcome in (FactOutcome.OTHER, FactOutcome.ABSENT)]
         return "; ".join(dict.fromkeys(words))
 
@@ -315,21 +315,21 @@ class _Case:
             tuple(texts[line_id] for line_id in answer.line_ids),
         )
 
-    def _reason(self, facts: Facts, said: Said, answer: Judgement | None, failure: str, judge: Judge | None) -> str:
+    def _reason(self, facts: Facts, said: Stance, answer: Judgement | None, failure: str, judge: Judge | None) -> str:
         """Why it is not supported, as a person would say it."""
         problems = "; ".join(f.problem for f in self.facts if f.problem)
-        if problems and (facts in _BY_FACT or said is Said.STATES):
+        if problems and (facts in _BY_FACT or said is Stance.STATES):
             return problems
         if not self.lines:
             return "no passage was given" if answer is None else "it says nothing that could be checked"
         match said:
-            case Said.PARTLY if answer is not None and answer.beyond:
+            case Stance.PARTLY if answer is not None and answer.beyond:
                 return f"the passages do not carry: {answer.beyond}"
-            case Said.PARTLY:
+            case Stance.PARTLY:
                 return "partly carried; the judge did not say which words are not"
-            case Said.CONTRADICTS:
+            case Stance.CONTRADICTS:
                 return problems or "the passages say otherwise"
-            case Said.ABSENT:
+            case Stance.ABSENT:
                 return problems or "the passages do not say this"
         if failure:
             return failure

@@ -33,7 +33,7 @@ class Facts(StrEnum):
     NOWHERE_OTHER = "nowhere_other"  # both
 
 
-class Said(StrEnum):
+class Stance(StrEnum):
     """What the judge said. `open`: nobody was asked, no answer came, or its likelihood is between the thresholds."""
 
     STATES = "states"
@@ -61,12 +61,12 @@ _ROWS: Final = {
     Facts.NOWHERE_OTHER: (_U, _C, _C, _C, _C),
 }
 # The verdict on a statement that is not in its source's own words.
-VERDICTS: Final[Mapping[tuple[Facts, Said], VerdictStatus]] = {
-    (facts, said): verdict for facts, row in _ROWS.items() for said, verdict in zip(Said, row, strict=True)
+VERDICTS: Final[Mapping[tuple[Facts, Stance], VerdictStatus]] = {
+    (facts, said): verdict for facts, row in _ROWS.items() for said, verdict in zip(Stance, row, strict=True)
 }
 
 # Where judge and code disagree: the judge is asked once more, the fact pointed out.
-ASKED_AGAIN: Final = frozenset({(Facts.ABSENT, Said.STATES), (Facts.OTHER, Said.STATES)})
+ASKED_AGAIN: Final = frozenset({(Facts.ABSENT, Stance.STATES), (Facts.OTHER, Stance.STATES)})
 
 
 def facts_of(findings: Iterable[FactFinding]) -> Facts:
@@ -80,21 +80,21 @@ def facts_of(findings: Iterable[FactFinding]) -> Facts:
     return Facts.OTHER if other else Facts.ABSENT
 
 
-def said_by(judgement: Judgement | None, thresholds: Thresholds | None) -> Said:
+def stance_of(judgement: Judgement | None, thresholds: Thresholds | None) -> Stance:
     """What a judgement counts as.
 
     A judge's word (no likelihood) counts as it is. A likelihood counts beyond the thresholds measured for the judge;
     without any it can only refuse.
     """
     if judgement is None or judgement.label is JudgementLabel.NOTHING_TO_CHECK:
-        return Said.OPEN
-    said = Said(judgement.label.value)
+        return Stance.OPEN
+    said = Stance(judgement.label.value)
     if judgement.likelihood is None:
         return said
-    if said in (Said.STATES, Said.PARTLY):
+    if said in (Stance.STATES, Stance.PARTLY):
         sure = thresholds is not None and judgement.likelihood >= thresholds.supported_from
-        return said if sure else Said.OPEN
-    return said if thresholds is None or judgement.likelihood <= thresholds.refused_to else Said.OPEN
+        return said if sure else Stance.OPEN
+    return said if thresholds is None or judgement.likelihood <= thresholds.refused_to else Stance.OPEN
 
 
 # Claims that are refused however they are proven: those that rest only on words spoken to machines.

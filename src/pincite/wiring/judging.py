@@ -234,7 +234,7 @@ def keep_thresholds(settings: Settings, name: str, thresholds: Thresholds) -> No
     write_thresholds(settings.home, name, thresholds)
 
 
-async def told_judge(settings: Settings) -> str:
+async def judge_text(settings: Settings) -> str:
     """Who judges under these settings and what was measured of them, in words; nothing is asked.
 
     Errors: InvalidSetting, ExtraNotInstalled.
@@ -249,11 +249,11 @@ async def told_judge(settings: Settings) -> str:
 
     async with resource_pool() as kept:
         parts = await Judges(kept, SystemClock(), named, named).parts(settings)
-        told = [_told(part) for part in parts]
-    return ", then ".join(told) or "none: sentences in their sources' words only"
+        texts = [_part_text(part) for part in parts]
+    return ", then ".join(texts) or "none: sentences in their sources' words only"
 
 
-def _told(part: JudgePart) -> str:
+def _part_text(part: JudgePart) -> str:
     if part.judge is None:
         return f"{part.name} (a language model: its word counts)"
     limits = part.judge.thresholds

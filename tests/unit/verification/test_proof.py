@@ -27,7 +27,7 @@ from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge
 from pincite.text.context import passage_in_context
 from pincite.verification.proof import MAX_EVIDENCE_CHARS, MAX_STATEMENT_CHARS, Proven, Statement, prove
-from pincite.verification.verdicts import VERDICTS, Facts, Said
+from pincite.verification.verdicts import VERDICTS, Facts, Stance
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 PAGE = Document(
@@ -84,9 +84,9 @@ UNKNOWN_NAME = "The option max_fill gives every reservoir room for 40 l."
 
 
 def test_the_table_is_complete_and_only_found_facts_are_ever_supported() -> None:
-    assert set(VERDICTS) == set(product(Facts, Said))
+    assert set(VERDICTS) == set(product(Facts, Stance))
     assert [key for key, verdict in VERDICTS.items() if verdict is VerdictStatus.SUPPORTED] == [
-        (Facts.FOUND, Said.STATES)
+        (Facts.FOUND, Stance.STATES)
     ]
 
 

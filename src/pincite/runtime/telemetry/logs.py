@@ -119,7 +119,7 @@ def event_line(event: Event, run_id: str, request_id: str) -> None:
     """The line of an event that says what went wrong; of other events none. Of a page only its site is named."""
     if (said := _LINES.get(event.type)) is None:
         return
-    told = {name: event.data[name] for name in _MEMBERS if event.data.get(name)}
+    members = {name: event.data[name] for name in _MEMBERS if event.data.get(name)}
     url = event.data.get("url")
     site = urlsplit(url).hostname if isinstance(url, str) else None
-    run_line(said, run_id, request_id, **told, **({"site": site} if site else {}))
+    run_line(said, run_id, request_id, **members, **({"site": site} if site else {}))

@@ -266,10 +266,10 @@ def _judge(settings: "Settings") -> str:
     """Who judges meaning, and what their likelihoods were measured to mean."""
     import anyio
 
-    from pincite.wiring.judging import told_judge
+    from pincite.wiring.judging import judge_text
 
     try:
-        return anyio.run(told_judge, settings)
+        return anyio.run(judge_text, settings)
     except PinciteError as error:
         return f"NO: {error.message}"
 

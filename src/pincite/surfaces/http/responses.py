@@ -70,8 +70,8 @@ def answer(
     shape = next((shape for prefix, shape in _SHAPES if request.url.path.startswith(prefix)), None)
     if shape is not None:
         # None of those services tells 400 and 422 apart.
-        code, told = shape(error, 400 if code == 422 else code)
-        return PlainJson(dict(told), code, headers)
+        code, shaped = shape(error, 400 if code == 422 else code)
+        return PlainJson(dict(shaped), code, headers)
     body: dict[str, Any] = {
         "type": f"urn:pincite:error:{error.code}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -115,10 +115,10 @@ async def _validation(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     kind = _BY_STATUS.get(status, InvalidInput if status < 500 else Internal)
-    told = answer(request, kind(_SAID.get(status, str(getattr(error, "detail", error)))), status)
+    reply = answer(request, kind(_SAID.get(status, str(getattr(error, "detail", error)))), status)
     for name, value in (getattr(error, "headers", None) or {}).items():
-        told.headers[name] = value  # which methods are allowed, with 405
-    return told
+        reply.headers[name] = value  # which methods are allowed, with 405
+    return reply
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
@@ -146,8 +146,8 @@ def _openai(error: PinciteError, status: int) -> tuple[int, Mapping[str, Any]]:
     kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 402: "insufficient_quota"}
     kind = kinds.get(status, "invalid_request_error" if status < 500 else "server_error")
     code = "insufficient_quota" if status == 402 else error.reason
-    told = {"message": error.message, "type": kind, "param": error.context.get("param"), "code": code}
-    return 429 if status == 402 else status, {"error": told}
+    body = {"message": error.message, "type": kind, "param": error.context.get("param"), "code": code}
+    return 429 if status == 402 else status, {"error": body}
 
 
 _SHAPES: tuple[tuple[str, Shape], ...] = (

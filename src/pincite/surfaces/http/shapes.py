@@ -304,8 +304,8 @@ PAGE_UNREADABLE: Ref = {
 
 def shaped(model: type[BaseModel], *, status: int = 200, others: tuple[str, ...] = ()) -> Ref:
     """The `responses` of a route that answers one of the shapes here, or a file of one of the `others` kinds."""
-    told = {"model": model, "description": (model.__doc__ or "").split("\n")[0]}
-    return {status: {**told, "content": _files(others)} if others else told}
+    described = {"model": model, "description": (model.__doc__ or "").split("\n")[0]}
+    return {status: {**described, "content": _files(others)} if others else described}
 
 
 def streamed(what: str) -> Ref:

@@ -194,15 +194,19 @@ def snapshot_json(stored: Snapshot, document: Document | None) -> dict[str, Any]
     """A capture as it is sent: where, when and how it was taken, and what was read out of it."""
     names = ("snapshot_id", "url", "final_url", "canonical_url", "status", "content_type", "body_sha256", "fetched_at")
     more = ("via", "robots", "usage_signals", "redirects", "note")
-    told = {name: to_json(getattr(stored, name), outside=True) for name in (*names, *more)}
-    return {**told, "size_bytes": len(stored.body), "document": None if document is None else _document_json(document)}
+    members = {name: to_json(getattr(stored, name), outside=True) for name in (*names, *more)}
+    return {
+        **members,
+        "size_bytes": len(stored.body),
+        "document": None if document is None else _document_json(document),
+    }
 
 
 def _document_json(document: Document) -> dict[str, Any]:
     names = ("document_id", "extractor", "version", "title", "byline", "site_name", "language", "published_at")
-    told = {name: to_json(getattr(document, name), outside=True) for name in names}
+    members = {name: to_json(getattr(document, name), outside=True) for name in names}
     more = {name: to_json(getattr(document, name), outside=True) for name in ("outline", "structure")}
-    return {**told, **more, "text": document.text}
+    return {**members, **more, "text": document.text}
 
 
 @router.get("/log", tags=["log"], name="show", response_model=None, responses=shaped(shapes.LogPage))

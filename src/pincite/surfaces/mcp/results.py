@@ -213,10 +213,10 @@ def hits_of(found: SearchResponse) -> Hits:
         for result in found.results
     ]
     info = found.info
-    told: dict[str, Any] = {"cache": info.cache, "reason": info.reason, "answer": found.answer}
-    told["fetched_at"] = None if info.fetched_at is None else short_utc_text(info.fetched_at)
-    told["follow_up_questions"] = list(found.follow_up_questions)
-    return Hits(results=hits, **told) if hits else Hits(results=[], **{**told, "notice": NOTHING_FOUND})
+    members: dict[str, Any] = {"cache": info.cache, "reason": info.reason, "answer": found.answer}
+    members["fetched_at"] = None if info.fetched_at is None else short_utc_text(info.fetched_at)
+    members["follow_up_questions"] = list(found.follow_up_questions)
+    return Hits(results=hits, **members) if hits else Hits(results=[], **{**members, "notice": NOTHING_FOUND})
 
 
 def page_of(page: FetchResult) -> Page:
@@ -310,7 +310,7 @@ def compact(value: BaseModel) -> CallToolResult:
     return CallToolResult(content=[text], structured_content=value.model_dump(mode="json"))
 
 
-def told_as_error_when_failed(run: Progress) -> CallToolResult:
+def result_or_tool_error(run: Progress) -> CallToolResult:
     """Where a run stands; one that failed is a failed call, so that no host takes its words for an answer."""
     answer = compact(run)
     answer.is_error = run.status == RunStatus.FAILED
@@ -318,7 +318,7 @@ def told_as_error_when_failed(run: Progress) -> CallToolResult:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def as_tool_errors() -> Iterator[None]:
     """Turns an error of ours into words: its code, what it means, what to do, whether to try again."""
     try:
         yield
@@ -327,7 +327,7 @@ def told() -> Iterator[None]:
 
 
 @contextmanager
-def found_or_told() -> Iterator[None]:
+def found_or_tool_error() -> Iterator[None]:
     """The same for resources."""
     try:
         yield

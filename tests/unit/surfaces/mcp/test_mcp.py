@@ -13,7 +13,7 @@ from mcp_types import TextContent
 from tests.fakes.models import ModelServer
 
 from pincite.domain.events import RunStatus
-from pincite.surfaces.mcp.results import Progress, told_as_error_when_failed
+from pincite.surfaces.mcp.results import Progress, result_or_tool_error
 from pincite.surfaces.mcp.server import make_server, own_tools
 from pincite.testing.models import ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
@@ -202,7 +202,7 @@ async def test_lists_of_a_call_hold_for_cached_pages(
 
 @pytest.mark.parametrize("status", list(RunStatus))
 def test_a_run_that_failed_is_a_failed_call(status: RunStatus) -> None:
-    answer = told_as_error_when_failed(Progress(run_id="run_1", status=status, next=""))
+    answer = result_or_tool_error(Progress(run_id="run_1", status=status, next=""))
     assert answer.is_error is (status is RunStatus.FAILED)
     assert (answer.structured_content or {})["status"] == status
 

@@ -102,10 +102,10 @@ async def run_page(run_id: str, request: Request, scope: Reader) -> Response:
     busy = service_of(request).busy_with(run_id)  # before the reads: a run may end during them
     service, engine, view = await _opened(request, scope, run_id)
     if busy or _at_work(service, view.record) or view.report is None:
-        told = tuple(await engine.events(run_id))
+        events = tuple(await engine.events(run_id))
         waits = service.has_workers(engine) and view.record.status in (RunStatus.RUNNING, RunStatus.QUEUED)
         here = busy or waits
-        return _live(request, RunView(view.record, told, view.report), here=here)
+        return _live(request, RunView(view.record, events, view.report), here=here)
     return _tab(request, service, view, "report")
 
 
@@ -214,7 +214,7 @@ async def _opened(
     service = service_of(request)
     engine = await service.engine(scope)
     record = await engine.run(run_id)
-    told = tuple(await engine.events(run_id)) if events else ()
+    listed = tuple(await engine.events(run_id)) if events else ()
     kept: OrderedDict[tuple[str, str, datetime], Report] = request.app.state.reports
     key = (scope, record.run_id, record.updated_at)
     report = kept.get(key)
@@ -224,7 +224,7 @@ async def _opened(
             kept[key] = report
             while len(kept) > REPORTS_AT_HAND:
                 kept.popitem(last=False)
-    return service, engine, RunView(record, told, report)
+    return service, engine, RunView(record, listed, report)
 
 
 def _report(view: RunView) -> Report:

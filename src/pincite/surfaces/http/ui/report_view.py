@@ -17,7 +17,7 @@ from pincite.domain.markdown import day, one_line
 from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.domain.signs import VERDICTS
-from pincite.exports.html_layout import proof_html, section_html, telling_html
+from pincite.exports.html_layout import highlighted_html, proof_html, section_html
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.rendering import plural, seconds, site
 from pincite.surfaces.progress import STAGES, Progress
@@ -109,7 +109,7 @@ class ReportView:
 
     def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
         """The words of a sentence; where no number follows them they are the link themselves."""
-        said = telling_html(sentence, span)
+        said = highlighted_html(sentence, span)
         if not sentence.claim_ids:
             return said
         if not bare:
