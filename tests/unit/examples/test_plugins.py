@@ -3,12 +3,12 @@
 import asyncio
 import json
 import sys
-import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.fakes.plugins import installed_in
 from tests.fakes.small_web import document_of
 from tests.fakes.storage import MemoryCache
 
@@ -35,7 +35,6 @@ from pincite.wiring.libraries import ranker_of, vectors_of
 from pincite.wiring.registry import EXPORTERS, PROVIDERS, SCRAPERS, export_formats, load
 from pincite.wiring.searching import build_search
 
-PLUGINS = Path(__file__).parents[3] / "examples" / "plugins"
 # The place is folded over two lines (RFC 5545, section 3.1).
 CALENDAR = b"BEGIN:VEVENT\r\nSUMMARY:Release party\r\nDTSTART:20261124T180000Z\r\nLOCATION:Bre\r\n st\r\n"
 
@@ -43,16 +42,8 @@ CALENDAR = b"BEGIN:VEVENT\r\nSUMMARY:Release party\r\nDTSTART:20261124T180000Z\r
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The package on the path with its metadata, as an installer leaves it."""
-    project = tomllib.loads((PLUGINS / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    info = tmp_path / "site" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir(parents=True)
-    head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (info / "METADATA").write_text(head, encoding="utf-8")
-    groups = project["entry-points"].items()
-    rows = [f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in table.items()) for group, table in groups]
-    (info / "entry_points.txt").write_text("\n".join(rows), encoding="utf-8")
-    monkeypatch.syspath_prepend(str(info.parent))
-    monkeypatch.syspath_prepend(str(PLUGINS))
+    for folder in installed_in(tmp_path):
+        monkeypatch.syspath_prepend(folder)
     extractors._installed.cache_clear()
     yield
     extractors._installed.cache_clear()
