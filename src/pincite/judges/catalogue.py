@@ -12,7 +12,6 @@ from typing import Any, Final
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.evidence import Thresholds
 from pincite.domain.frozen import dataclass
-from pincite.text.tokens import is_stop, words
 
 # Public cross-encoders that can judge or rerank, by name: where, under which licence, and what keeps others out.
 #
@@ -136,6 +135,8 @@ def speaks(languages: tuple[str, ...], statement: str) -> bool:
     letters = [character for character in statement if character.isalpha()]
     if sum(map(str.isascii, letters)) < _LATIN * len(letters):
         return False
+    from pincite.text.tokens import is_stop, words  # takes longer to load than all the rest here
+
     found = list(words(statement.lower()))
     return len(found) < _SENTENCE_WORDS or any(is_stop(word) and word not in _AMBIGUOUS for word in found)
 

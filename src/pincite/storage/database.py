@@ -414,10 +414,14 @@ def _sqlite_engine(url: URL, busy_timeout_s: float, connections: int, *, read_on
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        if writes:
-            durable = connection.get_execution_options().get("durable", True)
-            connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        # Given to the driver as it is: through the layer above these took a tenth of a question's CPU time.
+        pooled = connection.connection
+        raw: Any = pooled.driver_connection
+        wanted = "FULL" if connection.get_execution_options().get("durable", True) else "NORMAL"
+        if writes and pooled.info.get("synchronous") != wanted:
+            raw.execute(f"PRAGMA synchronous = {wanted}").close()
+            pooled.info["synchronous"] = wanted
+        raw.execute("BEGIN IMMEDIATE" if writes else "BEGIN").close()
 
     return engine
 

@@ -103,6 +103,15 @@ def context_of(document: Document, start: int, end: int) -> tuple[ContextPiece, 
     return (*(kept[index] for index in sorted(kept)), *around, *_inside(document, start, end))
 
 
+def antecedent_of(document: Document, start: int, end: int) -> ContextPiece | None:
+    """The sentence that a passage points back to, as `context_of` gives it."""
+    if not 0 <= start < end <= len(document.text) or not points_back(document.text[start:]):
+        return None
+    here = document.block_at(start)
+    found = _antecedent(document, here, start, _list_intro(document, here))
+    return None if found is None else _clipped(found, _PIECE_TOKENS)
+
+
 def _inside(document: Document, start: int, end: int) -> list[ContextPiece]:
     """What of the passage can't be taken as it stands: crossed out, in a formula, joined."""
     pieces: list[ContextPiece] = []

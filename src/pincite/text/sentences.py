@@ -5,6 +5,7 @@ crosses a blank line or the border of a list item. No model, no word statistics:
 """
 
 import re
+from functools import lru_cache
 
 from pincite.domain.frozen import dataclass
 
@@ -66,10 +67,22 @@ _ORDINAL = re.compile(r"(?:(?P<before>[^\W\d_]+)\s+)?\d{1,2}\Z")
 # Names that are written small begin sentences too: pg_dump, iOS, x86, os.path.
 _IDENTIFIER = re.compile(r"[a-z]+[_A-Z0-9]|[a-z]{2,}(?:\.|::)[a-z]{2}")
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
+# The paragraphs of a page are asked about again by every part of a question: those of this length at most, 4,096 of
+# them, are remembered, which is 10 MB at the very most.
+_REMEMBERED_CHARS = 2_000
 
 
 def sentences(text: str) -> tuple[Span, ...]:
     """The sentences of the text in order: trimmed, not empty, never overlapping, nothing but white space between."""
+    return _known(text) if len(text) <= _REMEMBERED_CHARS else _sentences(text)
+
+
+@lru_cache(maxsize=4096)
+def _known(text: str) -> tuple[Span, ...]:
+    return _sentences(text)
+
+
+def _sentences(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     start = 0
     for match in _CANDIDATE.finditer(text):

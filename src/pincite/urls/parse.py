@@ -4,7 +4,8 @@ Registrable domains go by the Public Suffix List.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -119,17 +120,28 @@ def query_value(query: str, name: str) -> str | None:
 # Host names: registrable domains by the Public Suffix List, and domain lists of people.
 
 
-@lru_cache(maxsize=1)
-def _suffixes() -> "PublicSuffixList":
-    # Reading the bundled list takes tens of milliseconds: only when a domain is asked for.
-    from publicsuffixlist import PublicSuffixList
+@cache
+def _suffixes(foreign: bool) -> "PublicSuffixList":
+    # Only when a domain is asked for. The library would put 10,000 rules into the form of IDNA; 500 are not in it
+    # as they stand, and those are of no use where no label of a host is in it.
+    from publicsuffixlist import PSLFILE, PublicSuffixList, encode_idn
 
-    return PublicSuffixList()
+    lines = Path(PSLFILE).read_text(encoding="utf-8").split("\n")
+    rules = [line for line in lines if line and not line.startswith("//")]
+    if foreign:
+        others = [rule for rule in rules if not rule.isascii()]
+        rules += [("!" if rule[0] == "!" else "") + encode_idn(rule.lstrip("!")) for rule in others]
+    return PublicSuffixList(rules, accept_encoded_idn=False)
+
+
+def _registered(host: str) -> str | None:
+    """The shortest name in a host that somebody may register."""
+    return _suffixes("xn--" in host).privatesuffix(host)
 
 
 def is_public_suffix(host: str) -> bool:
     """Whether `host` is a suffix under which others register names (`co.uk`, `github.io`, `com`)."""
-    return _suffixes().privatesuffix(host.rstrip(".").lower()) is None
+    return _registered(host.rstrip(".").lower()) is None
 
 
 @lru_cache(maxsize=8192)
@@ -151,7 +163,7 @@ def registrable_domain(url_or_host: str) -> str:
     host = parsed.host.rstrip(".")
     if parsed.is_literal:
         return host
-    return _suffixes().privatesuffix(host) or host
+    return _registered(host) or host
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from pincite.domain.evidence import ContextRole, EvidencePassage, evidence_sha256
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.text.context import CONTEXT_TOKENS, context_of, is_whole, numbered, passage_in_context, pinned
+from pincite.text.context import (
+    CONTEXT_TOKENS,
+    antecedent_of,
+    context_of,
+    is_whole,
+    numbered,
+    passage_in_context,
+    pinned,
+)
 from pincite.text.tokens import token_estimate
 
 PAGE = Document(
@@ -145,3 +153,14 @@ def test_lines_of_a_page_do_not_overlap() -> None:
     lines = numbered([passage_in_context(PAGE, *span) for span in spans])
     placed = sorted((line.start, line.end) for line in lines if line.start is not None and line.end is not None)
     assert all(low[1] <= high[0] for low, high in pairwise(placed))
+
+
+def test_the_sentence_pointed_back_to_is_the_same_with_and_without_the_rest_of_the_context() -> None:
+    found = 0
+    spans = [(start, end) for start in range(len(PAGE.text)) for end in range(start, len(PAGE.text) + 2, 7)]
+    for start, end in spans:
+        pieces = [piece for piece in context_of(PAGE, start, end) if piece.role is ContextRole.ANTECEDENT]
+        alone = antecedent_of(PAGE, start, end)
+        assert pieces == ([] if alone is None else [alone])
+        found += alone is not None
+    assert found

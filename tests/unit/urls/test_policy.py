@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from publicsuffixlist import PSLFILE, PublicSuffixList, encode_idn
 
 from pincite.domain.errors import BlockedAddress, DomainDenied, InvalidUrl
 from pincite.urls import (
@@ -13,6 +16,7 @@ from pincite.urls import (
     registrable_domain,
     vet_url,
 )
+from pincite.urls.parse import is_public_suffix
 
 INTRANET = UrlPolicy(addresses=AddressPolicy(allow_networks=("10.1.0.0/16",)))
 
@@ -64,6 +68,18 @@ def test_list_entries() -> None:
     assert host_matches("xn--bcher-kva.example", ["bücher.example"])
     assert host_matches("site.example", ["https://site.example/path"])
     assert not host_matches("site.example", ["", "."])
+
+
+def test_registrable_domains_are_those_of_the_library_with_its_own_reading_of_the_list() -> None:
+    theirs = PublicSuffixList()
+    rules = [line.strip() for line in Path(PSLFILE).read_text(encoding="utf-8").splitlines()]
+    rules = [rule.lstrip("!*.").lower() for rule in rules if rule and not rule.startswith("//")]
+    assert len(rules) > 9_000
+    foreign = [encode_idn(rule) for rule in rules if not rule.isascii()]
+    for rule in (*(rule for rule in rules if rule.isascii()), *foreign):
+        for host in (rule, f"a.{rule}", f"b.a.{rule}", f"xn--bcher-kva.{rule}"):
+            assert is_public_suffix(host) == (theirs.privatesuffix(host) is None), host
+            assert registrable_domain(host) == (theirs.privatesuffix(host) or host)
 
 
 def test_registrable_domain() -> None:

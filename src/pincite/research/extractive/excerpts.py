@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pincite.domain.evidence import Claim, ContextRole, Evidence, NoteForm
+from pincite.domain.evidence import Claim, Evidence, NoteForm
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
 from pincite.domain.page import Block, BlockKind, Document
@@ -17,7 +17,7 @@ from pincite.domain.tables import header_row_count
 from pincite.ranking.ranker import RankedPassage
 from pincite.ranking.terms import index_terms
 from pincite.ranking.words import Rarity
-from pincite.text.context import context_of
+from pincite.text.context import antecedent_of, context_of
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import words
 from pincite.verification.claims import claim_type
@@ -322,7 +322,7 @@ def _introduces(document: Document, unit: tuple[int, Span]) -> bool:
 
 def points_back(document: Document, unit: Span) -> bool:
     """Whether a sentence needs the one before it."""
-    return any(piece.role is ContextRole.ANTECEDENT for piece in context_of(document, unit.start, unit.end))
+    return antecedent_of(document, unit.start, unit.end) is not None
 
 
 def _size(document: Document, units: Sequence[tuple[int, Span]], chosen: Sequence[int]) -> int:
