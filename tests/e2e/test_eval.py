@@ -29,7 +29,7 @@ def test_own_questions_are_asked_scored_and_compared(tmp_path: Path) -> None:
 
 
 def test_what_is_no_question_file_says_which_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.jsonl").write_text('{"question": "fine?"}\n{"query": "what?"}\n')
+    (tmp_path / "mine.jsonl").write_text('{"question": "fine?", "facts": []}\n{"query": "what?", "facts": []}\n')
     ended = command(tmp_path / "home", tmp_path)("eval", "mine.jsonl")
     assert ended.code == 2
     assert "line 2" in ended.err

@@ -320,7 +320,7 @@ RULES: Final[dict[str, Rule]] = {
         "false neither reads nor writes the shared page cache; a run still stores its evidence", flags=("--no-persist",)
     ),
     "force_refresh": Rule("ask the site even if a copy is fresh"),
-    "prefer_language": Rule("sent as `Accept-Language`", pattern=r"[A-Za-z0-9*,;=. -]{1,100}"),
+    "prefer_language": Rule("sent as `Accept-Language`, as in `de, en;q=0.5`", pattern=r"[A-Za-z0-9*,;=. -]{1,100}"),
     "render": Rule("whether a browser may be used", choices=tuple(Render)),
     "hosted": Rule("whether a paid scraper that the operator configured may be asked", choices=tuple(Hosted)),
     "include_domains": Rule("only these domains; narrows the operator's", flags=("--include-domain",), commas=True),
@@ -368,7 +368,7 @@ def check_request(request: FetchRequest | ResearchRequest | SearchRequest) -> No
         ):  # those are vetted as such
             raise InvalidInput(f"{name} is longer than {rule.longest}", reason=name)
         if rule.pattern and not re.fullmatch(rule.pattern, value):
-            raise InvalidInput(f"{name} is not of its form", reason=name, hint="For instance: de, en;q=0.5")
+            raise InvalidInput(f"{name} is not of its form", reason=name, hint=f"{name}: {rule.note}.")
 
 
 def _check_amount(name: str, rule: Rule, value: Any) -> None:

@@ -94,11 +94,15 @@ def read_questions(path: Path | None) -> tuple[KnownQuestion, ...]:
     return tuple(found)
 
 
+def _told_wrong(error: Exception) -> str:
+    return f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+
+
 def _question(number: int, line: str) -> KnownQuestion:
     try:
         raw = json.loads(line)
         text = raw["question"]
-        facts = tuple(tuple([fact] if isinstance(fact, str) else fact) for fact in raw.get("facts", ()))
+        facts = tuple(tuple([fact] if isinstance(fact, str) else fact) for fact in raw["facts"])
         forms = [form for fact in facts for form in fact]
         if not isinstance(text, str) or not text.strip() or not all(isinstance(form, str) and form for form in forms):
             raise ValueError("question and facts are texts")
@@ -106,9 +110,10 @@ def _question(number: int, line: str) -> KnownQuestion:
             _pattern(form)
     except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
         raise InvalidInput(
-            f"line {number} is no question: {error}",
+            f"line {number} is no question: {_told_wrong(error)}",
             reason="question_file",
-            hint='Write {"question": "...", "facts": ["...", ["one form", "another form"]]}.',
+            hint='Write {"question": "...", "facts": ["...", ["one form", "another form"]]}; '
+            '"facts": [] where the sources do not answer it.',
         ) from None
     return KnownQuestion(str(raw.get("id", number)), text, facts)
 

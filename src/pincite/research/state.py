@@ -64,10 +64,15 @@ def page_key(url: str) -> str:
 
 
 def query_key(query: Query) -> str:
-    """What makes a query new: its words, the sites it is limited to, and those it leaves out."""
-    sites, without = query.constraints.include_domains, query.constraints.exclude_domains
-    limited = f" site:{','.join(sites)}" if sites else ""
-    return f"{query.text}{limited}" + (f" -site:{','.join(without)}" if without else "")
+    """What makes a query new: its words, the sites and files it is limited to, and the sites it leaves out."""
+    limits = query.constraints
+    marks = {
+        "site:": ",".join(limits.include_domains),
+        "filetype:": limits.file_type,
+        "intitle:": limits.in_title,
+        "-site:": ",".join(limits.exclude_domains),
+    }
+    return " ".join([query.text, *(f"{mark}{value}" for mark, value in marks.items() if value)])
 
 
 def sendable(progress: Progress, limits: Limits) -> tuple[Query, ...]:

@@ -39,11 +39,14 @@ def test_a_fact_is_a_text_or_several_forms(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["{", "[]", {"facts": []}, {"question": ""}, {"question": "a", "facts": [1]}, {"question": "a", "facts": ["/(/"]}],
+    [
+        *("{", "[]", {"facts": []}, {"question": "", "facts": []}, {"question": "a", "facts": [1]}),
+        *({"question": "a", "facts": ["/(/"]}, {"question": "a", "answer": "b"}),
+    ],
 )
 def test_a_line_that_is_no_question_is_named(tmp_path: Path, line: object) -> None:
     with pytest.raises(InvalidInput, match="line 2 is no question") as caught:
-        read_questions(file_of(tmp_path, {"question": "fine?"}, line))
+        read_questions(file_of(tmp_path, {"question": "fine?", "facts": []}, line))
     assert "question" in caught.value.hint
 
 

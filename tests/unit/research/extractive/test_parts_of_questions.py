@@ -1,8 +1,10 @@
 import pytest
 
 from pincite.domain.plan import Progress, Task
+from pincite.domain.search import Constraints
 from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
 from pincite.research.extractive.planner import ExtractivePlanner
+from pincite.research.state import query_key
 
 
 def test_a_second_question_that_points_back_keeps_what_it_points_at() -> None:
@@ -123,3 +125,23 @@ def test_a_request_is_not_part_of_what_is_asked(question: str, asked: str) -> No
 )
 def test_what_may_be_the_subject_stays(question: str) -> None:
     assert asked_for(question) == question
+
+
+@pytest.mark.parametrize(
+    ("question", "types"),
+    [
+        ("PDFs on the feeding of owls", {None, "pdf"}),
+        ("Find me the PDF version of the owl handbook", {None, "pdf"}),
+        ("How do I merge two PDF files of owls?", {None}),
+        ("Which owls eat documents of paper?", {None}),
+    ],
+)
+async def test_a_kind_of_file_that_heads_the_question_is_searched_for_once_more(
+    question: str, types: set[str | None]
+) -> None:
+    plan = await ExtractivePlanner().plan(Task(question), Progress())
+    queries = [query for part in plan.sub_questions for query in part.queries]
+    assert {query.constraints.file_type for query in queries} == types
+    assert len({query_key(query) for query in queries}) == len(queries)
+    given = await ExtractivePlanner().plan(Task(question, Constraints(file_type="odt")), Progress())
+    assert {q.constraints.file_type for part in given.sub_questions for q in part.queries} == {"odt"}
