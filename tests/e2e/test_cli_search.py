@@ -100,3 +100,17 @@ def test_keys_take_turns_over_the_calls_of_a_day(engines: FakeEngines, environme
         assert pincite(two_keys, f"connection pool {n}").returncode == 0
     keys = [call.headers["x-api-key"] for call in engines.calls]
     assert sorted(keys) == ["first", "first", "second", "second"]
+
+
+def test_a_file_type_is_asked_for_where_the_engine_can_and_said_where_it_can_not(
+    engines: FakeEngines, environment: dict[str, str]
+) -> None:
+    deaf = pincite(environment, "connection pool", "--source", "exa", "--file-type", "pdf")
+    assert (deaf.returncode, deaf.stdout.strip()) == (0, "No results."), deaf.stderr
+    assert "exa: no filter by file type" in deaf.stderr
+    assert "(file_type)" in deaf.stderr
+    assert "pdf" in engines.seen("exa")[0].body["query"]
+    told = pincite(environment, "connection pool intitle:pool", "--source", "serper", "--file-type", "pdf", "--json")
+    assert engines.seen("serper")[0].body["q"] == "connection pool filetype:pdf intitle:pool"
+    assert all("pool" in hit["title"].lower() for hit in json.loads(told.stdout)["results"])
+    assert json.loads(told.stdout)["results"]

@@ -102,8 +102,10 @@ def _with_typed_limits(query: Query) -> Query:
     """
     found, kinds = _TYPED_SITE.findall(query.text), _TYPED_FILE.findall(query.text)
     titles = [one or other for one, other in _TYPED_TITLE.findall(query.text)]
-    text = _TYPED_TITLE.sub(lambda match: f" {match[1] or match[2]} ", query.text)
-    text = " ".join(_TYPED_FILE.sub(" ", _TYPED_SITE.sub(" ", text)).split())
+    plain = _TYPED_FILE.sub(" ", _TYPED_SITE.sub(" ", query.text))
+    others = set(_TYPED_TITLE.sub(" ", plain).lower().split())
+    own = (word for title in titles for word in title.split() if word.lower() not in others)
+    text = " ".join([*_TYPED_TITLE.sub(" ", plain).split(), *own])
     if not (found or kinds or titles) or not any(character.isalnum() for character in text):
         return query
     limits = query.constraints

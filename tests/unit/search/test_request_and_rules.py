@@ -238,7 +238,8 @@ def test_a_site_that_was_typed_becomes_a_limit_that_holds_at_every_engine() -> N
 
 def test_a_file_type_and_words_of_the_title_that_were_typed_are_limits_too() -> None:
     asked = checked(Query('intitle:"lock timeout" filetype:.PDF intitle:pool manual'))
-    assert asked.text == "lock timeout pool manual"
+    assert asked.text == "manual lock timeout pool"
+    assert checked(Query("connection pool intitle:Pool")).text == "connection pool", "no word twice"
     assert (asked.constraints.file_type, asked.constraints.in_title) == ("pdf", "lock timeout pool")
     assert checked(Query("ext:csv prices")).constraints.file_type == "csv"
     assert checked(Query("what does filetype: do")).text == "what does filetype: do"

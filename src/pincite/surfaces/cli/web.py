@@ -64,6 +64,10 @@ def search(
         note(f"Left out: {left_out.url} ({reason_text(left_out.reason)})")
     if not as_json and not explain and response.info.stale:
         note(f"Older results: {response.info.reason}")
+    elif not as_json and not explain and (asked.file_type or asked.in_title) and response.info.reason:
+        note(response.info.reason)
+    if not as_json and not explain and not response.results and response.info.dropped:
+        note("Left out: " + ", ".join(f"{count} ({reason})" for reason, count in response.info.dropped.items()))
 
 
 def account(response: "SearchResponse") -> list[str]:
