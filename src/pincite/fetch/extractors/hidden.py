@@ -38,6 +38,15 @@ _MARKED_OR_CLASSED = etree.XPath(
     " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
 )
 
+# What a page lays over itself (consent, a newsletter); what is not open does not show at all. Of the words in
+# such parts of 833 labelled pages 208 are content and 28,691 are not.
+_DIALOGUES = etree.XPath(
+    "//*[@role='dialog' or @role='alertdialog' or @aria-modal='true' or (self::dialog and @open)]"
+    "[not(ancestor::*[@role='dialog' or @role='alertdialog' or @aria-modal='true'])]"
+)
+_CLOSED = etree.XPath("//dialog[not(@open)]")
+# Beside less a dialogue is the page.
+_SHOWN_CHARS = 500
 # Behind an open dialogue a page hides its own content from screen readers; everybody else sees it. So it is with what a
 # closed `<details>` holds.
 _HOLDS_PAGE = etree.XPath(
@@ -125,7 +134,21 @@ def drop_unseen(page: Page) -> int:
             continue
         dropped += size
         remove(element)
+    _drop_dialogues(page)
     return dropped
+
+
+def _drop_dialogues(page: Page) -> None:
+    """Take out what lies over the page, unless there is next to nothing below it."""
+    if "dialog" not in page.source and "aria-modal" not in page.source:
+        return
+    for element in _CLOSED(page.root):
+        remove(element)
+    over = _DIALOGUES(page.root)
+    body = page.root.find("body")
+    if over and size_of(page.root if body is None else body) - sum(map(size_of, over)) >= _SHOWN_CHARS:
+        for element in over:
+            remove(element)
 
 
 def _outermost(elements: Collection[HtmlElement]) -> Iterator[HtmlElement]:

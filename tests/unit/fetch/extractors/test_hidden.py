@@ -172,3 +172,15 @@ def test_text_out_of_sight_stays_out_however_much_it_is(style: str) -> None:
     text = read(f'<div style="{style}">{SECRET * 60}</div>')
     assert "300" not in text
     assert "300" not in read(f"<div class=x>{SECRET * 60}</div>", f"<style>.x{{{style}}}</style>")
+
+
+@pytest.mark.parametrize("over", ["div role=dialog", "section role=alertdialog", "div aria-modal=true", "dialog open"])
+def test_what_lies_over_the_page_is_no_text_of_it(over: str) -> None:
+    below = f"<p>{TRUTH} It was lit in 1881.</p>" * 12
+    dialogue = f"<{over}><h2>Your privacy</h2><p>{'When you visit any site, it may store data. ' * 200}</p></{over}>"
+    assert "visit" not in read(below + dialogue)
+    assert "visit" in read(dialogue)  # there is no page below it
+
+
+def test_a_dialogue_that_is_not_open_does_not_show() -> None:
+    assert "300" not in read(f"<dialog><p>{SECRET}</p></dialog>")
