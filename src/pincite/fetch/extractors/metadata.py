@@ -44,6 +44,8 @@ _STATING = (
     (frozenset({"BlogPosting"}), ("articleBody",)),
 )
 _MARKUP = re.compile(r"<[^<>]*>")
+_PRICE = re.compile(r"\d{1,9}(?:\.\d{1,4})?")
+_TELLING_PRICE = 100
 _SEPARATORS = (" | ", " — ", " – ", " · ", " » ", " « ", " :: ", " - ", ": ")
 _PUBLISHED = (
     "article:published_time",
@@ -128,6 +130,7 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
     linked = list(linked_data(root))
     types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type"))) | _kinds(metas, url)
     base_url = _base_url(root, url)
+    og_price = metas.get("og:price:amount")
     site_name = _line(metas.get("og:site_name") or _publisher(linked) or metas.get("application-name", ""), _MAX_TITLE)
     return Metadata(
         base_url=base_url,
@@ -143,7 +146,7 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
         canonical_url=canonical_of(root, url),
         types=types,
         signals=_signals(root),
-        stated="\n".join(_stated(linked)),
+        stated="\n".join((*_stated(linked), *_price_lines({"price": metas.get("product:price:amount", og_price)}))),
         linked=tuple(linked),
     )
 
@@ -251,9 +254,25 @@ def _stated(linked: Iterable[object], depth: int = 0) -> Iterator[str]:
             text = node.get(name)
             if isinstance(text, str):
                 yield _MARKUP.sub("\n", unescape(text[:_MAX_STATED_CHARS]))
+        for offer in _as_list(node.get("offers"))[:_MAX_POSTS]:
+            yield from _price_lines(offer)
         if depth < _MAX_STATED_DEPTH:
             for name in ("acceptedAnswer", "suggestedAnswer", "comment"):
                 yield from _stated(_as_list(node.get(name))[:_MAX_POSTS], depth + 1)
+
+
+def _price_lines(offer: object) -> Iterator[str]:
+    """The prices of an offer as pages write them, a line each; small whole ones are numbers of anything.
+
+    Source: schema.org, Offer `price`, AggregateOffer `lowPrice` and `highPrice`.
+    """
+    for name in ("price", "lowPrice", "highPrice"):
+        value = offer.get(name) if isinstance(offer, Mapping) else None
+        if isinstance(value, int | float | str) and _PRICE.fullmatch(str(value)):
+            amount = float(value)
+            yield from (f"{amount:.2f}", f"{amount:,.2f}")
+            if amount >= _TELLING_PRICE and amount.is_integer():
+                yield from (f"{amount:.0f}", f"{amount:,.0f}")
 
 
 def _as_list(value: object) -> list[object]:

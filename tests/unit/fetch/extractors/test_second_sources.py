@@ -170,3 +170,22 @@ def test_data_of_a_page_that_shows_sentences_is_no_source() -> None:
     assert "1889" in document.text
     assert "whatever the page says" not in document.text
     assert document.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '<script type="application/ld+json">{"@type": "Product", "offers": {"price": "1139.5"}}</script>',
+        '<meta property="og:price:amount" content="1,139.50"><meta property="product:price:amount" content="1139.50">',
+    ],
+)
+def test_the_price_that_the_page_gives_to_machines_is_text_where_it_shows(said: str) -> None:
+    kettle = "<p>The kettle boils a litre in four minutes and keeps it hot, says the maker, for an hour or so.</p>" * 9
+    card = "<li><a href=/k>Other kettle</a><div class=price>$88.00</div></li>"
+    page = (
+        f"<html><head><title>Kettle</title>{said}</head><body><div class=buy><div class=price>$1,139.50</div>"
+        f"<button>Buy</button></div><div class=text>{kettle}</div><ul class=related>{card * 4}</ul></body></html>"
+    )
+    text = extract(page.encode(), "https://shop.example/product/kettle", "text/html").text
+    assert text.startswith("$1,139.50")
+    assert "88" not in text
