@@ -273,6 +273,12 @@ def shape_of(item: Found) -> tuple[str, str]:
     return item.element.tag, "" if parent is None else f"{parent.tag} {parent.get('class') or ''}"
 
 
+def kind_of(shape: tuple[str, str]) -> tuple[str, str]:
+    """The shape without the class names that count (`post-1203`): those tell one record from the next."""
+    tag, holder = shape
+    return tag, " ".join(name for name in holder.split() if _DIGIT.search(name) is None) if holder else ""
+
+
 class _Containers:
     """What the next three containers of a block hold; one answer for all blocks of a parent.
 

@@ -28,6 +28,7 @@ from pincite.fetch.extractors.features import (
     is_made_of_records,
     is_mostly_links,
     is_plain,
+    kind_of,
     shape_of,
     shares_of,
 )
@@ -41,18 +42,16 @@ _SURE = 0.95
 _MAX_ASKED_BLOCKS = 300
 # A page this small has no room for choosing: all of it counts that is not plainly around the content.
 _TINY_WORDS = 80
-# Structured data names the page's own text on one page in ten. By cross-validation over the same pages: words .864 to
-# .866 (products .665 to .673, collections .738 to .743), nothing lost elsewhere; with .7 for the odds half of that.
+# Structured data names the page's own text on one page in ten: words .864 to .866 by cross-validation (products .665 to
+# .673), nothing lost elsewhere; with .7 for the odds half of that.
 _STATED_SHARE, _STATED_ODDS = 0.8, 0.9
 # A reader that finds a tenth of what another finds has missed the page (`html._OUTWEIGHS`).
 _FAR_LESS = 10
-# Of the words of the text: what a headline may cost that the labels leave out. Chosen on half of the 833 pages by site:
-# words .8790 to .8794, shingles and segments unchanged to four digits; from .007 on shingles fall. The other half:
-# words .8792 to .8788, the others unchanged. All headlines would cost .007 on shingles and .001 on words.
+# Of the words of the text: what a headline may cost that the labels leave out. Chosen on half of the 833 pages by site
+# (words .8790 to .8794, from .007 on shingles fall), on the other .8792 to .8788; all headlines cost .007 on shingles.
 _HEADING_SHARE = 0.005
 # A text of so many headings has a structure: its main heading comes back however short it is, and so do the headings of
-# sections that kept half of their words. Chosen on half of the pages by site: shingles .9615 to .9612; with 4 segments
-# fall by .001. The other half: .9734 to .9732; words and segments are what they were to three digits.
+# sections that kept half of their words. Chosen likewise: shingles -.0003, on the other half -.0002.
 _STRUCTURED_HEADINGS = 6
 # So many headings are kept on hardly any article.
 _REFERENCE_HEADINGS = 10
@@ -130,6 +129,9 @@ def without_last_headings(kept: Sequence[bool], headings: Sequence[bool]) -> lis
 def with_section_headings(kept: Sequence[bool], levels: Sequence[int], around: Sequence[bool]) -> list[bool]:
     """What is kept, and the headings directly above it: what a passage is about may stand nowhere else.
 
+    Several of one level in a row are a list of teasers: neither the last nor what is above heads the text (shingles
+    .9678 to .9687 on the half of the pages where that was found, .9647 to .9655 on the other).
+
     Args:
         kept: for each block whether it is kept.
         levels: the level of each heading, 0 for what is none.
@@ -141,8 +143,10 @@ def with_section_headings(kept: Sequence[bool], levels: Sequence[int], around: S
     for index, level in enumerate(levels):
         if not level or shown[index] or (around[index] and not framed):
             continue
+        if index and levels[index - 1] == level and not shown[index - 1]:
+            continue
         below = index + 1
-        while below < len(levels) and levels[below] > level:
+        while below < len(levels) and levels[below] > level and (levels[below] != levels[below - 1] or shown[below]):
             below += 1
         if below < len(levels) and kept[below] and not levels[below]:
             shown[index] = True
@@ -199,8 +203,8 @@ class Layout:
     kinds: tuple[BlockKind, ...]
     levels: tuple[int, ...]
     """The level of each heading, 0 for what is none."""
-    holders: tuple[tuple[int, int], ...]
-    """Which element holds the block, and which holds that, as numbers."""
+    holders: tuple[tuple[int, ...], ...]
+    """Which element holds the block, which holds that, and so on, as numbers."""
     plain: tuple[bool, ...]
     around: tuple[bool, ...]
     leading: tuple[bool, ...]
@@ -238,22 +242,24 @@ class Layout:
             if not kept[index] and kept[index + 1] and self.leading[index]:
                 kept[index] = True
         kept = self._without_holes(with_inner_sections(kept, self.levels, self.around))
+        kept = self._to_the_end(kept)
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
         kept = with_section_headings(kept, self.levels, self.around)
         kept = self._without_menus(self._with_headings_of_sections(kept))
         return self._with_main_heading(kept)
 
     def _filled(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and code, tables and lists that stand between kept blocks of the same container."""
+        """What is kept, and code, tables, lists between kept blocks of a container; tables and code below a heading."""
         shown = list(kept)
         for index in range(1, len(kept) - 1):
-            if kept[index] or self.kinds[index] not in _STANDS_BETWEEN or not shown[index - 1]:
+            headed = self.levels[index - 1] and self.kinds[index] in _CAPTIONED and self.plain[index]
+            if kept[index] or self.kinds[index] not in _STANDS_BETWEEN or not (shown[index - 1] or headed):
                 continue
             after = index + 1
             while after < len(kept) - 1 and not kept[after] and self.kinds[after] is self.kinds[index]:
                 after += 1
             holder = self.holders[index - 1][0]
-            if kept[after] and all(holder in self.holders[place] for place in range(index, after + 1)):
+            if kept[after] and all(holder in self.holders[place][:2] for place in range(index, after + 1)):
                 shown[index] = True
         return shown
 
@@ -268,8 +274,9 @@ class Layout:
         words: Counter[int] = Counter()
         left: Counter[int] = Counter()
         spans: dict[int, tuple[int, int]] = {}
-        for index, holders in enumerate(self.holders):
-            for holder in set(holders):
+        near = [holders[:2] for holders in self.holders]
+        for index, holders in enumerate(near):
+            for holder in holders:
                 words[holder] += self.sizes[index] if kept[index] or self.plain[index] else 0
                 if kept[index]:
                     left[holder] += self.sizes[index]
@@ -277,8 +284,33 @@ class Layout:
         most = {holder: span for holder, span in spans.items() if 2 * left[holder] >= words[holder]}
         return [
             keep or (plain and any(holder in most and most[holder][0] < index < most[holder][1] for holder in holders))
-            for index, (keep, plain, holders) in enumerate(zip(kept, self.plain, self.holders, strict=True))
+            for index, (keep, plain, holders) in enumerate(zip(kept, self.plain, near, strict=True))
         ]
+
+    def _to_the_end(self, kept: list[bool]) -> list[bool]:
+        """What is kept, and on a page of many headings the sections after it that go on in the same container.
+
+        The trees were trained on articles, below which other things stand; a manual does not end before its last
+        chapter. A heading of a level not met before ends it, and so do lists of links with no text after them.
+        """
+        if self._headings(kept) < _REFERENCE_HEADINGS:
+            return kept
+        words: Counter[int] = Counter()
+        for size, holders in compress(zip(self.sizes, self.holders, strict=True), kept):
+            words.update(dict.fromkeys(holders, size))
+        half = sum(compress(self.sizes, kept)) / 2
+        first = start = len(kept) - kept[::-1].index(True)
+        most = next((holder for holder in self.holders[start - 1] if words[holder] >= half), None)
+        levels = Counter(level for level, keep in zip(self.levels, kept, strict=True) if keep and level)
+        last = start
+        while start < len(kept) and levels[self.levels[start]] > 1:
+            end = next((index for index in range(start + 1, len(kept)) if self.levels[index]), len(kept))
+            section = range(start, end)
+            if any(self.around[at] or most not in self.holders[at] for at in section):
+                break
+            last = end if end > start + 1 and all(self.plain[at] for at in section) else last
+            start = end
+        return [keep or first <= index < last for index, keep in enumerate(kept)]
 
     def _without_menus(self, kept: list[bool]) -> list[bool]:
         """What is kept, but for the menus in the page's headers; they stay on a page that has next to nothing else."""
@@ -333,18 +365,14 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
     menus = {element for menu in header_menus(page.root) for element in menu.iter()}
     title = _bare(metadata.title)
     blocks = [item.block for item in found]
-    numbers: dict[HtmlElement | None, int] = {}
-    holders = [(item.element.getparent(), _above(item.element.getparent())) for item in found]
+    held: dict[HtmlElement | None, tuple[int, ...]] = {None: ()}
     return Layout(
         sizes=tuple(len(block.text.split()) for block in blocks),
         chars=tuple(len(block.text) for block in blocks),
-        shapes=tuple(map(shape_of, found)),
+        shapes=tuple(kind_of(shape_of(item)) for item in found),
         kinds=tuple(block.kind for block in blocks),
         levels=tuple(block.level if block.kind is BlockKind.HEADING else 0 for block in blocks),
-        holders=tuple(
-            (numbers.setdefault(inner, len(numbers)), numbers.setdefault(outer, len(numbers)))
-            for inner, outer in holders
-        ),
+        holders=tuple(_holders(item.element.getparent(), held) for item in found),
         plain=tuple(map(is_plain, rows)),
         around=tuple(map(is_around, rows)),
         leading=tuple(map(_leads_on, blocks, blocks[1:], rows)),
@@ -357,12 +385,16 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
     )
 
 
-def _above(element: HtmlElement | None) -> HtmlElement | None:
-    return None if element is None else element.getparent()
+def _holders(element: HtmlElement | None, known: dict[HtmlElement | None, tuple[int, ...]]) -> tuple[int, ...]:
+    """The numbers of an element and of all that holds it, innermost first."""
+    if element is not None and element not in known:
+        outer = _holders(element.getparent(), known)
+        known[element] = (len(known), *outer)
+    return known[element]
 
 
 def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> list[Found]:
-    """The blocks that are content; all of them when none stands out."""
+    """The blocks that are content; all when none stands out."""
     features = BlockFeatures(found, metadata.types)
     votes = cheap_votes(page, metadata.types)
     rows = features.rows(votes)

@@ -20,6 +20,8 @@ _HTML_MAX_COLSPAN, _HTML_MAX_ROWSPAN = 1_000, 65_534
 _BLOCKY = "h1 h2 h3 h4 h5 h6 table article section form".split()
 # A cell of a page of text: the table only lays the page out.
 _MAX_CELL_WORDS = 400
+# Two cells side by side are a caption and its picture, or a number and its line.
+_RECORD_CELLS = 3
 _NUMBER = re.compile(r"[^\w]*\d[\d.,\s]*[^\w]*\Z")
 _DIGITS = re.compile(r"\d{1,9}")
 
@@ -48,11 +50,20 @@ def holds_data(table: HtmlElement) -> bool:
         return False
     labelled = any(cell.tag == "th" for row in rows for cell in row) or table.find("caption") is not None
     widest = max(len(row) for row in rows)
-    if (len(rows) < 2 and not labelled) or widest > MAX_COLUMNS:
+    if widest > MAX_COLUMNS or (len(rows) < 2 and not labelled and not _is_record(rows)):
         return False
     if widest < 2 and not labelled:
         return False
     return labelled or not any(_long(cell) for row in rows for cell in row)
+
+
+def _is_record(rows: list[list[HtmlElement]]) -> bool:
+    """Whether one row is an entry of a reference (name, type, default) set as a table: plain short words, no links."""
+    cells = [cell for row in rows for cell in row]
+    return len(cells) >= _RECORD_CELLS and not any(
+        _long(cell) or next(cell.iter("a", "div", "p", "img", "ul", "ol", "input", "br"), None) is not None
+        for cell in cells
+    )
 
 
 def rows_of(table: HtmlElement) -> list[list[HtmlElement]]:

@@ -116,6 +116,20 @@ def test_a_heading_by_its_role_is_one() -> None:
     assert [(entry.title, entry.level) for entry in document.outline] == [("Core", 1), ("Limits", 3), ("Uses", 2)]
 
 
+def test_a_reference_whose_entries_are_tables_of_one_row_keeps_them_with_what_is_said_of_them() -> None:
+    names = ("bcc", "cc", "file", "from", "headers", "log", "mode", "once", "reply", "subject")
+    entries = "".join(
+        f"<table><tr><td><b>{name}</b></td><td>Use: <i>mail</i></td><td>Default: {number}00</td></tr></table>"
+        f"<p>The option {name} says what the program does with it. {LONG}</p>"
+        for number, name in enumerate(names, start=1)
+    )
+    page = f"<ul class=nav><li><a href=/>Home</a></ul><form action=/s></form><div><h2>Options</h2>{entries}</div>"
+    document = extract(page.encode(), "https://docs.example/options.html", "text/html")
+    rows = [block.text for block in document.blocks if block.kind is BlockKind.TABLE]
+    assert rows == [f"{name} | Use: mail | Default: {number}00" for number, name in enumerate(names, start=1)]
+    assert "Home" not in document.text
+
+
 def test_marks_cover_exactly_their_words() -> None:
     document = manual(
         "<p>See <a href='#top'><code>VACUUM</code></a> and <em> the  rest </em>of it, 10<sup>6</sup> rows.</p>"

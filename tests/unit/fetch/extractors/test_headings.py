@@ -215,6 +215,11 @@ def test_a_heading_of_what_surrounds_the_text_comes_back_only_where_the_text_sta
     assert with_section_headings(kept, levels, [True] * 4) == [True] * 4  # a form around the whole page
 
 
+def test_the_last_teaser_above_a_text_is_no_heading_of_it() -> None:
+    kept, levels = [False, False, False, True, False, True], [2, 3, 3, 0, 2, 0]
+    assert with_section_headings(kept, levels, [False] * 6) == [False, False, False, True, True, True]
+
+
 def test_a_manual_with_a_drawing_made_of_tables_is_read_whole() -> None:
     """A long page of plain markup, full of links: nothing is chosen there, whatever the classifier would expect."""
     parts = "".join(
@@ -256,3 +261,31 @@ def test_a_page_of_many_headings_keeps_what_its_container_lost_between_kept_bloc
     assert not kept[-1]  # after the last that is kept
     few = replace(layout, levels=tuple(level if index < 8 else 0 for index, level in enumerate(levels)))
     assert not any(few.kept(odds)[index] for index in lost)
+
+
+def manual_layout(foot: int) -> Layout:
+    """Twenty chapters of a heading and a text in one container, and `foot` blocks of another one below."""
+    count = 40 + foot
+    held = tuple((1, 0) if index < 40 else (2, 0) for index in range(count))
+    return Layout(
+        sizes=tuple(3 if index % 2 == 0 else 80 for index in range(count)),
+        chars=(400,) * count,
+        shapes=(("p", "div"),) * count,
+        kinds=tuple(BlockKind.PARAGRAPH if index % 2 else BlockKind.HEADING for index in range(count)),
+        levels=tuple(0 if index % 2 else 2 for index in range(count)),
+        holders=held,
+        plain=(True,) * count,
+        around=(False,) * count,
+        leading=(False,) * count,
+        menus=(False,) * count,
+        titles=(False,) * count,
+        stated=(0.0,) * count,
+        records=False,
+    )
+
+
+def test_a_long_manual_is_read_to_its_last_chapter_and_no_further() -> None:
+    kept = manual_layout(foot=4).kept([0.9] * 30 + [0.1] * 14)
+    assert kept == [True] * 40 + [False] * 4
+    few = manual_layout(foot=0).kept([0.9] * 10 + [0.1] * 30)  # five headings: an article, below which is other matter
+    assert sum(few) == 10
