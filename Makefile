@@ -32,6 +32,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --editable . --group dev
 	@$(BIN)/python -c 'import $(LOADED)'
+	@$(BIN)/python -m compileall -q src/pincite
 	@touch $@
 
 check: $(STAMP)

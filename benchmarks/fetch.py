@@ -7,6 +7,7 @@ two ordinary ones through the whole service, 98 kB and 1 kB, made of this reposi
 is another, between the menus, headings, lists, tables, scripts and styles that such pages have.
 """
 
+import gc
 import html
 import math
 import re
@@ -39,6 +40,7 @@ from pincite.fetch.politeness import HostTurns
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import RobotsGate
 from pincite.fetch.service import FetchService
+from pincite.fetch.worker_process import OBJECTS_BETWEEN_COLLECTIONS
 from pincite.runtime.breaker import MemoryBreaker
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import MemoryLimiter, Rate
@@ -316,7 +318,12 @@ async def plain(port: int, kind: str, count: int) -> tuple[float, float]:
 
 
 async def pages(port: int) -> None:
-    """Medians of three interleaved runs; the reader works in this process, so that its CPU counts."""
+    """Medians of three interleaved runs; the reader works in this process, so that its CPU counts.
+
+    Cycles are looked for as seldom as in the process that reads pages in earnest.
+    """
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     sides: dict[str, Callable[[], Awaitable[tuple[float, float]]]] = {
         "98 kB, whole service": lambda: served(port, "large", 60),
         "1 kB, whole service": lambda: served(port, "small", 1_000),

@@ -126,7 +126,7 @@ REPLY = struct.Struct(">I")
 _MAX_REPLY_BYTES = 256_000_000
 # A page makes tens of thousands of objects and next to no cycles; looking for those after every 700 objects, as is
 # Python's default, took 13 % of the time of 100 labelled pages.
-_OBJECTS_BETWEEN_COLLECTIONS = 200_000
+OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 Read = Callable[[bytes, str, str | None], Document]
@@ -141,7 +141,7 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
         with contextlib.suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(kind, (value, value))
     gc.freeze()
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     requests = sys.stdin.buffer
     while (head := _exactly(requests, HEADER.size)) is not None:
         meta_size, body_size = HEADER.unpack(head)

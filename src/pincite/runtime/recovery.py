@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from pincite.domain.errors import (
     BudgetExhausted,
@@ -34,6 +33,8 @@ def retry_after_s(value: str | None, now: datetime) -> float | None:
     text = (value or "").strip()
     if _SECONDS.fullmatch(text):
         return float(text)
+    from email.utils import parsedate_to_datetime  # every command loads this module, and hardly any meets a date
+
     try:
         when = parsedate_to_datetime(text)
     except (ValueError, IndexError, TypeError, OverflowError):

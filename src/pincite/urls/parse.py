@@ -61,6 +61,8 @@ class ParsedUrl:
         return self.path + (f"?{self.query}" if self.query else "")
 
 
+# A page's address is looked at six times on its way; an address has at most 8,192 characters.
+@lru_cache(maxsize=1024)
 def parse_url(url: str, base: str | None = None) -> ParsedUrl:
     """The URL as browsers understand it, relative to `base` where one is given.
 

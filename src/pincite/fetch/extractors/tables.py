@@ -136,8 +136,8 @@ def _skip_covered(cells: list[Cell], head: list[bool], covered: dict[int, int]) 
 
 def _span_of(cell: HtmlElement, attribute: str, most: int) -> int:
     """How many columns or rows the cell covers. A `rowspan` of 0 means all that follow."""
-    value = (cell.get(attribute) or "1").strip()
-    if not _DIGITS.fullmatch(value):
+    value = (cell.get(attribute) or "").strip()
+    if not value or not _DIGITS.fullmatch(value):
         return 1
     number = int(value)
     return most if number == 0 and attribute == "rowspan" else min(max(number, 1), most)
@@ -200,7 +200,9 @@ def join_rows(rows: list[list[Cell]]) -> tuple[str, tuple[Mark, ...]]:
         start = position
         for index, cell in enumerate(row):
             start += len(CELL_SEPARATOR) if index else 0
-            marks += [replace(mark, start=mark.start + start, end=mark.end + start) for mark in cell.marks]
+            marks += [
+                Mark(mark.start + start, mark.end + start, mark.kind, mark.href, mark.title) for mark in cell.marks
+            ]
             start += len(cell.text)
         lines.append(CELL_SEPARATOR.join(cell.text for cell in row))
         position += len(lines[-1]) + 1
