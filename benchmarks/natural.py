@@ -28,9 +28,7 @@ import anyio
 from questions import ask, gold_of, keep, library_of, load, settings_of
 
 from pincite.domain.report import PartStatus, Report, ReportStatus
-from pincite.ranking.ranker import PassageRanker
 from pincite.wiring import open_parts
-from pincite.wiring.libraries import vectors_of
 
 FIRST_WORDS = 120
 FITTED = "postgresql-doc-15,git-doc,python-requests-doc,xquad"
@@ -167,7 +165,6 @@ async def main() -> None:
     work = args.work.resolve()
     library = library_of(args.sites.resolve(), args.config, work)
     settings, limits = settings_of(library, work, "standard", args.embeddings)
-    ranker = PassageRanker(vectors_of(settings))
     urls = urls_of(args.sites.resolve(), args.config)
     fitted, only = set(args.fitted.split(",")), set(filter(None, args.only.split(",")))
     columns: dict[str, Column] = defaultdict(Column)
@@ -187,7 +184,7 @@ async def main() -> None:
         await parts.index(library)
         for row, name, hidden in asked:
             started = time.process_time()
-            report = await ask(parts, limits, row["question"], hidden, ranker)
+            report = await ask(parts, limits, row["question"], hidden, parts.ranker)
             columns[name].cpu_s.append(time.process_time() - started)
             count(row, report, columns[name])
             keep(work / "reports" / f"{row['id']}.md", report)

@@ -5,6 +5,7 @@ All methods block; callers in async code run them in a worker thread. An instanc
 
 import json
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -247,6 +248,17 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             )
             or None
         )
+
+    def heads_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
+        """How near the passages that open sections of a page are to a vector, by where they begin.
+
+        None while the library's vectors are not all made.
+
+        Errors:
+            StorageUnavailable: the index is damaged.
+        """
+        with self._lock, mapped(self._file):
+            return self._lookup.heads_near(document_id, wanted)
 
     def close(self) -> None:
         """Close the index."""

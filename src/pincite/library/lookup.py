@@ -202,6 +202,17 @@ class Lookup:
         terms = index_terms(term)
         return min(self._frequencies(terms).values()) if terms else 0
 
+    def heads_near(self, document_id: str, wanted: Sequence[float]) -> dict[int, float]:
+        """How near the section heads of a page are to a vector, by where they begin; none without all vectors."""
+        rows = self._db.execute(
+            "SELECT passage_id, start FROM passages WHERE page_id ="
+            " (SELECT page_id FROM pages WHERE document_id = ? AND is_current = 1 LIMIT 1)",
+            (document_id,),
+        ).fetchall()
+        starts = dict(rows)
+        near = self._heads.of(wanted, list(starts)) if self._heads is not None else {}
+        return {starts[name]: value for name, value in near.items()}
+
     # ---- ranking ------------------------------------------------------------------------------------------
 
     def _asked(self, text: str) -> _Asked:

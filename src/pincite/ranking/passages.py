@@ -5,7 +5,7 @@ own; very small entries that follow each other share one. Only a block that is t
 sentences or rows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Protocol
@@ -58,6 +58,10 @@ class KnownPassages(Protocol):
 
     def cut_passages(self, document_id: str) -> Sequence[CutPassage] | None:
         """As `cut_passages` gave them for that document, or None where it is not known."""
+        ...
+
+    def heads_near(self, document_id: str, wanted: Sequence[float]) -> Mapping[int, float]:
+        """How near the passages that open its sections are to a vector, by where they begin; none without vectors."""
         ...
 
 

@@ -24,7 +24,7 @@ from pincite.ranking.words import K1, Rarity, bm25, coverage, weighted_terms
 from pincite.text.sentences import Span, sentences
 from pincite.text.tokens import expected_passages, words
 
-# So many of the best by words are read by meaning: reading more costs more than it finds (docs/research.md).
+# So many passages are read by meaning: reading more costs more than it finds (docs/research.md).
 READ: Final = 50
 # Of so many of the best passages the sentences are read one by one.
 SENTENCES_OF: Final = 16
@@ -56,7 +56,8 @@ class Source:
 class Features:
     """What the likelihood of one passage is made of, each 0-1: the names in `weights.json`.
 
-    `score` is BM25 beside that of the best passage, `strength` beside the highest that any passage could have.
+    `score` is BM25 beside that of the best passage, `strength` beside the highest that any passage could have,
+    `coverage` the share of the question's words in the passage or above it, `above` in its title, headings and term.
     """
 
     score: float = 0.0
@@ -65,6 +66,7 @@ class Features:
     coverage: float = 0.0
     strength: float = 0.0
     length: float = 0.0
+    above: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,19 +168,42 @@ class PassageRanker:
             else [score + max(other[index] for other in others) for index, score in enumerate(own)]
         )
         order = sorted(range(len(passages)), key=lambda index: -scores[index])
-        best = [index for index in order if scores[index] > 0][:READ]
+        best = self._candidates(question, sources, passages, [index for index in order if scores[index] > 0])
         first = [
             Features(
-                score=scores[index] / scores[order[0]],
+                score=scores[index] / (scores[order[0]] or 1.0),
                 coverage=coverage(terms, found[index][0], rarity),
                 strength=by_wording[0][index] / (asked * (K1 + 1)),
                 length=length_of(passages[index].text),
+                above=coverage(terms, Counter(index_terms(passages[index].context)), rarity),
             )
             for index in best
         ]
         ranked = self._by_meaning(question, [passages[index] for index in best], first)
         ranked = self._reranked(question, ranked)
         return Ranking(tuple(ranked), self.words_only, known, rarity, terms)
+
+    def _candidates(
+        self, question: str, sources: Sequence[Source], passages: Sequence[RankedPassage], by_words: Sequence[int]
+    ) -> list[int]:
+        """The passages that are read: half of them the best by words, half the section heads nearest in meaning.
+
+        Where no vectors of heads were made, as of web pages, all of them are the best by words.
+        """
+        if self._embedder is None or self._known is None:
+            return list(by_words[:READ])
+        (wanted,) = self._embedder.embed([_embedded_question(question)])
+        near: dict[tuple[str, int], float] = {}
+        for source in sources:
+            heads = self._known.heads_near(source.document.document_id, wanted)
+            near.update({(source.url, start): value for start, value in heads.items()})
+        by_meaning = sorted(
+            (index for index, passage in enumerate(passages) if (passage.source.url, passage.draft.start) in near),
+            key=lambda index: -near[passages[index].source.url, passages[index].draft.start],
+        )
+        first = by_words[: READ // 2]
+        others = [index for index in by_meaning if index not in first][: READ - len(first)]
+        return list(dict.fromkeys((*first, *others, *by_words)))[:READ]
 
     def _cut(self, document: Document) -> Sequence[CutPassage]:
         known = None if self._known is None else self._known.cut_passages(document.document_id)
@@ -194,11 +219,7 @@ class PassageRanker:
                 for passage, features in zip(best, first, strict=True)
             ]
             return sorted(weighed, key=lambda passage: -passage.likelihood)
-        # Each word once when it is longer than an embedder reads: what is said again asks nothing new.
-        asked = question.split()
-        wanted, *vectors = self._embedder.embed(
-            [question if len(asked) <= _WINDOW_WORDS else " ".join(dict.fromkeys(asked)), *map(embedded_text, best)]
-        )
+        wanted, *vectors = self._embedder.embed([_embedded_question(question), *map(embedded_text, best)])
         near = [dot(wanted, vector) for vector in vectors]
         fused = sorted(range(len(best)), key=lambda i: -(first[i].score + NEAR_WEIGHT * near[i]))
         closer = self._sentences(wanted, [best[i] for i in fused[:SENTENCES_OF]])
@@ -263,6 +284,12 @@ def sentences_of(passage: RankedPassage) -> tuple[Span, ...]:
     found = (Span(start + span.start, start + span.end) for span in sentences(passage.text))
     text = passage.source.document.text
     return tuple(span for span in found if len(list(words(text[span.start : span.end]))) > 1)
+
+
+def _embedded_question(question: str) -> str:
+    """The question, each word once when it is longer than an embedder reads: what is said again asks nothing new."""
+    asked = question.split()
+    return question if len(asked) <= _WINDOW_WORDS else " ".join(dict.fromkeys(asked))
 
 
 def embedded_text(passage: RankedPassage) -> str:

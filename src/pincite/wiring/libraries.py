@@ -1,7 +1,7 @@
 """The local libraries of an engine, each opened once and brought up to date, and what ranks their passages."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import resources
@@ -234,6 +234,11 @@ class OpenLibraries:
         """Implements `KnownPassages`. Errors: those of an index. Blocks."""
         found = (library.cut_passages(document_id) for library in tuple(self._opened.values()))
         return next((passages for passages in found if passages is not None), None)
+
+    def heads_near(self, document_id: str, wanted: Sequence[float]) -> Mapping[int, float]:
+        """Implements `KnownPassages`. Errors: those of an index. Blocks."""
+        found = (library.heads_near(document_id, wanted) for library in tuple(self._opened.values()))
+        return next((near for near in found if near), {})
 
     def vocabularies(self, sources: Sources) -> "tuple[LocalLibrary, ...]":
         """The libraries, made ready before, whose words a question is read by: none when the web is searched too."""

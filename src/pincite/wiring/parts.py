@@ -27,6 +27,7 @@ from pincite.ports import (
     Search,
     WebArchive,
 )
+from pincite.ranking.ranker import PassageRanker
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.lease import Lease
 from pincite.runtime.recovery import another_may_help
@@ -137,6 +138,11 @@ class Parts(OpenStores):
         sources = resolve_sources(self.settings)
         await self._search(sources)
         return self._libraries.vocabularies(sources)
+
+    @property
+    def ranker(self) -> PassageRanker:
+        """What ranks the passages of pages, with what the libraries know of theirs."""
+        return ranker_of(self.settings, self._libraries)
 
     @property
     def lane(self) -> int:

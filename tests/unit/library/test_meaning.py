@@ -11,6 +11,7 @@ from pincite.domain.search import Query
 from pincite.library import LocalLibrary
 from pincite.library.vectors import VectorFile
 from pincite.ports import Embedder
+from pincite.ranking.ranker import READ, PassageRanker, Source
 from pincite.ranking.vectors import KeptVectors
 from pincite.testing.judges import WordEmbedder
 
@@ -81,6 +82,25 @@ def test_a_page_good_in_both_orders_comes_before_one_that_is_first_by_words_and_
     assert next(hit.title for hit in hits) == "Good"
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert 0 < hits[-1].score < hits[0].score <= 1
+
+
+def test_a_section_near_in_meaning_is_read_beside_those_with_the_words(folder: Path) -> None:
+    """Of a page that a heading's vector found, the passage under that heading must not be lost again."""
+    chatter = "".join(f"<h2>Shed {n}</h2><p>The workshop is painted by {n}. near1</p>" for n in range(READ))
+    washed = "<h2>Car</h2><p>It has warm water on Saturday. near9</p>"
+    (folder / "car.html").write_text(f"<h1>All</h1>{chatter}{washed}")
+    with opened(folder, Marked()) as library:
+        library.make_vectors(lambda done, of: None)
+        page = next(library.page(url) for url in library.urls() if "car" in url)
+        source = Source(page.url, TinyExtractor().extract(page.body, page.url, page.content_type))
+        found = [
+            [passage.text for passage in PassageRanker(Marked(), known).rank("the workshop", [source]).passages]
+            for known in (None, library)
+        ]
+    by_words, both = (any("warm water" in text for text in texts) for texts in found)
+    assert not by_words
+    assert both
+    assert len(found[1]) == READ
 
 
 def test_vectors_that_questions_met_are_kept_by_what_was_read(folder: Path) -> None:
