@@ -184,7 +184,7 @@ async def main() -> None:
         await parts.index(library)
         for row, name, hidden in asked:
             started = time.process_time()
-            report = await ask(parts, limits, row["question"], hidden, parts.ranker)
+            report = await ask(parts, limits, row["question"], hidden)
             columns[name].cpu_s.append(time.process_time() - started)
             count(row, report, columns[name])
             keep(work / "reports" / f"{row['id']}.md", report)

@@ -42,7 +42,6 @@ from pincite.domain.plan import Task
 from pincite.domain.report import Reference, Report, ReportStatus, broken_rules
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Embedder, Search
-from pincite.ranking.ranker import PassageRanker
 from pincite.research.extractive.analyst import ExtractiveAnalyst
 from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.extractive.verifier import ExtractiveVerifier
@@ -89,7 +88,6 @@ async def ask(
     limits: Limits,
     question: str,
     hidden: frozenset[str] = frozenset(),
-    ranker: PassageRanker | None = None,
 ) -> Report:
     ledger, events, stores = ListLedger(limits.budget), ListEvents(), MemoryStores()
     roles = Roles(
@@ -100,7 +98,7 @@ async def ask(
         PageReader(
             await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False
         ),
-        ExtractiveAnalyst(ranker, max_domain_share=limits.max_domain_share),
+        ExtractiveAnalyst(parts.ranker, max_domain_share=limits.max_domain_share),
         ExtractiveVerifier(),
         ExtractiveWriter(),
     )
@@ -227,7 +225,7 @@ async def run_questions(args: argparse.Namespace, parts: Parts, limits: Limits) 
         gold = gold_of(question)
         for removed in (False, True) if args.remove_gold and question["kind"] in ("fact", "synthesis") else (False,):
             started = time.perf_counter()
-            report = await ask(parts, limits, question["question"], gold if removed else frozenset(), args.ranker)
+            report = await ask(parts, limits, question["question"], gold if removed else frozenset())
             tally.seconds.append(time.perf_counter() - started)
             tally.pages.append(report.metrics.pages_fetched)
             score(question, report, tally, removed=removed, elsewhere=question["id"] in elsewhere)
@@ -291,7 +289,7 @@ async def run_qa(args: argparse.Namespace, parts: Parts, limits: Limits) -> None
             ranked = await by_both(parts, args.embedder, question["question"], fifty)
             by_meaning.append(len(gold & {Path(url).stem for url in ranked[:10]}) / len(gold))
         started = time.perf_counter()
-        report = await ask(parts, limits, question["question"], ranker=args.ranker)
+        report = await ask(parts, limits, question["question"])
         tally.seconds.append(time.perf_counter() - started)
         tally.pages.append(report.metrics.pages_fetched)
         cited = {Path(reference.url).stem for reference in report.references}
@@ -379,7 +377,6 @@ async def main() -> None:
         await run_web(args)
         return
     args.embedder = load_class(EMBEDDERS, args.embeddings, "embedder")() if args.embeddings else None
-    args.ranker = PassageRanker(args.embedder)
     if args.qa:
         library = qa_library(args.qa, args.work)
     elif args.sites:
