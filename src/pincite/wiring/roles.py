@@ -67,10 +67,9 @@ def build_roles(
 ) -> Roles:
     """The roles of one run; `calls` are the run's calls to the model, where somebody else makes some, too."""
     from pincite.research.extractive.analyst import ExtractiveAnalyst
-    from pincite.research.extractive.drafter import ExtractiveDrafter
     from pincite.research.extractive.planner import ExtractivePlanner
     from pincite.research.extractive.verifier import ExtractiveVerifier
-    from pincite.research.extractive.writer import ExtractiveWriter
+    from pincite.research.extractive.writer import ExtractiveDrafter, ExtractiveWriter
     from pincite.research.reader import PageReader
     from pincite.research.searcher import QuerySearcher
 
@@ -180,7 +179,7 @@ def _with_models(
     settings: Settings, rules: Roles, services: RunServices, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
-    from pincite.research.extractive.drafter import ExtractiveDrafter
+    from pincite.research.extractive.writer import ExtractiveDrafter
     from pincite.research.model.analyst import ModelAnalyst
     from pincite.research.model.conflicts import ConflictFinder
     from pincite.research.model.evidence import EvidenceBank

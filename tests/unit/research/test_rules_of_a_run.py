@@ -14,8 +14,7 @@ from pincite.domain.ids import claim_id
 from pincite.domain.library import Survey
 from pincite.domain.plan import Gap, Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
-from pincite.research.extractive.planner import ExtractivePlanner
-from pincite.research.extractive.variants import variants
+from pincite.research.extractive.planner import ExtractivePlanner, variants
 from pincite.research.state import LOW_CONFIDENCE, Limits, open_sub_questions, query_key, sendable
 from pincite.settings import PROFILES, load_settings
 

@@ -10,7 +10,6 @@ from pincite.domain.plan import Plan, Progress, SubQuestion, Task
 from pincite.domain.search import Constraints, Query
 from pincite.ranking.terms import is_identifier
 from pincite.research.extractive.parts import asked_for, item_of, sides_of, split_question
-from pincite.research.extractive.variants import variants
 from pincite.research.state import open_sub_questions, query_key
 from pincite.text.abbreviations import other_form, other_names
 from pincite.text.pasted import searchable
@@ -23,6 +22,8 @@ _WORD_END: Final = re.compile(r"['’]\w{1,2}$")
 _QUERY_CHARS: Final = 400
 # With fewer words the second wording asks for something else.
 _LEAST_WORDS: Final = 3
+# Preferred sites asked alone; each is a search of its own.
+_MOST_SITES: Final = 3
 # Engines find less with every further word.
 _MAX_QUERY_WORDS: Final = 16
 # An error line; engines overlook what is longer, and every word more is one more that no page has.
@@ -217,3 +218,23 @@ def _notes(question: str, survey: Survey) -> tuple[str, ...]:
     if survey.passages and len(found) > _LEAST_WORDS and len(unknown) > len(survey.frequencies) / 2:
         notes.append("Most words of the question are on no page; perhaps the pages are in another language.")
     return tuple(notes)
+
+
+def variants(queries: Sequence[Query], constraints: Constraints) -> tuple[Query, ...]:
+    """The first query once for each preferred or single allowed site, and once with the years of the period.
+
+    Engines rank a whole list of sites as one: a site asked alone gets its turn. Pages often carry their year in the
+    text where they carry no date.
+    """
+    if not queries:
+        return ()
+    first = queries[0]
+    sites = constraints.prefer_domains or (constraints.include_domains if len(constraints.include_domains) > 1 else ())
+    found = [
+        replace(first, constraints=replace(constraints, include_domains=(site,), prefer_domains=()))
+        for site in sites[:_MOST_SITES]
+    ]
+    years = sorted({day.year for day in (constraints.since, constraints.until) if day is not None})
+    if years:
+        found.append(replace(first, text=" ".join([first.text, *map(str, years)])))
+    return tuple(found)

@@ -11,11 +11,13 @@ from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import Progress, ReportLength, ReportMetadata, SubQuestion, Task
 from pincite.domain.report import Mode, PartStatus, Report, ReportPart
 from pincite.domain.tables import CELL_SEPARATOR
+from pincite.ports import EventSink
 from pincite.ranking.terms import query_terms
 from pincite.research.assembly import Content, DraftedSection, Line, assemble, reference_numbers
 from pincite.research.extractive.closing import LEAST_SECTIONS, label_of, tells_figure
 from pincite.research.extractive.excerpts import marked_words, stands_alone, table_header
 from pincite.research.extractive.versions import version_labels
+from pincite.research.telling import tell_section
 from pincite.text.sentences import Span
 
 SECTION_BY_SECTION: Final = "Section by section"
@@ -23,6 +25,8 @@ FROM_SOURCES: Final = "From the sources"
 NEAREST: Final = "Nearest passages"
 # The direct answer is read at a glance; the excerpts follow.
 _ANSWER_SENTENCES: Final = 3
+# Of a part, told while others are still being searched: a first look.
+_EARLY_SENTENCES: Final = 6
 # As of passages (`ranking.passages`).
 _TERM_CHARS: Final = 120
 _KINDS: Final = {
@@ -55,6 +59,27 @@ class ExtractiveWriter:
     async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
         """The report; without a part that is answered it is `insufficient_evidence` and says what was searched."""
         return assemble(task, progress, metadata, content(task, progress), mode=Mode.EXTRACTIVE)
+
+
+class ExtractiveDrafter:
+    """Implements `roles.Drafter`: tells the claims of closed parts, each part once; the report orders them in the end.
+
+    Args:
+        events: where it is told.
+    """
+
+    def __init__(self, events: EventSink) -> None:
+        self._events = events
+        self._told: set[str] = set()
+
+    async def draft(self, task: Task, progress: Progress) -> None:
+        """Tell each part of `progress` that was not told yet: its surest claims, in their own words."""
+        for part in progress.plan.sub_questions:
+            mine = [item for item in progress.claims if item.printable and item.claim.sub_question == part.text]
+            lines = list(dict.fromkeys(item.claim.text for item in mine if not item.unresolved))[:_EARLY_SENTENCES]
+            if lines and part.sub_question_id not in self._told:
+                self._told.add(part.sub_question_id)
+                await tell_section(self._events, part.heading or part.text, lines, early=True)
 
 
 def content(task: Task, progress: Progress) -> Content:
