@@ -40,8 +40,8 @@ from pincite.research.extractive.analyst import EXCERPTS
 from pincite.wiring.libraries import vectors_of
 
 HITS = (1, 3, 10)
-MEANING = ("score", "similarity", "best_sentence", "length", "above")
-UNREAD = ("score", "similarity", "length", "above")
+MEANING = ("score", "similarity", "best_sentence", "length")
+UNREAD = ("score", "similarity", "length")
 WORDS = ("score", "coverage")
 PARTS = ("top", "sentence", "known")
 PARTS_WORDS = ("strength", "known")

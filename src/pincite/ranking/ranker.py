@@ -56,8 +56,7 @@ class Source:
 class Features:
     """What the likelihood of one passage is made of, each 0-1: the names in `weights.json`.
 
-    `score` is BM25 beside that of the best passage, `strength` beside the highest that any passage could have,
-    `coverage` the share of the question's words in the passage or above it, `above` in its title, headings and term.
+    `score` is BM25 beside that of the best passage, `strength` beside the highest that any passage could have.
     """
 
     score: float = 0.0
@@ -66,7 +65,6 @@ class Features:
     coverage: float = 0.0
     strength: float = 0.0
     length: float = 0.0
-    above: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +173,6 @@ class PassageRanker:
                 coverage=coverage(terms, found[index][0], rarity),
                 strength=by_wording[0][index] / (asked * (K1 + 1)),
                 length=length_of(passages[index].text),
-                above=coverage(terms, Counter(index_terms(passages[index].context)), rarity),
             )
             for index in best
         ]
