@@ -104,8 +104,8 @@ def ordered(found: "Sequence[Case]", names: Sequence[str]) -> dict[str, float]:
         if np.max(np.abs(step)) < 1e-6:
             break
     weights /= spread
-    x, y = passage_rows(found, names)
-    bias, (scale,) = fitted((np.asarray(x) @ weights)[:, None], y)
+    rows, stated = passage_rows(found, names)
+    bias, (scale,) = fitted((np.asarray(rows) @ weights)[:, None], stated)
     pairs = zip(names, scale * weights, strict=True)
     return {"bias": round(bias, 3), **{name: round(float(weight), 3) for name, weight in pairs}}
 
