@@ -4,10 +4,10 @@
 
 Takes the question files and the library of `benchmarks/natural.py` (index it with `PINCITE_HOME=DIR/home pincite index
 DIR/library` first, so that heads have vectors). Every third answerable question is asked three times: as it is, without
-the pages that state it, and of another site alone; the last two have no answer. What the ranker makes of each is kept
-in DIR/features.jsonl, so that fitting again takes seconds; delete the file when a feature changes. Weights and
-thresholds are chosen on the fitted sites, figures are of the others. Logistic regression by Newton's method with an L2
-penalty on standardised features, of passages within each question; no randomness. Needs numpy (extra `embeddings`).
+the pages that state it, and of another site alone; the last two have no answer. What the ranker makes of each is in
+DIR/features.jsonl, so that fitting again takes seconds; delete the file when a feature changes. Weights and thresholds
+are chosen on the fitted sites, figures are of the others. Logistic regression by Newton's method with an L2 penalty on
+standardised features; no randomness. Needs numpy (extra `embeddings`).
 """
 
 import argparse
@@ -39,6 +39,7 @@ from pincite.ranking.ranker import Features, PassageRanker, RankedPassage, Sourc
 from pincite.research.extractive.analyst import EXCERPTS
 from pincite.wiring.libraries import vectors_of
 
+PASSAGES_KEPT = 30
 HITS = (1, 3, 10)
 MEANING = ("score", "similarity", "best_sentence", "length")
 UNREAD = ("score", "similarity", "length")
@@ -47,8 +48,6 @@ PARTS = ("top", "sentence", "known")
 PARTS_WORDS = ("strength", "known")
 _PENALTY = 3.0
 """Of the squared weights: with a few hundred questions, features that say the same share their weight."""
-_ORDER_PENALTY = 1.0
-"""As above, of the order of passages; from 0.3 to 30 the order is as good."""
 SETTINGS = ("asked", "gold removed", "other site")
 GENERAL = {"xquad": 20, "hotpot": 10, "musique": 10}
 """Questions of general knowledge, which these sites do not answer: so many of each source."""
@@ -75,39 +74,6 @@ def fitted(features: Any, labels: Any) -> tuple[float, Any]:
             break
     found = beta[1:] / spread
     return float(beta[0] - found @ mean), found
-
-
-def ordered(found: "Sequence[Case]", names: Sequence[str]) -> dict[str, float]:
-    """The model whose order puts a passage that states a fact first: a conditional logit over each question's own.
-
-    What sets one question apart from the next (how well anything matches) can't bend it, as it bends a model of all
-    passages as one heap. Its scale is then fitted on that heap, so that it tells a likelihood.
-    """
-    groups = [
-        (np.array([[getattr(f, name) for name in names] for f in case.features]), labels)
-        for case in found
-        if (labels := np.array([bool(passage["facts"]) for passage in case["passages"]])).any() and not labels.all()
-    ]
-    spread = np.vstack([x for x, _ in groups]).std(axis=0)
-    spread[spread == 0] = 1.0
-    weights = np.zeros(len(names))
-    for _ in range(60):
-        slope, curve = -_ORDER_PENALTY * weights, _ORDER_PENALTY * np.eye(len(names))
-        for x, labels in groups:
-            z = x / spread
-            p = np.exp(z @ weights - (z @ weights).max())
-            p /= p.sum()
-            slope += (p * labels) @ z / (p * labels).sum() - p @ z
-            curve += (z.T * p) @ z - np.outer(p @ z, p @ z)
-        step = np.linalg.solve(curve, slope)
-        weights += step
-        if np.max(np.abs(step)) < 1e-6:
-            break
-    weights /= spread
-    rows, stated = passage_rows(found, names)
-    bias, (scale,) = fitted((np.asarray(rows) @ weights)[:, None], stated)
-    pairs = zip(names, scale * weights, strict=True)
-    return {"bias": round(bias, 3), **{name: round(float(weight), 3) for name, weight in pairs}}
 
 
 def area(values: Sequence[float], labels: Sequence[bool]) -> float:
@@ -224,7 +190,7 @@ class Asked:
                     "features": {name: round(value, 4) for name, value in asdict(passage.features).items()},
                     "facts": [at for at, fact in enumerate(row["facts"]) if states(passage, fact)],
                 }
-                for passage in ranking.passages
+                for passage in ranking.passages[:PASSAGES_KEPT]
             ],
         }
 
@@ -322,7 +288,7 @@ def show_passages(fit: Sequence[Case], other: Sequence[Case], names: Sequence[st
     print("| --- | --- | --- | --- |")
     for left_out in ("", *names):
         kept = [name for name in names if name != left_out]
-        model = ordered(fit, kept)
+        model = model_of(kept, *passage_rows(fit, kept))
         cells = [
             " / ".join(f"{share:.2f}" for share in hits([c for c in other if c["set"] == kind], model))
             for kind in ("exam", "natural")
@@ -387,10 +353,10 @@ def main() -> None:
         names, part_names = (MEANING, PARTS) if name == "meaning" else (WORDS, PARTS_WORDS)
         answerable = [case for case in fit if case.answerable]
         show_passages(answerable, [case for case in other if case.answerable], names)
-        models[name] = ordered(answerable, names)
+        models[name] = model_of(names, *passage_rows(answerable, names))
         if name == "meaning":
             unread = [c for c in own if c.answerable and c["site"] in args.fitted]
-            models["unread"] = ordered(unread, UNREAD)
+            models["unread"] = model_of(UNREAD, *passage_rows(unread, UNREAD))
         print()
         show_parts(fit, other, models[name], part_names)
         models[f"part_{name}"] = part_model(fit, models[name], part_names)
