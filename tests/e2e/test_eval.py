@@ -35,3 +35,11 @@ def test_what_is_no_question_file_says_which_line(tmp_path: Path) -> None:
     assert "line 2" in ended.err
     wrong = command(tmp_path / "home", tmp_path)("eval", "--against", "judge")
     assert "--against" in wrong.err
+
+
+def test_the_questions_that_ship_are_asked_over_the_pages_that_ship(tmp_path: Path) -> None:
+    ended = command(tmp_path / "home", tmp_path)("eval", "--limit", "1", "--json")
+    assert ended.code == 0, ended.err
+    (figures,) = ended.json.values()
+    assert figures["errors"] == {}
+    assert figures["facts_told"] == 1.0

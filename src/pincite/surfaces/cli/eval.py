@@ -186,6 +186,8 @@ def evaluate(
         evaluate_judge({"llm": llm, "judge": judge, "profile": profile, "home": home}, data, fit=fit, as_json=as_json)
         return
     named = [*(options.joined(source) or ()), *(f"local:{path}" for path in library or ())]
+    if questions is None and not named:
+        named = ["bundled"]  # what the questions that ship are about
     settings: dict[str, object] = {
         "source": tuple(named) or None,
         "llm": llm,
