@@ -41,9 +41,8 @@ from pincite.domain.errors import PinciteError
 from pincite.domain.search import Depth, Query, SearchResponse
 from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter
-from pincite.search.batching import Batched
 from pincite.search.catalogue import CATALOGUE, Terms
-from pincite.search.provider import Row, Surroundings, build_response
+from pincite.search.provider import Batched, Row, Surroundings, build_response
 from pincite.search.providers.brave import Brave
 from pincite.search.providers.exa import Exa
 from pincite.search.providers.serper import Serper

@@ -3,9 +3,11 @@
 A page holds a table between `<!-- generated: NAME -->` and `<!-- end -->`; NAME is one of `TABLES`.
 """
 
+import ast
 import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from decimal import Decimal
@@ -195,7 +197,24 @@ def fetch_limits() -> str:
     return table(("limit", "default", "ceiling", "of what"), rows())
 
 
+def layers() -> str:
+    """The layers that `lint-imports` holds, top first, with what the code says of each package."""
+    contracts = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    (held,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for number, layer in enumerate(reversed(held), 1):
+            for name in re.findall(r"\w+", layer):
+                module = Path("src/pincite", name)
+                source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+                says = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+                yield str(number), f"`{name}`", says.partition("\n")[0]
+
+    return table(("layer", "package or module", "what it is"), iter(reversed(list(rows()))))
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "layers": layers,
     "research_request": lambda: request_of(ResearchRequest),
     "search_request": lambda: request_of(SearchRequest),
     "errors": errors,

@@ -233,10 +233,6 @@ class DocumentStore(Protocol):
         """What is kept in place of the document, or None."""
         ...
 
-    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
-        """What this extractor version read out of that capture, or None."""
-        ...
-
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, by whichever extractor, or None."""
         ...

@@ -245,16 +245,6 @@ async def test_a_refused_call_costs_nothing(stores: Any, clock: FrozenClock) -> 
     assert await ledger.spent() == Usage()
 
 
-async def test_final_errors_can_be_forgotten(stores: Any, clock: FrozenClock) -> None:
-    run, provider = await owned(stores, clock), Provider()
-    provider.error = DeadLink("gone")
-    with pytest.raises(DeadLink):
-        await (await open_ledger(stores.calls(run), clock)).call("fetch", {"url": "a"}, PAGE, provider)
-    assert await stores.calls(run).forget_errors() == 1
-    provider.error = None
-    assert await (await open_ledger(stores.calls(run), clock)).call("fetch", {"url": "a"}, PAGE, provider) == "page"
-
-
 async def test_a_cancelled_call_is_charged_and_made_again(stores: Any, clock: FrozenClock) -> None:
     ledger = await open_ledger(stores.calls(await owned(stores, clock)), clock)
     started = anyio.Event()

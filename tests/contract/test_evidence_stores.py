@@ -47,7 +47,6 @@ async def test_a_capture_comes_back_byte_for_byte(stores: Any, body: bytes) -> N
 async def test_what_is_not_there_is_none(stores: Any) -> None:
     assert await stores.snapshots.get("snap_0") is None
     assert await stores.documents.get("doc_0") is None
-    assert await stores.documents.for_snapshot("snap_0", "html", "3") is None
 
 
 async def test_a_document_comes_back_by_id_and_by_capture(stores: Any) -> None:
@@ -57,9 +56,7 @@ async def test_a_document_comes_back_by_id_and_by_capture(stores: Any) -> None:
     for snapshot, document in ((one, first), (other, second)):
         await stores.snapshots.put(snapshot)
         await stores.documents.put(document, snapshot.snapshot_id)
-    assert await stores.documents.for_snapshot(one.snapshot_id, "html", "3") == first
-    assert await stores.documents.for_snapshot(other.snapshot_id, "html", "3") == second
-    assert await stores.documents.for_snapshot(one.snapshot_id, "html", "4") is None
+    assert await stores.documents.newest_for_snapshot(one.snapshot_id) == first
     assert await stores.documents.newest_for_snapshot(other.snapshot_id) == second
     assert await stores.documents.newest_for_snapshot("snap_0") is None
     found = await stores.documents.get(first.document_id)

@@ -51,7 +51,7 @@ async def kept(storage: ScopedStorage, snapshot: Snapshot, rules: Retention) -> 
         await storage.settle_page(snapshot.snapshot_id, rules)
     found = await storage.snapshots.get(snapshot.snapshot_id)
     assert found is not None
-    read = await storage.documents.for_snapshot(snapshot.snapshot_id, "html", "3")
+    read = await storage.documents.newest_for_snapshot(snapshot.snapshot_id)
     return found.kept, bool(found.body), read is not None
 
 

@@ -230,8 +230,5 @@ class _Documents:
     async def excerpts(self, document_id: str) -> Excerpts | None:
         return None
 
-    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
-        return None
-
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         return None

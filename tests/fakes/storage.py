@@ -292,15 +292,6 @@ class MemoryCallStore:
         """What the run has settled so far."""
         return self._run.record.usage
 
-    async def forget_errors(self) -> int:
-        """Have the calls that ended in a final error made again; how many there are."""
-        errors = [key for key, (_, settled) in self._run.calls.items() if settled and settled.failed and settled.final]
-        for key in errors:
-            call, settled = self._run.calls[key]
-            if settled is not None:
-                self._run.calls[key] = (call, replace(settled, final=False))
-        return len(errors)
-
     def _charge(self, call: PlannedCall) -> None:
         self._count(call, call.estimate.perhaps_billed)
         self._run.calls[call.key] = (
@@ -388,10 +379,6 @@ class MemoryDocumentStore:
     async def excerpts(self, document_id: str) -> Excerpts | None:
         """None: every document here is whole."""
         return None
-
-    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
-        """What this extractor version read out of that capture, or None."""
-        return self._documents.get((snapshot_id, extractor, version))
 
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, or None."""

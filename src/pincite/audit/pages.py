@@ -181,6 +181,7 @@ _AT_ONCE = 6
 _ASKED_ABOUT = frozenset({ReferenceState.DEAD, ReferenceState.INVENTED})
 # Dead addresses that an archive is asked about: at its pace (one in 5 s) about as long as an audit may take more.
 _MOST_ASKED_ABOUT = 12
+# Twelve of those at one in 5 s, and the answer to the last.
 _ARCHIVE_S = 75.0
 # The reason of a dead link where no site is asked and the given pages do not have the address.
 _UNKNOWN = "unknown_page"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import TypeAlias
 
 from pincite.domain.evidence import Proof
 from pincite.domain.frozen import dataclass
@@ -149,3 +150,119 @@ def broken_layout(section: Section, references: int) -> Iterator[str]:
             yield f"a block of {section.heading!r} is an excerpt of nothing"
         if block.excerpt is not None and not 1 <= block.excerpt.reference_n <= references:
             yield f"an excerpt of {section.heading!r} is of the unknown reference [{block.excerpt.reference_n}]"
+
+
+# ---- what a section is made of when it is printed: one walk for every format ----
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence, or the part of it that stands in one cell of a table."""
+
+    sentence: Sentence
+    span: tuple[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return self.sentence.text if self.span is None else self.sentence.text[slice(*self.span)]
+
+    @property
+    def ends(self) -> bool:
+        """Whether the sentence ends with it, so that its marks follow."""
+        return self.span is None or self.span[1] == len(self.sentence.text)
+
+
+Run: TypeAlias = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraphs:
+    """Paragraphs, one below the other."""
+
+    entries: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The entries of a list, or numbered steps."""
+
+    entries: tuple[Run, ...]
+    numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table: the names of its columns and of its rows, where they have any, and a cell for each of both."""
+
+    header: tuple[str, ...]
+    names: tuple[str, ...]
+    rows: tuple[tuple[Run, ...], ...]
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Code of a page: its lines as they are, several pieces of it."""
+
+    entries: tuple[Run, ...]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A piece of a page word for word; its sentences carry no marks of their own."""
+
+    excerpt: Excerpt
+    content: "Paragraphs | Listing | Grid | Code"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings above it, and the term that it belongs to."""
+        return (*self.excerpt.path, self.excerpt.term) if self.excerpt.term else self.excerpt.path
+
+
+Laid: TypeAlias = Paragraphs | Listing | Grid | Code | Quotation
+
+
+def laid_out(section: Section) -> Iterator[Laid]:
+    """What a section prints, in order. Paragraphs that nothing lays out are a list: each is about another thing."""
+    for block in section.blocks:
+        entries = tuple(tuple(Piece(section.sentences[index]) for index in item) for item in block.items)
+        match block.form:
+            case BlockForm.PARAGRAPH:
+                yield Paragraphs(entries)
+            case BlockForm.LIST | BlockForm.STEPS:
+                yield Listing(entries, numbered=block.form is BlockForm.STEPS)
+            case BlockForm.TABLE:
+                columns = len(block.header) - bool(block.rows)
+                rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))
+                yield Grid(block.header, block.rows, rows, len(block.header))
+            case BlockForm.EXCERPT if block.excerpt is not None:
+                yield Quotation(block.excerpt, _quoted(block, block.excerpt, entries))
+    if not section.blocks:
+        found = tuple(tuple(map(Piece, sentences)) for sentences in paragraphs(section.sentences))
+        yield Paragraphs(found) if len(found) == 1 else Listing(found)
+
+
+def _quoted(block: ReportBlock, excerpt: Excerpt, entries: tuple[Run, ...]) -> Paragraphs | Listing | Grid | Code:
+    match excerpt.kind:
+        case ExcerptKind.CODE:
+            return Code(entries, "".join(c for c in excerpt.language if c.isalnum() or c in "+-#"))
+        case ExcerptKind.TABLE:
+            whole = [piece.sentence for entry in entries for piece in entry]
+            rows = tuple(tuple((Piece(row, span),) for span in cells_of(row.text)) for row in whole)
+            return Grid(block.header, (), rows, max(len(block.header), *map(len, rows), 1))
+        case ExcerptKind.LIST | ExcerptKind.STEPS:
+            return Listing(entries, numbered=excerpt.kind is ExcerptKind.STEPS)
+        case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
+            return Paragraphs(entries)
+
+
+def cells_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the cells of a row stand in its text, which joins them by " | "."""
+    found, at = [], 0
+    for cell in text.split(" | "):
+        found.append((at, at + len(cell)))
+        at += len(cell) + len(" | ")
+    return tuple(found)

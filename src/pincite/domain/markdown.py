@@ -7,12 +7,12 @@ the `<https://...>` of references and leads.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Sentence, paragraphs
+from pincite.domain.layout import Code, Grid, Laid, Listing, Paragraphs, Quotation, Run, Sentence, laid_out
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
@@ -163,11 +163,7 @@ def _blocks(report: Report) -> Iterator[str]:
         yield _paragraph(report.summary.sentences)
     for section in report.sections:
         yield _heading(2, section.heading)
-        yield (
-            "\n\n".join(_BLOCK_TEXTS[block.form](block, section.sentences) for block in section.blocks)
-            if section.blocks
-            else _section(section.sentences)
-        )
+        yield "\n\n".join(map(_laid, laid_out(section)))
     yield from _open(report)
     if report.leads:
         yield _heading(2, LEADS_HEADING)
@@ -240,52 +236,35 @@ def _heading(level: int, text: str) -> str:
     return "#" * level + " " + re.sub(r"(#+)$", r"\\\1", escape(text))
 
 
-def _item(sentences: Sequence[Sentence], item: Sequence[int]) -> str:
-    return " ".join(_sentence(sentences[index]) for index in item)
-
-
-def _table_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
-    columns = len(block.header) - bool(block.rows)
-    cells = [_cell(_item(sentences, item)) for item in block.items]
-    rows = [cells[at : at + columns] for at in range(0, len(cells), columns)]
-    if block.rows:
-        rows = [[_cell(escape(name)), *row] for name, row in zip(block.rows, rows, strict=True)]
-    head = [_cell(escape(name)) for name in block.header]
-    return _pipes([head, *rows])
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _excerpt_block(block: ReportBlock, sentences: Sequence[Sentence]) -> str:
-    """The excerpt as a quotation under the place it comes from, its marks at its end."""
-    excerpt = block.excerpt
-    if excerpt is None:  # the rules of a report forbid it
-        return ""
-    place = escape(" › ".join((*excerpt.path, excerpt.term) if excerpt.term else excerpt.path))
-    head = " ".join(filter(None, (f"**{place}**" if place else "", _marks((excerpt.reference_n,)))))
-    return "\n".join(
-        f"> {line}".rstrip() for line in (head, "", *_excerpt_lines(block, excerpt, sentences).split("\n"))
-    )
+def _laid(laid: Laid, *, bare: bool = False) -> str:
+    """A piece of a section as Markdown; `bare` sentences carry no marks."""
+    match laid:
+        case Quotation():
+            place = escape(" › ".join(laid.path))
+            head = " ".join(filter(None, (f"**{place}**" if place else "", _marks((laid.excerpt.reference_n,)))))
+            return "\n".join(f"> {line}".rstrip() for line in (head, "", *_laid(laid.content, bare=True).split("\n")))
+        case Code():
+            codes = ("\n".join(without_controls(piece.text) for piece in entry) for entry in laid.entries)
+            return "\n\n".join(_fenced(code, laid.language) for code in codes)
+        case Grid():
+            rows = [[_cell(_run(cell, bare=bare)) for cell in row] for row in laid.rows]
+            if laid.names:
+                rows = [[_cell(escape(name)), *row] for name, row in zip(laid.names, rows, strict=True)]
+            named = [_cell(escape(name)) for name in laid.header]
+            return _pipes([[*row, *[""] * (laid.width - len(row))] for row in (named, *rows)])
+        case Listing():
+            entries = enumerate((_block(_run(entry, bare=bare)) for entry in laid.entries), start=1)
+            return "\n".join(f"{f'{n}.' if laid.numbered else '-'} {entry}" for n, entry in entries)
+        case Paragraphs():
+            return "\n\n".join(_block(_run(entry, bare=bare)) for entry in laid.entries)
 
 
-def _excerpt_lines(block: ReportBlock, excerpt: Excerpt, sentences: Sequence[Sentence]) -> str:
-    said = [[without_controls(sentences[index].text) for index in item] for item in block.items]
-    match excerpt.kind:
-        case ExcerptKind.CODE:
-            return "\n\n".join(_fenced("\n".join(item), excerpt.language) for item in said)
-        case ExcerptKind.TABLE:
-            rows = [block.header, *(tuple(row.split(" | ")) for item in said for row in item)]
-            width = max(map(len, rows))
-            cells = [[_cell(escape(cell)) for cell in (*row, *[""] * (width - len(row)))] for row in rows]
-            return _pipes(cells)
-        case ExcerptKind.LIST:
-            return "\n".join(f"- {_block(_quoted(item))}" for item in said)
-        case ExcerptKind.STEPS:
-            return "\n".join(f"{n}. {_block(_quoted(item))}" for n, item in enumerate(said, start=1))
-        case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
-            return "\n\n".join(_block(_quoted(item)) for item in said)
+def _run(pieces: Run, *, bare: bool) -> str:
+    return " ".join(escape(without_controls(p.text)) if bare else _sentence(p.sentence) for p in pieces)
 
 
 def _pipes(rows: Sequence[Sequence[str]]) -> str:
@@ -293,31 +272,10 @@ def _pipes(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
 
 
-def _quoted(item: Sequence[str]) -> str:
-    return " ".join(escape(text) for text in item)
-
-
 def _fenced(code: str, language: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{''.join(c for c in language if c.isalnum() or c in '+-#')}\n{code}\n{fence}"
-
-
-_BLOCK_TEXTS: dict[BlockForm, Callable[[ReportBlock, Sequence[Sentence]], str]] = {
-    BlockForm.PARAGRAPH: lambda block, said: "\n\n".join(_block(_item(said, item)) for item in block.items),
-    BlockForm.LIST: lambda block, said: "\n".join(f"- {_block(_item(said, item))}" for item in block.items),
-    BlockForm.STEPS: lambda block, said: "\n".join(
-        f"{n}. {_block(_item(said, item))}" for n, item in enumerate(block.items, start=1)
-    ),
-    BlockForm.TABLE: _table_block,
-    BlockForm.EXCERPT: _excerpt_block,
-}
-
-
-def _section(sentences: Iterable[Sentence]) -> str:
-    """One paragraph as it is, several as a list: each is about another thing."""
-    found = [_paragraph(paragraph) for paragraph in paragraphs(sentences)]
-    return found[0] if len(found) == 1 else "\n".join(f"- {text}" for text in found)
+    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def _paragraph(sentences: Iterable[Sentence]) -> str:

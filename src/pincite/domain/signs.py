@@ -103,12 +103,3 @@ def place_of(title: str, path: Sequence[str]) -> str:
     """Where an excerpt stands: the title of its page and the headings above it, one that repeats the title left out."""
     parts = [one_line(part) for part in (title, *path)]
     return " › ".join(part for index, part in enumerate(parts) if part and (index != 1 or part != parts[0]))
-
-
-def cells_of(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the cells of a row stand in its text, which joins them by " | "."""
-    found, at = [], 0
-    for cell in text.split(" | "):
-        found.append((at, at + len(cell)))
-        at += len(cell) + len(" | ")
-    return tuple(found)

@@ -41,18 +41,6 @@ def table_cells(block: Block) -> tuple[TableCell, ...]:
     return tuple(found)
 
 
-def column_headers(block: Block, cell: TableCell) -> tuple[TableCell, ...]:
-    """The cells of the header rows above `cell`, outermost first, those that span several columns too."""
-    top = header_row_count(block)
-    return tuple(
-        other
-        for other in table_cells(block)
-        if other.row < top <= cell.row
-        and other.column < cell.column + cell.columns
-        and cell.column < other.column + other.columns
-    )
-
-
 def row_headers(block: Block, row: int) -> tuple[TableCell, ...]:
     """What names `row`: the last row above that is one cell across all columns, cells that reach down, its own head."""
     cells = [cell for cell in table_cells(block) if header_row_count(block) <= cell.row <= row]

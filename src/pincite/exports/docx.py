@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.evidence import Relation
-from pincite.domain.layout import Section, Sentence, paragraphs
+from pincite.domain.layout import Sentence
 from pincite.domain.markdown import (
     ANSWER_HEADING,
     BALANCE_WORD,
@@ -51,7 +51,7 @@ from pincite.domain.signs import (
     proofs_used,
     refusal,
 )
-from pincite.exports.docx_layout import write_blocks
+from pincite.exports.docx_layout import write_section
 from pincite.runtime.installing import install_extra
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class DocxExporter:
 
 
 class _File:
-    """One file in the making; remembers which references have their endnote already. The pen of `write_blocks`."""
+    """One file in the making; remembers which references have their endnote already. The pen of `write_section`."""
 
     def __init__(self, word: "WordDocument", report: Report) -> None:
         self._word = word
@@ -155,7 +155,7 @@ class _File:
             self._paragraph(report.summary.sentences)
         for section in report.sections:
             self._word.add_heading(_text(section.heading), 1)
-            self._section(section)
+            write_section(section, self._word, self)
         known = {reference.n for reference in report.references}
         if report.conflicts:
             self._word.add_heading(CONFLICTS_HEADING, 1)
@@ -166,14 +166,6 @@ class _File:
                 paragraph = self._word.add_paragraph(_text(side.statement + count), style="List Bullet")
                 numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
                 self._marks(paragraph, sorted(numbers))
-
-    def _section(self, section: Section) -> None:
-        if section.blocks:
-            write_blocks(section, self._word, self)
-            return
-        found = paragraphs(section.sentences)
-        for sentences in found:
-            self._paragraph(sentences, style="List Bullet" if len(found) > 1 else None)
 
     def _open_questions(self) -> None:
         report = self._report

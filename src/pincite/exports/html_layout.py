@@ -5,9 +5,21 @@ from html import escape
 from itertools import zip_longest
 from typing import Protocol
 
-from pincite.domain.layout import BlockForm, Excerpt, ExcerptKind, ReportBlock, Section, Sentence, paragraphs
+from pincite.domain.layout import (
+    Code,
+    ExcerptKind,
+    Grid,
+    Laid,
+    Listing,
+    Paragraphs,
+    Quotation,
+    Run,
+    Section,
+    Sentence,
+    laid_out,
+)
 from pincite.domain.markdown import one_line
-from pincite.domain.signs import PROOFS, cells_of, highlighted_pieces, place_of
+from pincite.domain.signs import PROOFS, highlighted_pieces, place_of
 
 
 class HtmlSentences(Protocol):
@@ -31,15 +43,8 @@ class HtmlSentences(Protocol):
 
 def section_html(section: Section, to: HtmlSentences) -> Iterator[str]:
     """The sentences of a section as they are laid out."""
-    if section.blocks:
-        for block in section.blocks:
-            yield from _block(block, section.sentences, to)
-        return
-    found = paragraphs(section.sentences)
-    if len(found) == 1:
-        yield f'<p dir="auto">{_run(found[0], to)}</p>'
-    else:
-        yield from _listed("ul", [_run(part, to) for part in found])
+    for laid in laid_out(section):
+        yield from _laid(laid, to)
 
 
 def proof_html(sentence: Sentence) -> str:
@@ -57,93 +62,62 @@ def highlighted_html(sentence: Sentence, span: tuple[int, int] | None = None) ->
     return "".join(f'<b class="telling">{escape(text)}</b>' if tells else escape(text) for text, tells in pieces)
 
 
-def _block(block: ReportBlock, sentences: Sequence[Sentence], to: HtmlSentences) -> Iterator[str]:
-    items = [[sentences[index] for index in item] for item in block.items]
-    match block.form:
-        case BlockForm.PARAGRAPH:
-            yield from (f'<p dir="auto">{_run(item, to)}</p>' for item in items)
-        case BlockForm.LIST:
-            yield from _listed("ul", [_run(item, to) for item in items])
-        case BlockForm.STEPS:
-            yield from _listed("ol", [_run(item, to) for item in items])
-        case BlockForm.TABLE:
-            columns = len(block.header) - bool(block.rows)
-            cells = [_run(item, to) for item in items]
-            rows = [cells[at : at + columns] for at in range(0, len(cells), columns)]
-            yield from _table(block.header, rows, block.rows)
-        case BlockForm.EXCERPT:
-            if block.excerpt is not None:
-                yield from _excerpt(block, block.excerpt, items, to)
+def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]:
+    match laid:
+        case Quotation():
+            yield from _quotation(laid, to)
+        case Code():
+            code = f'<code class="language-{laid.language}">' if laid.language else "<code>"
+            entries = (_run(entry, to, bare=bare, between="\n") for entry in laid.entries)
+            yield from (f'<pre tabindex="0">{code}{entry}</code></pre>' for entry in entries)
+        case Grid():
+            yield from _table(laid, [[_run(cell, to, bare=bare) for cell in row] for row in laid.rows])
+        case Listing():
+            kind = "ol" if laid.numbered else "ul"
+            yield f'<{kind} class="{"steps" if laid.numbered else "points"}">'
+            yield from (f'<li dir="auto">{_run(entry, to, bare=bare)}</li>' for entry in laid.entries)
+            yield f"</{kind}>"
+        case Paragraphs():
+            yield from (f'<p dir="auto">{_run(entry, to, bare=bare)}</p>' for entry in laid.entries)
 
 
-def _excerpt(
-    block: ReportBlock, excerpt: Excerpt, items: Sequence[Sequence[Sentence]], to: HtmlSentences
-) -> Iterator[str]:
+def _quotation(laid: Quotation, to: HtmlSentences) -> Iterator[str]:
     """A piece of a page word for word, under the title of the page and the headings above it there."""
+    excerpt = laid.excerpt
     title, mark = to.source(excerpt.reference_n)
     defines = excerpt.kind is ExcerptKind.DEFINITION and bool(excerpt.term)
-    path = excerpt.path if defines or not excerpt.term else (*excerpt.path, excerpt.term)
-    place = escape(place_of(title, path))
     yield f'<figure class="excerpt {excerpt.kind}">'
+    place = escape(place_of(title, excerpt.path if defines else laid.path))
     yield f'<figcaption dir="auto">{place} {mark}</figcaption>'
     yield "<blockquote>"
-    match excerpt.kind:
-        case ExcerptKind.CODE:
-            code = f"<code{_language(excerpt.language)}>"
-            yield from (f'<pre tabindex="0">{code}{_quoted(item, to, between=chr(10))}</code></pre>' for item in items)
-        case ExcerptKind.TABLE:
-            yield from _table(block.header, [_row(row, to) for item in items for row in item])
-        case ExcerptKind.LIST:
-            yield from _listed("ul", [_quoted(item, to) for item in items])
-        case ExcerptKind.STEPS:
-            yield from _listed("ol", [_quoted(item, to) for item in items])
-        case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
-            if defines:
-                yield f'<p class="term" dir="auto"><dfn>{escape(one_line(excerpt.term))}</dfn></p>'
-            yield from (f'<p dir="auto">{_quoted(item, to)}</p>' for item in items)
+    if defines:
+        yield f'<p class="term" dir="auto"><dfn>{escape(one_line(excerpt.term))}</dfn></p>'
+    yield from _laid(laid.content, to, bare=True)
     yield "</blockquote>"
     yield "</figure>"
 
 
-def _run(item: Sequence[Sentence], to: HtmlSentences) -> str:
-    return " ".join(to.words(sentence) + to.after(sentence) for sentence in item)
+def _run(pieces: Run, to: HtmlSentences, *, bare: bool, between: str = " ") -> str:
+    return between.join(
+        to.words(piece.sentence, piece.span, bare=bare) + (to.after(piece.sentence, bare=bare) if piece.ends else "")
+        for piece in pieces
+    )
 
 
-def _quoted(item: Sequence[Sentence], to: HtmlSentences, between: str = " ") -> str:
-    return between.join(to.words(sentence, bare=True) + to.after(sentence, bare=True) for sentence in item)
-
-
-def _row(row: Sentence, to: HtmlSentences) -> list[str]:
-    cells = [to.words(row, span, bare=True) for span in cells_of(row.text)]
-    cells[-1] += to.after(row, bare=True)
-    return cells
-
-
-def _listed(kind: str, entries: Sequence[str]) -> Iterator[str]:
-    yield f'<{kind} class="{"steps" if kind == "ol" else "points"}">'
-    yield from (f'<li dir="auto">{entry}</li>' for entry in entries)
-    yield f"</{kind}>"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], names: Sequence[str] = ()) -> Iterator[str]:
+def _table(grid: Grid, rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table that can be scrolled by keys where it is wider than the page."""
-    width = max(len(header), *(len(row) + bool(names) for row in rows), 1)
     yield '<div class="sheet" tabindex="0" role="region" aria-label="Table"><table class="laid">'
-    if header:
-        head = "".join(f'<th scope="col" dir="auto">{escape(one_line(name))}</th>' for name in _filled(header, width))
+    if grid.header:
+        names = _filled(grid.header, grid.width)
+        head = "".join(f'<th scope="col" dir="auto">{escape(one_line(name))}</th>' for name in names)
         yield f"<thead><tr>{head}</tr></thead>"
     yield "<tbody>"
-    for name, row in zip_longest(names, rows, fillvalue=""):
-        first = f'<th scope="row" dir="auto">{escape(one_line(str(name)))}</th>' if names else ""
-        cells = "".join(f'<td dir="auto">{cell}</td>' for cell in _filled(row, width - bool(names)))
+    for name, row in zip_longest(grid.names, rows, fillvalue=""):
+        first = f'<th scope="row" dir="auto">{escape(one_line(str(name)))}</th>' if grid.names else ""
+        cells = "".join(f'<td dir="auto">{cell}</td>' for cell in _filled(row, grid.width - bool(grid.names)))
         yield f"<tr>{first}{cells}</tr>"
     yield "</tbody></table></div>"
 
 
 def _filled(cells: Sequence[str], width: int) -> list[str]:
     return [*cells, *[""] * (width - len(cells))]
-
-
-def _language(name: str) -> str:
-    plain = "".join(c for c in name if c.isalnum() or c in "+-#")
-    return f' class="language-{plain}"' if plain else ""

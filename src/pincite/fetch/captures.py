@@ -39,6 +39,7 @@ def body_kind(content_type: str, head: bytes) -> BodyKind:
 # `Snapshot.via` of a file that the caller handed over.
 GIVEN: Final = "given"
 _GIVEN_URL: Final = re.compile(r"local:given-(?P<body>[0-9a-f]{16})/[^/?#\s]{1,600}")
+# File systems allow 255 bytes; a name is part of an address here. Chosen, not measured.
 _NAME_CHARS: Final = 200
 # Types that say nothing: what programs send when nobody told them one.
 _NAMELESS: Final = frozenset(

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 from pincite.domain.version import USER_AGENT
 from pincite.fetch.captures import Exchange
 from pincite.fetch.limits import FetchLimits
+from pincite.fetch.proxies import UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.sessions import NO_SESSIONS, SiteSessions
-from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
 from pincite.runtime.call_context import count_request
 from pincite.urls.parse import ParsedUrl

@@ -27,8 +27,8 @@ from pincite.fetch.limits import (
     BodyKind,
     FetchLimits,
 )
+from pincite.fetch.proxies import UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
-from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
 from pincite.runtime.files import too_many_open_files
 from pincite.urls.parse import ParsedUrl

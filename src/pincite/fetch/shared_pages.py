@@ -31,6 +31,7 @@ _HEADERS: Final = frozenset(
     "content-type content-language etag last-modified cache-control x-robots-tag tdm-reservation content-usage "
     "content-signal".split()
 )
+# These headers have tens of characters; a longer one is no such header. Chosen, not measured.
 _HEADER_CHARS: Final = 2_000
 
 

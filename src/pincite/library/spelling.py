@@ -20,6 +20,7 @@ from pincite.text.tokens import is_common_word, is_stop, words
 
 # Of three letters nearly every combination is a word or an abbreviation.
 MIN_LENGTH = 4
+# The halves of a compound are at least this long: shorter pieces stand in any word. Chosen, not measured.
 _SHORT_LENGTH = 4
 # Longer strings are hashes and keys, which nobody mistypes.
 MAX_WORD = 40

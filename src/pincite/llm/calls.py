@@ -41,7 +41,7 @@ from pincite.domain.model import (
 )
 from pincite.domain.records import Outcome
 from pincite.domain.search import ProviderAttempt
-from pincite.llm.room import ThinkingRoom, thoughts_of
+from pincite.llm.catalogue import ThinkingBudget, thoughts_of
 from pincite.ports import Clock, EventSink, LanguageModel, Ledger
 from pincite.text.tokens import token_estimate
 
@@ -108,7 +108,7 @@ class RecordedCalls:
         self._secrets = tuple(secret for secret in secrets if len(secret) >= _SHORTEST_SECRET)
         self._efforts = efforts or {}
         self._fence = new_fence()
-        self._room = ThinkingRoom()
+        self._room = ThinkingBudget()
         self._reserved = Usage()
         self._settled = anyio.Condition()
         self.cached_in = 0

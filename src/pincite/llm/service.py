@@ -16,9 +16,8 @@ from pincite.domain.codec import from_json
 from pincite.domain.errors import InvalidSetting, ModelBadOutput, ParseError
 from pincite.domain.events import Json
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
-from pincite.llm.catalogue import ModelSpec, info_of
+from pincite.llm.catalogue import ModelSpec, info_of, thoughts_of
 from pincite.llm.client import ModelClient, RawAnswer, load_modules
-from pincite.llm.room import thoughts_of
 from pincite.llm.transport import model_http_client
 from pincite.ports import Clock
 

@@ -99,7 +99,6 @@ class ProviderCard:
     needs_key: bool = True
     limits_text: str = ""
     query_chars: int = 2_000
-    best_effort: bool = False
 
     def fit_for(self, intent: Intent) -> float:
         """How well the engine suits the intent, 0 (never asked by `auto`) to 1 (the table of default routes)."""
@@ -205,7 +204,6 @@ CATALOGUE: Mapping[str, ProviderCard] = {
             needs_key=False,
             limits_text="none published; 0.4 a second, one at a time",
             query_chars=480,
-            best_effort=True,
         ),
         ProviderCard(
             name="firecrawl",

@@ -27,6 +27,7 @@ from pincite.urls import UrlPolicy, mask_url
 
 # Ten results of 300 characters of title, 400 of snippet and an address take 30 kB; fifty with an answer, 150.
 _BODY_BYTES_MAX: Final = 1_000_000
+# No engine here gives more in one answer (`search/catalogue`).
 _RESULTS_MAX: Final = 100
 
 

@@ -148,6 +148,7 @@ def without_price(usage: Usage) -> Usage:
 
 # The month's money for searches, coming back evenly. Only orders the engines; a hard cap is the budget's matter.
 
+# A month of bills has 28 to 31 days.
 MONTH_S: Final = 30 * 86_400.0
 KEY: Final = "search:pace"
 # Never refused: what was spent is spent, and the bucket only has to know it.

@@ -19,14 +19,17 @@ from pincite.domain.errors import InvalidInput, ShareRefused
 from pincite.domain.ids import sha256_hex
 from pincite.sharing.items import ITEM_BYTES_MAX, Item, Kind, Signer, item_of, opened
 
+# The pages of some hundred runs; their list is held in memory. Chosen, not measured, as the size of the file.
 ITEMS_MAX: Final = 20_000
 FILE_BYTES_MAX: Final = 1_073_741_824
 # Pages shrink to a fifth or so; a file that grows beyond this is no bundle of pages.
 UNPACKED_BYTES_MAX: Final = 8 * FILE_BYTES_MAX
 _LIST: Final = "bundle.item"
+# 64 characters of a hash, two quotation marks and a comma for each item.
 _LIST_BYTES_MAX: Final = 67 * ITEMS_MAX + 100_000
 _NAME: Final = re.compile(r"items/([0-9a-f]{64})")
 _END: Final = b"PK\x05\x06"
+# Source: PKWARE APPNOTE 4.3.16, the end of central directory record without its comment.
 _END_BYTES: Final = 22
 _LOCATOR64: Final = b"PK\x06\x07"
 # An entry of ours takes 46 bytes and a name of 70.

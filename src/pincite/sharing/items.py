@@ -27,6 +27,7 @@ FORMAT: Final = "pincite-share/1"
 _CONTEXT: Final = b"pincite-share/1\x00"
 # As many as all headers of an answer may have (`fetch.limits.HEADER_BYTES_MAX`).
 STATEMENT_BYTES_MAX: Final = 65_536
+# 64 bytes of Ed25519 (RFC 8032) in base64.
 SIGNATURE_CHARS: Final = 88
 # Half of what a PDF may have: a larger one is rare, and its site gives it as fast as a peer.
 BODY_BYTES_MAX: Final = 16_777_216

@@ -28,6 +28,7 @@ LIED_S: Final = 3_600.0
 # Questions to one peer at a time.
 AT_ONCE: Final = 8
 _PATH: Final = "/v1/shared/"
+# As in `fetch.service`: a smaller item is checked in less time than a thread takes to begin.
 _LARGE_BYTES: Final = 300_000
 log = logging.getLogger(__name__)
 

@@ -24,6 +24,7 @@ _PRUNE_TO: Final = 0.9
 _PRUNE_BATCH: Final = 500
 # The time of last use is noted at most this often, so that a hit is a read.
 _USED_GRAIN_S: Final = 60.0
+# 1 had other names of columns; a file of another version is begun anew.
 _VERSION: Final = 2
 # As the migrations leave these tables in a database that is shared.
 _SCHEMA: Final = """

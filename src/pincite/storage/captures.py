@@ -213,10 +213,6 @@ class SqlDocumentStore:
         """What is kept in place of the document, or None. Errors: as `get`."""
         return await self._database.read(self._scope, lambda tx: _excerpts(tx, document_id))
 
-    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
-        """What this extractor version read out of that capture, or None. Errors: as `get`."""
-        return await self._database.read(self._scope, lambda tx: _for_snapshot(tx, snapshot_id, extractor, version))
-
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
         return await self._database.read(self._scope, lambda tx: _newest(tx, snapshot_id))
@@ -272,17 +268,6 @@ def _excerpts(tx: Transaction, document_id: str) -> Excerpts | None:
         if content is not None and isinstance(found := _reading(content), Excerpts):
             return found
     return None
-
-
-def _for_snapshot(tx: Transaction, snapshot_id: str, extractor: str, version: str) -> Document | None:
-    row = tx.first(
-        tx.select(documents).where(
-            documents.c.snapshot_id == snapshot_id,
-            documents.c.extractor == extractor,
-            documents.c.version == version,
-        )
-    )
-    return None if row is None else read_document(tx, row.content_sha256, row.document_id)
 
 
 def _newest(tx: Transaction, snapshot_id: str) -> Document | None:

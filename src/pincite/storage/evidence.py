@@ -260,9 +260,6 @@ class _HomeDocuments:
     async def excerpts(self, document_id: str) -> Excerpts | None:
         return await (await self._home.opened()).documents.excerpts(document_id)
 
-    async def for_snapshot(self, snapshot_id: str, extractor: str, version: str) -> Document | None:
-        return await (await self._home.opened()).documents.for_snapshot(snapshot_id, extractor, version)
-
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         return await (await self._home.opened()).documents.newest_for_snapshot(snapshot_id)
 

@@ -128,10 +128,6 @@ class SqlCallStore:
         """What the run has settled so far."""
         return await self._database.read(self._scope, self._spent)
 
-    async def forget_errors(self) -> int:
-        """Have a resumed run make again the calls that ended in a final error; how many there are."""
-        return await self._database.write(self._scope, self._forget_errors)
-
     def _confirm(self, tx: Transaction) -> None:
         if tx.first(_RUN, in_run=self._run_id, at_epoch=self._epoch) is None:
             raise self._fenced()
@@ -238,11 +234,6 @@ class SqlCallStore:
     def _spent(self, tx: Transaction) -> Usage:
         row = tx.first(tx.select(runs).where(runs.c.run_id == self._run_id))
         return Usage() if row is None else usage_of("spent", row)
-
-    def _forget_errors(self, tx: Transaction) -> int:
-        self._own(tx, _EXCHANGE, **_exchange(Usage(), Usage()))
-        statement = tx.update(calls).where(calls.c.run_id == self._run_id, calls.c.status == ERROR)
-        return tx.change(statement.values(status=RETRY))
 
     def _this(self, key: str) -> tuple[ColumnElement[bool], ...]:
         return calls.c.run_id == self._run_id, calls.c.call_key == key

@@ -24,6 +24,7 @@ _SLACK_S: Final = 1e-6
 _NO_BUCKET_S: Final = 1e12
 # A wall clock that is this much behind what the file has seen was set back; less is a matter of who looked first.
 _STEP_S: Final = 1.0
+# 1 had a row for each rate; a file of another version is begun anew.
 _VERSION: Final = 2
 _NUMBERS: Final = tuple(range(1, MAX_RATES + 1))
 _FULL: Final = tuple(f"full_{n}_s" for n in _NUMBERS)

@@ -169,6 +169,7 @@ redis.call('EXPIRE', KEYS[1], math.ceil(last - now) + 3600)
 return '0'
 """
 )
+# A shorter push-back never shortens a longer one.
 _PUSH_BACK: Final = (
     _NOW
     + """
@@ -178,6 +179,7 @@ redis.call('EXPIRE', KEYS[1], math.max(math.ceil(until_s - now), redis.call('TTL
 return 1
 """
 )
+# While it is open, one probe of all workers after each cool-down.
 _ALLOW: Final = (
     _NOW
     + """
@@ -189,6 +191,7 @@ redis.call('HSET', KEYS[1], 'probe_until', string.format('%.6f', now + tonumber(
 return 1
 """
 )
+# The rules of `runtime.breaker.BreakerRules`, by one script: each cool-down is twice the one before.
 _FAILED: Final = (
     _NOW
     + """
@@ -207,6 +210,7 @@ redis.call('HSET', KEYS[1], 'opened', more, 'open_until', string.format('%.6f', 
 return 1
 """
 )
+# Held until its time or until the entry is put; the key itself goes with it.
 _LEASE: Final = (
     _NOW
     + """

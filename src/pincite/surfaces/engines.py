@@ -1,19 +1,21 @@
-"""The open engines of a server process: one for each user and profile, over one database; the longest unused go."""
+"""The open engines of a server process, one for each user and profile; and what each user may have of it."""
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
 from pincite.domain.errors import RateLimited
+from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.runtime.concurrency import ResourcePool
-from pincite.wiring import Shared, open_shared
+from pincite.settings import Settings
+from pincite.wiring import DailyBudget, Shared, open_shared
 
 # A new engine for a scope and a profile (None: the one in force).
 OpenEngine = Callable[[str, str | None], Engine]
@@ -102,3 +104,54 @@ class Engines:
                 self._held.pop(key).kept.close()
                 return
         raise RateLimited("too many users at once on this server", retry_after_s=IDLE_S / 3)
+
+
+# Whose calls and runs count as what: the owner, what they may spend today, how many runs and streams they may have.
+
+
+@dataclass(slots=True)
+class Account:
+    """Who a call is for: the owner that its runs and streams count as, and what they may spend today.
+
+    Args:
+        owner: a key, or a user where no key is asked for.
+        budget: None without a cap on the day.
+        reserved_usd: what of it was set aside for a run.
+        spent_before_usd: what that run had spent before.
+    """
+
+    owner: str
+    budget: DailyBudget | None = None
+    reserved_usd: Decimal = Decimal(0)
+    spent_before_usd: Decimal = Decimal(0)
+
+    async def reserve(self, *caps: Decimal | None) -> Decimal | None:
+        """The dollars set aside for a run within the least of these caps; None without a daily one.
+
+        Errors: BudgetExhausted (`daily_usd`).
+        """
+        if self.budget is None:
+            return None
+        wanted = min((cap for cap in caps if cap is not None), default=None)
+        self.reserved_usd = await self.budget.reserve_for_run(wanted)
+        return self.reserved_usd
+
+    async def release(self, usage_usd: Decimal | None = None) -> None:
+        """Give back what the run, which has used so much since it was first made, did not spend."""
+        if self.budget is not None:
+            spent = Decimal(0) if usage_usd is None else usage_usd - self.spent_before_usd
+            await self.budget.give_back(self.reserved_usd - spent)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """How many runs are worked on side by side (`jobs`), and what one key, or user, may have of a server."""
+
+    jobs: int = 4
+    jobs_per_key: int = 32
+    streams_per_key: int = 50
+
+    @classmethod
+    def of(cls, settings: Settings) -> "ServerLimits":
+        """The limits in the settings."""
+        return cls(settings.server_jobs, settings.server_jobs_per_key, settings.server_streams_per_key)

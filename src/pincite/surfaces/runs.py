@@ -18,8 +18,7 @@ from pincite.domain.records import RunRecord
 from pincite.domain.requests import ResearchRequest
 from pincite.engine import DEFAULT_OPTIONS, Engine, RunOptions
 from pincite.runtime.concurrency import FairSlots, ResourcePool, resource_pool
-from pincite.surfaces.accounts import Account, ServerLimits
-from pincite.surfaces.engines import Engines, OpenEngine
+from pincite.surfaces.engines import Account, Engines, OpenEngine, ServerLimits
 from pincite.surfaces.progress import Progress
 
 # How often the database is asked for events of a run that others work on: quick to an eye, cheap to a database.

@@ -17,6 +17,7 @@ from pincite.text.tokens import first_words, token_estimate
 
 # What may stand beside a passage (docs/verification.md): a blind reader was right on 200 of 200 with less.
 CONTEXT_TOKENS: Final = 300
+# Of it for the sentences beside the passage; headings, titles and notes need the rest. Chosen, not measured.
 _AROUND_TOKENS: Final = 120
 # The most for one piece, so that a page whose title is an essay still shows its headings.
 _PIECE_TOKENS: Final = 80

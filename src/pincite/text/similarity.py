@@ -12,6 +12,7 @@ from typing import Any
 
 # Robertson and Zaragoza 2009: 1.2 to 2 is usual.
 _K1 = 1.2
+# The usual value, from the same source.
 _B = 0.75
 
 
@@ -140,6 +141,7 @@ def _runs(text: str) -> _Runs:
 
 # A word that is nowhere, read as the nearest of the words that are: how near is near enough, and which is nearest.
 
+# From here two letters may differ (Meilisearch: two typos from nine letters, one from five).
 LONG_LENGTH = 8
 _SHORT_LENGTH = 4
 # A word of four letters is near to many: it is read as one with two letters swapped, if that is on this many pages.

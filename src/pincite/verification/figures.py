@@ -215,6 +215,7 @@ def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False) -
 _LEADING_ZEROS = re.compile(r"^\D*0*[.,]?0*")
 # How far a value may be beyond a bound that is said to hold: "more than 400" of 412 informs, of 4,000 misleads.
 _FAR = 4 / 3
+# For "about" before a figure of one digit, or one that ends in five: people round so. Chosen, not measured.
 _SLACK_ABOUT = 0.06
 # Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month.
 _SLACK_UNIT = 0.03

@@ -128,9 +128,9 @@ class _Network:
         from pincite.fetch.client import GuardedClient
         from pincite.fetch.limits import FetchLimits
         from pincite.fetch.politeness import HostTurns
+        from pincite.fetch.proxies import UpstreamProxy
         from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
         from pincite.fetch.robots_gate import RobotsGate, RobotsMemory, RobotsMode
-        from pincite.fetch.upstream_proxy import UpstreamProxy
         from pincite.runtime.breaker import BreakerRules, MemoryBreaker
         from pincite.runtime.limiter import MemoryLimiter, Rate
 
@@ -140,7 +140,8 @@ class _Network:
         self._limits = FetchLimits(
             total_s=settings.fetch_deadline_s, requests_per_s_per_host=settings.requests_per_s_per_host
         )
-        self._resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
+        resolver = SystemResolver(timeout_s=self._limits.dns_s)
+        self._resolver = VettedResolver(resolver, policy, clock, parse_resolve(settings.resolve))
         stated = settings.fetch_proxy
         self._proxy = UpstreamProxy.of(stated.get_secret_value()) if stated else None
         self.client = GuardedClient(

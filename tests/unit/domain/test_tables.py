@@ -1,7 +1,7 @@
 """Cells by their place: headers that span, cells that reach down, texts of earlier versions."""
 
 from pincite.domain.page import Block, BlockKind, CellSpan
-from pincite.domain.tables import column_headers, row_headers, table_cells
+from pincite.domain.tables import row_headers, table_cells
 
 ROWS = (("", "2019", ""), ("", "Q1", "Q2"), ("North", "10", "11"), ("", "20", "21"))
 TABLE = Block(
@@ -18,16 +18,9 @@ TABLE = Block(
 def test_offsets_and_headers_of_a_cell() -> None:
     cells = {(cell.row, cell.column): cell for cell in table_cells(TABLE)}
     assert all(TABLE.text[cell.start : cell.end] == cell.text for cell in cells.values())
-    assert [cell.text for cell in column_headers(TABLE, cells[3, 2])] == ["2019", "Q2"]
-    assert [cell.text for cell in column_headers(TABLE, cells[0, 1])] == []
     assert [cell.text for cell in row_headers(TABLE, 3)] == ["North"]
 
 
 def test_rows_that_are_not_the_text_have_no_cells() -> None:
     assert table_cells(Block(BlockKind.TABLE, "a | b", rows=(("a", "c"),))) == ()
     assert row_headers(Block(BlockKind.TABLE, "a | b"), 0) == ()
-
-
-def test_one_header_row_is_meant_where_only_that_was_stored() -> None:
-    table = Block(BlockKind.TABLE, "n | v\na | 1", rows=(("n", "v"), ("a", "1")), has_header=True)
-    assert [cell.text for cell in column_headers(table, table_cells(table)[-1])] == ["v"]

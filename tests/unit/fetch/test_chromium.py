@@ -11,9 +11,9 @@ import pytest
 from pincite.domain.errors import BlockedAddress, PinciteError, RobotsDisallowed
 from pincite.domain.page import FetchRequest
 from pincite.fetch.backends.chromium import ChromiumBackend, contained, find_chromium
-from pincite.fetch.egress_proxy import EgressProxy
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.politeness import HostTurns
+from pincite.fetch.proxies import EgressProxy
 from pincite.fetch.robots_gate import RobotsMode
 from pincite.testing.web import StubWeb
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import BlockedAddress, InvalidSetting, NetworkError
-from pincite.fetch.upstream_proxy import UpstreamProxy
+from pincite.fetch.proxies import UpstreamProxy
 from pincite.settings import load_settings
 from pincite.testing.web import StubWeb
 

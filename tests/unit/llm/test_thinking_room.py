@@ -12,7 +12,7 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import BudgetExhausted, ModelBadOutput, ModelUnavailable
 from pincite.domain.model import ModelRole, ModelUsage, Prompt
 from pincite.llm.calls import RecordedCalls
-from pincite.llm.room import FIRST, LEAST, MOST, ThinkingRoom, thoughts_of
+from pincite.llm.catalogue import FIRST, LEAST, MOST, ThinkingBudget, thoughts_of
 from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
 from pincite.testing.clock import FrozenClock
@@ -54,7 +54,7 @@ async def test_one_that_thinks_longer_than_ever_is_asked_again_with_room() -> No
 
 
 async def test_the_room_shrinks_to_what_is_used() -> None:
-    room = ThinkingRoom()
+    room = ThinkingBudget()
     assert room.of("m", "low") == FIRST
     assert room.of("m", "none") == LEAST
     for thoughts in (100, 300, 200):

@@ -5,7 +5,7 @@ import pytest
 
 from pincite.domain.errors import NetworkError, PinciteError
 from pincite.domain.search import Query, SearchResponse, Topic
-from pincite.search.batching import Batched
+from pincite.search.provider import Batched
 from pincite.search.service import SearchOptions, SearchService
 from pincite.testing.clock import FrozenClock
 

@@ -97,7 +97,6 @@ READS: dict[str, Try] = {
     "snapshots.listed": lambda bob, kept: bob.snapshots.listed(None, 100),
     "documents.get": lambda bob, kept: bob.documents.get(kept.document.document_id),
     "documents.excerpts": lambda bob, kept: bob.documents.excerpts(kept.document.document_id),
-    "documents.for_snapshot": lambda bob, kept: bob.documents.for_snapshot(kept.snapshot.snapshot_id, "html", "1"),
     "documents.newest_for_snapshot": lambda bob, kept: bob.documents.newest_for_snapshot(kept.snapshot.snapshot_id),
     "calls.load": lambda bob, kept: bob.calls(kept.run).load(),
     "calls.confirm": lambda bob, kept: bob.calls(kept.run).confirm(),
@@ -119,7 +118,6 @@ CHANGES: dict[str, Try] = {
     "calls.reserve": lambda bob, kept: bob.calls(kept.run).reserve(kept.planned),
     "calls.refuse": lambda bob, kept: bob.calls(kept.run).refuse(kept.planned, '{"value":1}'),
     "calls.settle": lambda bob, kept: bob.calls(kept.run).settle(kept.planned, SETTLED),
-    "calls.forget_errors": lambda bob, kept: bob.calls(kept.run).forget_errors(),
     "events.emit": lambda bob, kept: _emitted(bob, kept),
     "settle_run": lambda bob, kept: bob.settle_run(kept.run.run_id, NOTHING_WHOLE),
     "settle_page": lambda bob, kept: bob.settle_page(kept.snapshot.snapshot_id, NOTHING_WHOLE),
@@ -163,7 +161,7 @@ def test_every_way_into_a_scope_is_tried() -> None:
         "breaker",
         "buckets",
     }  # limits are public by design; the cache has its test below
-    ways |= {f"calls.{name}" for name in ("load", "reserve", "refuse", "settle", "spent", "confirm", "forget_errors")}
+    ways |= {f"calls.{name}" for name in ("load", "reserve", "refuse", "settle", "spent", "confirm")}
     tried = set(READS) | set(CHANGES) | OWN_ROWS_ONLY
     assert ways - tried == set()
 

@@ -216,7 +216,7 @@ async def test_deleting_a_run_removes_what_only_it_used(
     await researched(alice, clock, "run_3", own)
     await alice.runs.delete("run_3")
     assert await alice.snapshots.get(own.snapshot_id) is None
-    assert await alice.documents.for_snapshot(own.snapshot_id, "html", "1") is None
+    assert await alice.documents.newest_for_snapshot(own.snapshot_id) is None
     await alice.runs.delete("run_1")
     assert await alice.snapshots.get(shared.snapshot_id) == shared
     await alice.runs.delete("run_2")

@@ -17,7 +17,7 @@ from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
 from pincite.surfaces import engines, runs
-from pincite.surfaces.accounts import Account, ServerLimits
+from pincite.surfaces.engines import Account, ServerLimits
 from pincite.surfaces.runs import EVENTS_AT_ONCE, RunManager, TaskGroups, open_manager
 
 START = datetime(2026, 11, 22, 9, tzinfo=UTC)

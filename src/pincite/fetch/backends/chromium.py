@@ -15,14 +15,13 @@ from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, NetworkErr
 from pincite.domain.page import FetchRequest, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT
 from pincite.fetch.captures import capture
-from pincite.fetch.egress_proxy import EgressProxy
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import HostTurns
+from pincite.fetch.proxies import EgressProxy, UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.signals import page_signals
-from pincite.fetch.upstream_proxy import UpstreamProxy
 from pincite.ports import Clock
 from pincite.runtime.call_context import current_meter
 from pincite.runtime.installing import install_extra

@@ -57,6 +57,8 @@ _HEADER_MENUS = etree.XPath(
     "[not(ancestor::nav or ancestor::*[@role='navigation'])]"
 )
 _CONTENTS = re.compile(r"\b(?:toc|contents|table-of-contents|page-?toc)\b", re.IGNORECASE)
+# A page of contents alone has less text beside its contents and is kept whole. Chosen, not measured, as the next three:
+# an `article` holds most of a page that is one, `main` may be a tenth of a page of menus, a page of links is no prose.
 _ENOUGH_CHARS = 400
 _REGION_SHARE = 0.6
 _MAIN_SHARE = 0.1

@@ -18,6 +18,8 @@ from pincite.domain.page import BlockKind, MarkKind
 from pincite.fetch.extractors.blocks import Found
 
 _WORD = re.compile(r"\w+")
+# Words in a row that an extractor chose: two are often a phrase of any page. The trees are trained with it, as with the
+# two lengths below; who changes one trains them anew.
 _RUN = 3
 
 # Roles that class names, ids and ARIA attributes commonly spell out.
@@ -62,6 +64,7 @@ _SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]]*\s*$")
 _COMMAS = (",", ";", "、", "，")
 _DIGIT = re.compile(r"[0-9]")
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]")
+# Shares of digits and capitals settle long before; longer blocks cost time only.
 _HEAD_CHARS = 1_000
 _ENDING_CHARS = 40
 _LEGAL = ("©", "(c) ", "all rights reserved", "copyright")

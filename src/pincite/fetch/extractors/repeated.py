@@ -17,6 +17,7 @@ from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dates import parse_date
 
 MARKUP = re.compile(r"<[^<>]*>")
+# Names, prices and states; longer ones are text. Chosen, not measured.
 _MAX_VALUE_CHARS = 200
 # A long thread has two a post.
 _MAX_TIMES = 500
@@ -40,9 +41,11 @@ _REMARKS = re.compile(r"\b(?:comments?|commentlist|replies|comment-list|disqus)\
 _LINKED_HEADINGS = etree.XPath(
     "descendant::*[self::h1 or self::h2 or self::h3 or self::h4][.//a[@href] or ancestor::a]"
 )
+# First, middle and last names and a title; more is a sentence. Chosen, not measured.
 _NAME_WORDS = 5
 # A sentence: what is shorter beside a name and a date is a line of a list of threads.
 _POST_WORDS = 8
+# A question and an answer are a thread; fewer cards than five are often a teaser beside the text. Chosen, not measured.
 _LEAST_POSTS, _LEAST_ENTRIES = 2, 5
 # Title, picture, author, category, comments, "more"; what holds more is a list itself.
 _MOST_LINKS = 6

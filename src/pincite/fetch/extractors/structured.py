@@ -27,6 +27,7 @@ MAX_ENTRIES = 2_000
 MAX_COLUMNS = 200
 # Records that share so few members are no table: most of its cells would be empty.
 _SPARSEST = 4
+# The default of `csv`, 131,072, would refuse a table with one long cell.
 _MAX_FIELD_CHARS = 20_000_000
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ENCODING = re.compile(r"^\s*<\?xml[^>]*\?>")

@@ -15,8 +15,7 @@ from pincite.exports import codec
 from pincite.jobs.worker import WorkerLimits, working_beside
 from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
-from pincite.surfaces.accounts import ServerLimits
-from pincite.surfaces.engines import OpenEngine
+from pincite.surfaces.engines import OpenEngine, ServerLimits
 from pincite.surfaces.http import dropins, openai, openai_responses, research, tools, ui, webhooks
 from pincite.surfaces.http.assistants import Assistants
 from pincite.surfaces.http.gate import Gate

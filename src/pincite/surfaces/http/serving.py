@@ -12,7 +12,7 @@ from pincite.domain.errors import Conflict
 from pincite.domain.frozen import dataclass
 from pincite.engine import Engine
 from pincite.settings import Settings, load_settings
-from pincite.surfaces.accounts import ServerLimits
+from pincite.surfaces.engines import ServerLimits
 from pincite.surfaces.http.identity import KeyRing
 from pincite.surfaces.runs import settings_of
 from pincite.wiring.fetching import site_sessions

@@ -282,12 +282,6 @@ class WebhookSecret(BaseModel):
     secret: str = Field(description="`whsec_` and base64, as Standard Webhooks write it.")
 
 
-class Health(BaseModel):
-    """How the process is."""
-
-    status: str
-
-
 def published(name: str, *, what: str, others: tuple[str, ...] = ()) -> Ref:
     """The `responses` of a route that answers one of the published schemas, or a file of one of the `others` kinds."""
     json_kind = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}

@@ -16,9 +16,8 @@ from pincite.exports.codec import fetch_json, search_json
 from pincite.surfaces.errors import http_status
 from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer
-from pincite.surfaces.http.service import Scope, account_of, service_of
+from pincite.surfaces.http.service import Scope, account_of, files_of, is_multipart, service_of
 from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shaped
-from pincite.surfaces.http.uploads import files_of, is_multipart
 from pincite.surfaces.parts import summary_json
 from pincite.surfaces.requests import body_of, request_of
 from pincite.wiring import check_stored_report

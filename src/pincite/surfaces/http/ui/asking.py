@@ -20,9 +20,18 @@ from pincite.domain.requests import CAPS, ResearchRequest
 from pincite.engine import Engine
 from pincite.settings import PROFILES
 from pincite.surfaces.errors import http_status
-from pincite.surfaces.http.service import COOKIE, account_of, run_options_of, secret_of, service_of
+from pincite.surfaces.http.service import (
+    COOKIE,
+    MAX_FIELDS,
+    SentFile,
+    account_of,
+    form_of,
+    is_multipart,
+    run_options_of,
+    secret_of,
+    service_of,
+)
 from pincite.surfaces.http.ui.rendering import page, seeing
-from pincite.surfaces.http.uploads import MAX_FIELDS, SentFile, form_of, is_multipart
 from pincite.wiring import RunEstimate
 
 # The fields as the page for asking names them.

@@ -17,6 +17,7 @@ WIDTH = 420
 _LABEL = 122
 # Right of the bars, for a sum with its unit.
 _VALUE = 128
+# Pixels of a line of text at the size of the page, with air.
 _ROW = 27
 # Radii from the largest down: the first with which the highest pile fits is taken.
 _DOTS = (5.0, 4.0, 3.0, 2.0, 1.5)
