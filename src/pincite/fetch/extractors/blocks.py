@@ -236,7 +236,7 @@ class BlockWalk:
                 opened = _Context(BlockKind.FOOTNOTE, self._depth)
             case "td" | "th":
                 opened = _Context(BlockKind.PARAGRAPH, self._depth)
-            case "div" | "p" if element.get("role") == "heading":
+            case "div" | "p" if element.get("role") == "heading" and _is_one_line(element):
                 opened = self._heading(_aria_level(element))
             case _:
                 opened = inside
@@ -377,6 +377,11 @@ def _is_footnote(element: HtmlElement) -> bool:
         return True
     names = element.get("class")
     return bool(names) and element.tag in {"div", "aside", "section", "p", "dl"} and bool(_FOOTNOTE.search(names))
+
+
+def _is_one_line(element: HtmlElement) -> bool:
+    """Whether it holds no blocks: pages call whole comments headings, for those who jump from one to the next."""
+    return not any(inner.tag in _BLOCK_TAGS for inner in element.iterdescendants())
 
 
 def _aria_level(element: HtmlElement) -> int:

@@ -59,6 +59,9 @@ _REFERENCE_HEADINGS = 10
 _SHORT_SECTION = 12
 _STANDS_BETWEEN = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
 _WORD = re.compile(r"\w+")
+# What references are made of, and teasers are not: such blocks come back from any depth (nothing else changes by cross-
+# validation; with all kinds words .8762 to .8757).
+_REFERENCED = frozenset({BlockKind.TERM, BlockKind.DEFINITION, BlockKind.CODE, BlockKind.TABLE})
 # What a caption leads to: that of a picture stands by itself, and the labels of articles leave it out.
 _CAPTIONED = frozenset({BlockKind.TABLE, BlockKind.CODE})
 
@@ -266,26 +269,27 @@ class Layout:
     def _without_holes(self, kept: list[bool]) -> list[bool]:
         """What is kept, and on a page of many headings what a container lost between kept blocks, if it kept most.
 
-        Paragraphs full of links are as much a part of a manual as those around them. On pages of fewer headings this
-        would bring back teasers inside articles.
+        Paragraphs full of links are as much a part of a manual as those around them, and so is each of its definition
+        lists. On pages of fewer headings this would bring back teasers inside articles.
         """
         if self._headings(kept) < _REFERENCE_HEADINGS:
             return kept
         words: Counter[int] = Counter()
         left: Counter[int] = Counter()
         spans: dict[int, tuple[int, int]] = {}
-        near = [holders[:2] for holders in self.holders]
-        for index, holders in enumerate(near):
-            for holder in holders:
-                words[holder] += self.sizes[index] if kept[index] or self.plain[index] else 0
-                if kept[index]:
-                    left[holder] += self.sizes[index]
-                    spans[holder] = (spans.get(holder, (index, 0))[0], index)
-        most = {holder: span for holder, span in spans.items() if 2 * left[holder] >= words[holder]}
-        return [
-            keep or (plain and any(holder in most and most[holder][0] < index < most[holder][1] for holder in holders))
-            for index, (keep, plain, holders) in enumerate(zip(kept, self.plain, near, strict=True))
-        ]
+        for index, holders in enumerate(self.holders):
+            words.update(dict.fromkeys(holders, self.sizes[index] if kept[index] or self.plain[index] else 0))
+            if kept[index]:
+                left.update(dict.fromkeys(holders, self.sizes[index]))
+                spans.update((holder, (spans.get(holder, (index, 0))[0], index)) for holder in holders)
+        shown = list(kept)
+        for index, holders in enumerate(self.holders):
+            if kept[index] or not self.plain[index]:
+                continue
+            over = [holder for holder in holders if holder in spans and spans[holder][0] < index < spans[holder][1]]
+            near = over[:1] if self.kinds[index] in _REFERENCED else [at for at in over if at in holders[:2]]
+            shown[index] = any(2 * left[holder] >= words[holder] for holder in near)
+        return shown
 
     def _to_the_end(self, kept: list[bool]) -> list[bool]:
         """What is kept, and on a page of many headings the sections after it that go on in the same container.

@@ -114,6 +114,8 @@ def test_the_title_of_a_box_is_a_heading_that_heads_nothing_but_its_box() -> Non
 def test_a_heading_by_its_role_is_one() -> None:
     document = manual(f"<h1>Core</h1><div role=heading aria-level=3>Limits</div><p role=heading>Uses</p><p>{LONG}</p>")
     assert [(entry.title, entry.level) for entry in document.outline] == [("Core", 1), ("Limits", 3), ("Uses", 2)]
+    thread = manual(f"<h1>Core</h1><div role=heading><div>Bo, 2 May</div><p>{LONG}</p></div>")
+    assert [entry.title for entry in thread.outline] == ["Core"]
 
 
 def test_a_reference_whose_entries_are_tables_of_one_row_keeps_them_with_what_is_said_of_them() -> None:

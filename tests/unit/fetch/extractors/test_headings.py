@@ -289,3 +289,16 @@ def test_a_long_manual_is_read_to_its_last_chapter_and_no_further() -> None:
     assert kept == [True] * 40 + [False] * 4
     few = manual_layout(foot=0).kept([0.9] * 10 + [0.1] * 30)  # five headings: an article, below which is other matter
     assert sum(few) == 10
+
+
+def test_a_definition_list_of_a_long_manual_comes_back_whole() -> None:
+    manual, inside = manual_layout(foot=0), range(10, 26)
+    layout = replace(
+        manual,
+        kinds=tuple(BlockKind.TERM if index in inside else kind for index, kind in enumerate(manual.kinds)),
+        levels=tuple(0 if index in inside else level for index, level in enumerate(manual.levels)),
+        holders=tuple((4, 3, 1, 0) if index in inside else (1, 0) for index in range(40)),
+    )
+    odds = [0.1 if index in inside else 0.9 for index in range(40)]
+    assert all(layout.kept(odds))
+    assert sum(replace(layout, plain=tuple(index not in inside for index in range(40))).kept(odds)) == 24  # a menu
