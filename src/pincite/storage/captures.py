@@ -15,19 +15,8 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.ports import Clock
 from pincite.storage.database import Database, Transaction
+from pincite.storage.pages import DROPPED, document_bytes, put_document, put_snapshot
 from pincite.storage.schema import blobs, documents, snapshots
-
-# Captures of pages in the database: bodies compressed and stored once, whatever number of captures had them.
-
-# zlib's own default.
-_LEVEL: Final = 6
-# Twice the window of DEFLATE (RFC 1951): what does not shrink within it will not shrink after it.
-_SAMPLE_BYTES: Final = 65_536
-# A body is stored compressed when a sample of it shrinks below this share (a PDF or an image does not).
-_WORTH_IT: Final = 0.9
-
-# In place of an encoding: the body was dropped, and what was kept of its page.
-DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +40,7 @@ class SqlSnapshotStore:
 
     async def put(self, snapshot: Snapshot) -> None:
         """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
-        await self._database.write(self._scope, lambda tx: self._put(tx, snapshot), durable=False)
+        await self._database.write(self._scope, lambda tx: put_snapshot(tx, snapshot, self._clock), durable=False)
 
     async def get(self, snapshot_id: str) -> Snapshot | None:
         """The capture, or None. Errors: StorageUnavailable (the stored body is damaged)."""
@@ -80,51 +69,6 @@ class SqlSnapshotStore:
 
         return await self._database.read(self._scope, read)
 
-    def _put(self, tx: Transaction, snapshot: Snapshot) -> None:
-        now = self._clock.now()
-        added = tx.insert_new(
-            snapshots,
-            snapshot_id=snapshot.snapshot_id,
-            url=snapshot.url,
-            final_url=snapshot.final_url,
-            canonical_url=snapshot.canonical_url,
-            status=snapshot.status,
-            content_type=snapshot.content_type,
-            headers=[list(pair) for pair in snapshot.headers],
-            body_sha256=snapshot.body_sha256,
-            fetched_at=snapshot.fetched_at,
-            via=snapshot.via,
-            robots=snapshot.robots,
-            usage_signals=list(snapshot.usage_signals),
-            redirects=list(snapshot.redirects),
-            note=snapshot.note,
-            stored_at=now,
-        )
-        if added:
-            put_blob(tx, snapshot.body, self._clock)
-
-
-def put_blob(tx: Transaction, content: bytes, clock: Clock) -> str:
-    """Store bytes once; their SHA-256."""
-    sha256 = sha256_hex(content)
-    known = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == sha256))
-    if known is not None and known.encoding in DROPPED:
-        encoding, stored = _packed(content)
-        values = {"encoding": encoding, "content": stored, "stored_bytes": len(stored), "stored_at": clock.now()}
-        tx.change(tx.update(blobs).where(blobs.c.sha256 == sha256).values(**values))
-    elif known is None:
-        encoding, stored = _packed(content)
-        tx.insert_new(
-            blobs,
-            sha256=sha256,
-            encoding=encoding,
-            content=stored,
-            size_bytes=len(content),
-            stored_bytes=len(stored),
-            stored_at=clock.now(),
-        )
-    return sha256
-
 
 def get_blob(tx: Transaction, sha256: str) -> bytes | None:
     """The bytes with this SHA-256, or None where they never were or were dropped. Errors: StorageUnavailable."""
@@ -151,13 +95,6 @@ def stored_bytes(tx: Transaction) -> int:
     """What all bodies of the scope take up, compressed."""
     row = tx.first(tx.select(blobs, func.coalesce(func.sum(blobs.c.stored_bytes), 0).label("total")))
     return 0 if row is None else int(row.total)
-
-
-def _packed(content: bytes) -> tuple[str, bytes]:
-    sample = content[:_SAMPLE_BYTES]
-    if len(zlib.compress(sample, 1)) > len(sample) * _WORTH_IT:
-        return "raw", content
-    return "zlib", zlib.compress(content, _LEVEL)
 
 
 def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
@@ -202,8 +139,10 @@ class SqlDocumentStore:
 
     async def put(self, document: Document, snapshot_id: str) -> None:
         """Store it; putting the same id again changes nothing. Errors: StorageFull, StorageUnavailable."""
-        content = json.dumps(to_json(document, sparse=True), ensure_ascii=False, separators=(",", ":")).encode()
-        await self._database.write(self._scope, lambda tx: self._put(tx, document, snapshot_id, content), durable=False)
+        content = document_bytes(document)
+        await self._database.write(
+            self._scope, lambda tx: put_document(tx, document, snapshot_id, content, self._clock), durable=False
+        )
 
     async def get(self, document_id: str) -> Document | None:
         """The document, or None. Errors: StorageUnavailable (what is stored is damaged)."""
@@ -216,17 +155,6 @@ class SqlDocumentStore:
     async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
         """What was read last out of that capture, by whichever extractor, or None. Errors: as `get`."""
         return await self._database.read(self._scope, lambda tx: _newest(tx, snapshot_id))
-
-    def _put(self, tx: Transaction, document: Document, snapshot_id: str, content: bytes) -> None:
-        tx.insert_new(
-            documents,
-            snapshot_id=snapshot_id,
-            extractor=document.extractor,
-            version=document.version,
-            document_id=document.document_id,
-            content_sha256=put_blob(tx, content, self._clock),
-            stored_at=self._clock.now(),
-        )
 
 
 # The one member of the JSON that is stored in place of a document of which only excerpts are kept.

@@ -1,37 +1,27 @@
 """What a run left behind, read without the database layer: for `check`, `runs list` and `runs show` on SQLite.
 
 Only reads, only the standard library. What is read is given as stored, also when it was tampered with: comparing
-hashes and quotes is the checker's business. `HomePages` compares them itself: it answers for the stores of pages.
+hashes and quotes is the checker's business.
 """
 
 import json
 import sqlite3
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-import anyio
-import anyio.to_thread
+from typing import Any, Final
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.codec import from_json, utc_moment
 from pincite.domain.errors import PinciteError, RunNotFound, StorageUnavailable
 from pincite.domain.events import Event, EventType, Json, RunStatus
-from pincite.domain.ids import sha256_hex
 from pincite.domain.page import Document, Excerpts, Kept, Snapshot
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report
 from pincite.storage.failures import translated
 from pincite.storage.home_files import open_read_only
-from pincite.storage.migrations import newest
-
-if TYPE_CHECKING:
-    from pincite.storage.service import ScopedStorage
-
-T = TypeVar("T")
 
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
 # As `snapshots.DROPPED`, without the database layer.
@@ -180,88 +170,6 @@ class EvidenceReader:
         """The schema version of the database."""
         with translated(), closing(self._connection.execute("SELECT max(version) FROM schema_versions")) as cursor:
             return int(cursor.fetchone()[0])
-
-
-class _ProvenReader(EvidenceReader):
-    """Gives no body that is not what was stored."""
-
-    def _blob(self, sha256: str) -> bytes | None:
-        content = super()._blob(sha256)
-        return content if content is not None and sha256_hex(content) == sha256 else None
-
-
-class HomePages:
-    """The captures and readings of one scope of a home (`ports.SnapshotStore`, `ports.DocumentStore`).
-
-    The database layer takes longer to load than a cached page takes in all. It is loaded with the first call for
-    anything that is not stored, whole and as it was: so every answer but a plain find is its own.
-
-    Args:
-        path: the database.
-        scope: whose.
-        open_: opens it.
-    """
-
-    def __init__(self, path: Path, scope: str, open_: "Callable[[], Awaitable[ScopedStorage]]") -> None:
-        self._path, self._scope = path, scope
-        self.opened = open_
-        self.snapshots = _HomeSnapshots(self)
-        self.documents = _HomeDocuments(self)
-
-    async def find(self, read: Callable[[EvidenceReader], T | None]) -> T | None:
-        """What `read` finds; None also where it can't be read."""
-
-        def work() -> T | None:
-            try:
-                with _ProvenReader(self._path, self._scope) as reader:
-                    return read(reader)
-            except PinciteError:
-                return None
-
-        return await anyio.to_thread.run_sync(work)
-
-    async def is_current(self) -> bool:
-        """Whether the database is there, with the schema of this Pincite."""
-        return await self.find(EvidenceReader.version) == newest()
-
-
-class _HomeSnapshots:
-    """As `SqlSnapshotStore`."""
-
-    def __init__(self, home: HomePages) -> None:
-        self._home = home
-
-    async def put(self, snapshot: Snapshot) -> None:
-        await (await self._home.opened()).snapshots.put(snapshot)
-
-    async def get(self, snapshot_id: str) -> Snapshot | None:
-        found = await self._home.find(lambda reader: reader.snapshot(snapshot_id))
-        return found or await (await self._home.opened()).snapshots.get(snapshot_id)
-
-    async def of_body(self, url: str, sha256_prefix: str) -> Snapshot | None:
-        return await (await self._home.opened()).snapshots.of_body(url, sha256_prefix)
-
-
-class _HomeDocuments:
-    """As `SqlDocumentStore`."""
-
-    def __init__(self, home: HomePages) -> None:
-        self._home = home
-
-    async def put(self, document: Document, snapshot_id: str) -> None:
-        await (await self._home.opened()).documents.put(document, snapshot_id)
-
-    async def get(self, document_id: str) -> Document | None:
-        found = await self._home.find(lambda reader: reader.document(document_id))
-        if found is not None and found.document_id == document_id:
-            return found
-        return await (await self._home.opened()).documents.get(document_id)
-
-    async def excerpts(self, document_id: str) -> Excerpts | None:
-        return await (await self._home.opened()).documents.excerpts(document_id)
-
-    async def newest_for_snapshot(self, snapshot_id: str) -> Document | None:
-        return await (await self._home.opened()).documents.newest_for_snapshot(snapshot_id)
 
 
 @contextmanager

@@ -17,8 +17,9 @@ from sqlalchemy import ColumnElement, Row, Table
 from pincite.domain.events import RunStatus
 from pincite.domain.page import Kept, Snapshot, excerpts_of
 from pincite.ports import Clock
-from pincite.storage.captures import DROPPED, excerpts_bytes, put_blob, read_document, unpacked
+from pincite.storage.captures import excerpts_bytes, read_document, unpacked
 from pincite.storage.database import Database, Transaction
+from pincite.storage.pages import DROPPED, put_blob
 from pincite.storage.schema import (
     api_keys,
     blobs,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pincite.fetch.shared_pages import Intake
     from pincite.library import LocalLibrary
     from pincite.sharing.peers import Peers
-    from pincite.storage.evidence import HomePages
+    from pincite.storage.pages import HomePages
     from pincite.storage.service import ScopedStorage
     from pincite.wiring.shared import CommonRedis
 

@@ -106,14 +106,16 @@ class OpenStores:
             return self._opened_common
 
     async def _page_stores(self) -> Stores:
-        """Where pages are kept. In a home the database layer is not loaded for what only has to be found there."""
-        from pincite.storage.evidence import HomePages
+        """Where pages are kept: in a home without the database layer, as long as nothing else needs it."""
         from pincite.storage.home_files import DATABASE_NAME
+        from pincite.storage.pages import HomePages
 
         cache, redis, common = await self._cache(), await self._shared.redis(), await self._common_storage()
-        home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self._storage)
-        late = common is None and self._opened_storage is None and await home.is_current()
-        return Stores(home if late else await self._storage(), cache, redis, common)
+        home = HomePages(self.settings.home / DATABASE_NAME, self.settings.scope, self.clock, self._storage)
+        if common is not None or self._opened_storage is not None or not await home.is_current():
+            return Stores(await self._storage(), cache, redis, common)
+        self._stores.on_close(home.close)
+        return Stores(home, cache, redis, common)
 
     async def settle_run(self, run_id: str) -> None:
         """Cut back the pages of an ended run that may not stay whole."""

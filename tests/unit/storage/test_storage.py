@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, inspect
 
 from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import (
+    InvalidInput,
     InvalidSetting,
     Locked,
     PinciteError,
@@ -29,7 +30,8 @@ from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.report import Mode, Reference, Report, ReportClaim, ReportEvidence, ReportStatus, Summary
 from pincite.runtime.lease import is_gone, this_worker
 from pincite.storage import migrations
-from pincite.storage.evidence import EvidenceReader, HomePages
+from pincite.storage.evidence import EvidenceReader
+from pincite.storage.pages import HomePages
 from pincite.storage.schema import metadata
 from pincite.storage.service import ScopedStorage, open_storage
 from pincite.testing.clock import FrozenClock
@@ -165,24 +167,30 @@ async def test_pages_of_a_home_are_found_without_the_database_layer_and_else_thr
     snapshot, other = capture(clock), capture(clock, b"<p>Another</p>", "https://b.example/")
     _, report = await researched(alice, clock, "run_1", snapshot)
     document_id = report.claims[0].evidence[0].document_id
-    pages = HomePages(tmp_path / "pincite.sqlite", "alice", opened)
+    pages = HomePages(tmp_path / "pincite.sqlite", "alice", clock, opened)
     assert await pages.is_current()
     assert await pages.snapshots.get(snapshot.snapshot_id) == await alice.snapshots.get(snapshot.snapshot_id)
     assert await pages.documents.get(document_id) == await alice.documents.get(document_id)
     assert asked == []
 
     await pages.snapshots.put(other)
-    assert asked == ["opened"]
-    assert await pages.snapshots.get(other.snapshot_id) == other
+    reading = Document("test", "1", (Block(BlockKind.PARAGRAPH, "Another"),))
+    for _ in range(2):
+        await pages.snapshots.put(other)
+        await pages.documents.put(reading, other.snapshot_id)
+    assert asked == []
+    assert await pages.snapshots.get(other.snapshot_id) == other == await alice.snapshots.get(other.snapshot_id)
+    assert await pages.documents.get(reading.document_id) == await alice.documents.get(reading.document_id) == reading
+    assert await alice.documents.newest_for_snapshot(other.snapshot_id) == reading
     assert await pages.snapshots.get("snap_none") is None
     assert await pages.documents.get("doc_none") is None
     assert await pages.documents.newest_for_snapshot(snapshot.snapshot_id) == await alice.documents.get(document_id)
-    assert asked == ["opened"] * 4
-    assert (
-        await HomePages(tmp_path / "pincite.sqlite", "bob", opened).find(lambda db: db.snapshot(other.snapshot_id))
-        is None
-    )
-    assert not await HomePages(tmp_path / "none.sqlite", "alice", opened).is_current()
+    assert asked == ["opened"] * 3
+    with pytest.raises(InvalidInput, match="can't be stored"):
+        await pages.snapshots.put(replace(other, snapshot_id="snap_half", note="\ud800"))
+    bob = HomePages(tmp_path / "pincite.sqlite", "bob", clock, opened)
+    assert await bob.find(lambda reader: reader.snapshot(other.snapshot_id)) is None
+    assert not await HomePages(tmp_path / "none.sqlite", "alice", clock, opened).is_current()
 
     with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         raw.execute("UPDATE blobs SET content = x'656c7365', encoding = 'raw'")
@@ -192,6 +200,7 @@ async def test_pages_of_a_home_are_found_without_the_database_layer_and_else_thr
     with closing(sqlite3.connect(tmp_path / "pincite.sqlite")) as raw, raw:
         raw.execute("DELETE FROM schema_versions WHERE version = (SELECT max(version) FROM schema_versions)")
     assert not await pages.is_current()
+    pages.close()
 
 
 async def test_a_body_is_stored_once_and_packed(alice: ScopedStorage, clock: FrozenClock, tmp_path: Path) -> None:
