@@ -1,13 +1,13 @@
 """What a standard run with a model costs: tokens by task, prompt caches, the time to the first section, imports.
 
     python benchmarks/model_cost.py STATEMENTS.jsonl --sites DIR --work DIR [--runs 3] [--seconds 3] [--thinking 0]
-    python benchmarks/model_cost.py --recorded tests/e2e/data/recorded/python-concurrency.json --work DIR [--seconds 3]
+    python benchmarks/model_cost.py --recorded tests/e2e/data/recorded/NAME.json --work DIR [--seconds 3]
 
 The model writes in other words what labelled statements truly say (`ParaphrasingModel`) and judges by the labels
 with 3 % of errors. With `--recorded` it answers as a strong reader did, whose answers and pages are on record
-(`benchmarks/record_answers.py`), and the claims of that reader that held are counted. A token is cacheable when the
-call begins with at least 1,024 tokens that an earlier call began with, as providers count; the share is of all tokens
-sent. `--seconds` is what each call takes on the clock of the wall.
+(`benchmarks/record_answers.py`), and the sentences of that reader that are printed are counted. A token is cacheable
+when the call begins with at least 1,024 tokens that an earlier call began with, as providers count; the share is of all
+tokens sent. `--seconds` is what each call takes on the clock of the wall.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 from model_statements import library, spread
@@ -97,13 +98,22 @@ def tell(question: str, report: Report, events: list[Event], first_s: float, all
     return tokens, total["cached_in"], total["tokens_in"]
 
 
+def sentences_in(made: Any) -> int:
+    """How many sentences, items and cells that name lines were composed."""
+    if isinstance(made, list):
+        return sum(map(sentences_in, made))
+    if not isinstance(made, dict):
+        return 0
+    return bool(made.get("lines") and made.get("text")) + sum(map(sentences_in, made.values()))
+
+
 def runs(arguments: argparse.Namespace) -> Iterator[tuple[str, ModelFake, Path, int]]:
-    """Each question with the model that answers and the pages; how many claims the recorded reader made of them."""
+    """Each question with the model that answers and the pages; how many sentences the recorded reader wrote."""
     for path in arguments.recorded:
         book = json.loads(path.read_text())
         model = RecordedModel(book)
         model.latency_s = arguments.seconds
-        yield book["question"], model, path.with_suffix(".warc.gz"), sum(map(len, book["claims"].values()))
+        yield book["question"], model, path.with_suffix(".warc.gz"), sentences_in(book["composed"])
     if arguments.file is None:
         return
     rows = [json.loads(line) for line in arguments.file.read_text().splitlines()]
@@ -127,9 +137,8 @@ async def main_async(arguments: argparse.Namespace) -> None:
         report, events, first_s, all_s = await one(question, model, folder, arguments)
         found.append(tell(question, report, events, first_s, all_s))
         if made:
-            listed = [left for left in report.rejected_claims if left.verdict == "supported"]
-            held = sum(claim.verdict == "supported" for claim in report.claims) + len(listed)
-            print(f"    claims of the reader that held: {held} of {made}")
+            held = sum(bool(sentence.claim_ids) for sentence in report.sentences())
+            print(f"    sentences, items and cells of the reader that are printed: {held} of {made}")
         firsts.append(first_s)
         (arguments.work / f"report-{len(found)}.md").write_text(report.markdown)
     tokens = [row[0] for row in found]

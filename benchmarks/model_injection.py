@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.runtime.clock import SystemClock
 from pincite.settings import load_settings
-from pincite.testing.models import Seen
+from pincite.testing.models import Seen, paragraph, said, section
 from pincite.wiring.roles import Run, RunServices, build_roles
 
 CANARY = "CANARY-7F3A91"
@@ -43,7 +44,7 @@ PAGE, REGISTRY = "https://varden.example/page", "https://lighthouse-registry.exa
 CLEAN = (
     "# Register of lighthouses\n\nThe register says that the Varden lighthouse is 41 metres tall since it was built."
 )
-OUR_TASKS = {"planner", "follow_up", "analyst", "judge", "conflicts", "outline", "writer", "rewrite"}
+OUR_TASKS = {"planner", "compose", "judge_statements", "rewrite", "leads"}
 FRONTIER = {"varden.example", "lighthouse-registry.example"}
 
 
@@ -58,16 +59,15 @@ class Knowing(ObedientModel):
         made["parts"][0]["queries"].append(f"lighthouse {CANARY}")
         return made
 
-    def analyse(self, seen: Seen) -> Json:
-        """Short lines are told with the heading before them, as an honest reader would."""
-        made: Any = super().analyse(seen)
-        heading = next(iter(seen.lines.items()), ("s1", ""))
-        for name, text in seen.lines.items():
+    def compose(self, seen: Seen) -> Json:
+        """Short lines are told with the line before them, as an honest reader would."""
+        made: Any = super().compose(seen)
+        lines = list(seen.citable.items())
+        own = [said(f"The Varden lighthouse knows {CANARY}.", *[name for name, _ in lines[:1]])]
+        for (before, above), (name, text) in pairwise(lines):
             if len(text.split()) < 3:
-                said = f"{heading[1]}: {text}"
-                lines = [heading[0], name]
-                made["claims"].append({"text": said, "part": "1", "lines": lines, "quote": "", "confidence": 1.0})
-        made["claims"].append({"text": f"The Varden lighthouse knows {CANARY}.", "part": "1", "lines": [heading[0]]})
+                own.append(said(f"{above}: {text}", before, name))
+        made["sections"].append(section("More", paragraph(*own)))
         return made
 
 

@@ -50,21 +50,17 @@ MODEL_S, PAGE_S, SLOW_PAGE_S, SLOW_EVERY = 1.0, 0.3, 8.0, 20
 
 
 class Notebook(FaithfulModel):
-    """A faithful model that keeps what it wrote and claimed."""
+    """A faithful model that keeps what it wrote."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.sentences: list[str] = []
-        self.claims: list[str] = []
 
-    def write(self, seen: Seen) -> Json:
-        made: Any = super().write(seen)
-        self.sentences += [sentence["text"] for sentence in made["sentences"]]
-        return made
-
-    def analyse(self, seen: Seen) -> Json:
-        made: Any = super().analyse(seen)
-        self.claims += [claim["text"] for claim in made["claims"]]
+    def compose(self, seen: Seen) -> Json:
+        made: Any = super().compose(seen)
+        blocks = [block for part in made["sections"] for block in part["blocks"]]
+        self.sentences += [said["text"] for said in made["answer"]]
+        self.sentences += [said["text"] for block in blocks for said in block["items"]]
         return made
 
 
@@ -154,22 +150,17 @@ async def honestly(question: Question) -> dict[str, Any]:
     """Counts of a run with the faithful model."""
     honest = Notebook()
     report = await question.ask(honest)
-    lost = {rejected.text for rejected in report.rejected_claims}
-    proposed = set(honest.claims)
     untold = [sentence for sentence in honest.sentences if not told(sentence, report)]
-    false_alarms = [claim for claim in sorted(proposed) if claim in lost or f"{claim}." in lost]
     counts = {
         "sentences": len(honest.sentences),
         "sentences told": len(honest.sentences) - len(untold),
-        "claims": len(proposed),
-        "claims lost": len(false_alarms),
         "verified": report.metrics.claims_total,
         "tokens": report.metrics.tokens_in + report.metrics.tokens_out,
         "calls": len(honest.seen),
         "twice": twice(honest.seen),
     }
     row = {"question": question.text, "kind": HONEST, "counts": counts}
-    return {**row, "untold": untold, "false_alarms": false_alarms}
+    return {**row, "untold": untold}
 
 
 async def lied_to(question: Question, kind: str) -> dict[str, Any]:
@@ -203,11 +194,10 @@ def tell_lies(rows: list[dict[str, Any]], kinds: list[str]) -> None:
     rest = [kind for kind in kinds if kind not in decidable]
     hard_told = sum(planted[kind] for kind in rest)
     print(f"swaps, hedges, quantifiers printed: {sum(leaked[kind] for kind in rest)} of {hard_told}")
-    print(f"true claims lost: {ratio(counts, 'claims lost', 'claims')} (aim 0.05)")
     print(f"true sentences told: {ratio(counts, 'sentences told', 'sentences')} (aim 0.95)")
     print(f"model tokens per verified claim: {ratio(counts, 'tokens', 'verified')}")
     print(f"calls per report {counts['calls'] / max(asked[HONEST], 1):.1f}")
-    print(f"pages sent twice to the analyst: {counts['twice']} (aim 0)")
+    print(f"lines sent twice to the writer: {counts['twice']} (aim 0)")
 
 
 def ratio(counts: Counter[str], some: str, whole: str) -> str:
@@ -215,7 +205,7 @@ def ratio(counts: Counter[str], some: str, whole: str) -> str:
 
 
 def twice(seen: list[Seen]) -> int:
-    sent = Counter(tuple(sorted(item.lines.values())) for item in seen if item.task == "analyst")
+    sent = Counter(name for item in seen if item.task == "compose" for name in item.citable)
     return sum(count - 1 for count in sent.values())
 
 

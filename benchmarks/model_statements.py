@@ -2,9 +2,9 @@
 
     python benchmarks/model_statements.py STATEMENTS.jsonl --sites DIR --work DIR [--runs 10] [--kinds a,b]
 
-The pages of the labelled statements are one library. `--runs` questions of the statements are asked. The model makes a
-claim of each true statement whose passages it is shown, and writes sentences of them; a liar makes every second one a
-lie of one kind, as a claim or as a sentence. Three judges: honest with a share of errors (`--errors`), agreeing to all,
+The pages of the labelled statements are one library. `--runs` questions of the statements are asked. The model composes
+a report of each true statement whose passages it is shown; a liar makes every second one a lie of one kind. Three
+judges: honest with a share of errors (`--errors`), agreeing to all,
 absent.
 """
 
@@ -37,8 +37,8 @@ def bare(text: str) -> str:
 
 def told(texts: list[str], report: Report) -> int:
     """How many of the statements the report says."""
-    said = {bare(sentence.text).removeprefix("note that ") for sentence in report.sentences()}
-    return sum(bare(text).removeprefix("note that ") in said for text in dict.fromkeys(texts))
+    said = [bare(sentence.text) for sentence in report.sentences()]
+    return sum(any(bare(text) in one for one in said) for text in dict.fromkeys(texts))
 
 
 def library(rows: list[dict[str, Any]], sites: Path, work: Path) -> Path:
@@ -118,8 +118,8 @@ async def main_async(arguments: argparse.Namespace) -> None:
     for name in JUDGES:
         for kind in kinds:
             planted = printed = 0
-            for number, question in enumerate(questions[: arguments.lying or None]):
-                liar = OpenLiar(statements, kind, in_sentences=kind != LABELLED and number % 2 == 1)
+            for question in questions[: arguments.lying or None]:
+                liar = OpenLiar(statements, kind)
                 report = await run(folder, arguments.work, question, liar, judge_of(name, liar, arguments.errors))
                 lies = [item.text for item in liar.planted]
                 planted += len(set(lies))

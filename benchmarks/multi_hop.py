@@ -3,9 +3,9 @@
     python benchmarks/multi_hop.py QA_FOLDER --work DIR [--every 2] [--rules]
 
 The planner knows the labels and uses of them only what a good planner could know: it asks for a gold page by its title
-or its labelled question once the names in it stand in the question asked or in a statement that the run has proven. The
-analyst makes a claim of each labelled sentence that it is shown. Everything else is the product: search, windows,
-rounds, parts that wait for another's answer, proof, the report. `--rules` gives the planning back to rules.
+or its labelled question once the names in it stand in the question asked or in a line that was composed from. The
+writer tells each labelled sentence that it is shown. Everything else is the product: search, passages, rounds, parts
+that wait for another's answer, proof, the report. `--rules` gives the planning of the first round back to rules.
 """
 
 import argparse
@@ -25,7 +25,8 @@ from pincite.domain.model import RESEARCH_ROLES, ModelRole
 from pincite.domain.report import broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
-from pincite.testing.models import FaithfulModel, Seen
+from pincite.testing.models import FaithfulModel, Seen, composed, paragraph, section
+from pincite.testing.models import said as sentence
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, terms, words
 
@@ -89,6 +90,8 @@ class LabelReader(FaithfulModel):
         super().__init__(roles=roles)
         self._hops = hops
         self._asked: set[str] = set()
+        self._found: set[int] = set()
+        self._read: list[str] = []
 
     def plan(self, seen: Seen) -> Json:
         """A part for each gold page; one whose wording nobody can know yet waits for the part before it."""
@@ -108,30 +111,34 @@ class LabelReader(FaithfulModel):
             )
         return {"parts": parts}
 
-    def follow_up(self, seen: Seen) -> Json:
-        """What can be asked now that more was found, each once."""
-        found = " ".join([seen.question, *seen.lines.values()])
-        parts: list[Json] = []
-        for name in seen.listed("Open parts"):
-            at = int(name) - 1
-            wording = self._hops[at].wording(found) if at < len(self._hops) else ""
-            if wording and wording not in self._asked:
-                self._asked.add(wording)
-                parts.append({"part": name, "question": f"{wording} (page {name})", "queries": [wording]})
-        return {"parts": parts}
-
-    def analyse(self, seen: Seen) -> Json:
-        """The labelled sentences that are shown, word for word."""
-        claims: list[Json] = []
+    def compose(self, seen: Seen) -> Json:
+        """The labelled sentences that are shown, word for word; what can be asked now, each once."""
+        told: list[Json] = []
+        parts = list(seen.parts)
         for number, hop in enumerate(self._hops, start=1):
             wanted = bare(hop.quote)
-            lines: list[Json] = [
-                name for name, text in seen.lines.items() if name.startswith("s") and (b := bare(text)) and b in wanted
-            ]
-            if lines:
-                text = " ".join(seen.lines[str(name)] for name in lines)
-                claims.append({"text": text, "part": str(number), "lines": lines, "confidence": 0.9})
-        return {"claims": claims}
+            lines = [name for name, text in seen.citable.items() if (b := bare(text)) and b in wanted]
+            part = str(number) if str(number) in parts else next(iter(parts), "")
+            told += [sentence(seen.citable[name], name, part=part) for name in lines]
+            self._found |= {number} if lines else set()
+            self._read += [seen.citable[name] for name in lines]
+        found = " ".join([seen.question, *self._read])
+        missing: list[Json] = []
+        for name in parts:
+            at = int(name) - 1
+            if int(name) in self._found or at >= len(self._hops):
+                continue
+            wording = self._hops[at].wording(found)
+            fresh = [wording] if wording and wording not in self._asked else []
+            self._asked.update(fresh)
+            missing.append({"part": name, "what": "", "queries": fresh, "question": f"{wording}?" if wording else ""})
+        for name in set(map(str, range(1, len(self._hops) + 1))) - set(parts) if len(parts) == 1 else ():
+            at = int(name) - 1
+            wording = self._hops[at].wording(found)
+            if int(name) not in self._found and wording and wording not in self._asked:
+                self._asked.add(wording)
+                missing.append({"part": parts[0], "what": "", "queries": [wording]})
+        return composed(sections=[section("Found", paragraph(*told))] if told else [], missing=missing)
 
 
 async def main_async(arguments: argparse.Namespace) -> None:

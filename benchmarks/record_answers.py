@@ -1,4 +1,4 @@
-"""What a model answered in a run, as a recording that replays (`pincite.testing.models.RecordedModel`).
+"""What a model answered in a run, as a recording that replays (`tests.fakes.models.recorded.RecordedModel`).
 
     python benchmarks/record_answers.py CALLS.jsonl RUN.wacz OUT
 

@@ -284,6 +284,7 @@ class Engine(Archive):
         Errors: InvalidInput (no model is set), and those of the model.
         """
         from pincite.domain.plan import Progress
+        from pincite.research.model.manuscript import Manuscript
         from pincite.research.model.planner import ModelPlanner
 
         request = ResearchRequest.of(question, asked)
@@ -292,7 +293,7 @@ class Engine(Archive):
             raise InvalidInput(
                 "a plan needs a language model", reason="model_not_set", hint="Set one with --llm MODEL."
             )
-        planner = ModelPlanner(calls, results_per_query=self.settings.results_per_query)
+        planner = ModelPlanner(calls, Manuscript(), results_per_query=self.settings.results_per_query)
         task = Task(vet_question(request.question), request.constraints(), style=request.style())
         return (await planner.plan(task, Progress(round_number=1))).sub_questions
 
@@ -423,7 +424,7 @@ class Engine(Archive):
 
         model = await self._parts.models(self.settings)
         infos = {role: model.info(role)[0] for role in ModelRole if model.info(role)} if model is not None else {}
-        return expected(infos, self.settings.budget, self.settings.llm_page_tokens) if infos else None
+        return expected(infos, self.settings.budget, self.settings.llm_source_tokens) if infos else None
 
     # ---- runs ----
 

@@ -202,7 +202,7 @@ class Settings(BaseModel):
 
     # ---- language model ----
     llm_roles: Pairs = Field(
-        {}, description="Models of single roles (planner, analyst, verifier, writer); `none`: without a model."
+        {}, description="Models of single roles (planner, verifier, writer); `none`: without a model."
     )
     llm_allowed: Names = Field((), description="Further models that a request over HTTP may ask for by name.")
     llm_fallbacks: Names = Field((), description="Models to ask when the first one fails, in order.")
@@ -222,7 +222,7 @@ class Settings(BaseModel):
     llm_output_mode: Literal["auto", "native", "tool", "prompted"] = Field(
         "auto", description="How typed answers are asked for; `prompted` suits small local models."
     )
-    llm_timeout_s: float = Field(60.0, gt=0, le=600, description="Seconds for one answer of a model.")
+    llm_timeout_s: float = Field(180.0, gt=0, le=600, description="Seconds for one answer of a model.")
     llm_retries: int = Field(2, ge=0, le=5, description="More attempts at one model after passing faults.")
     llm_concurrency: int = Field(8, ge=1, le=64, description="Calls to models at the same time.")
     llm_temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature; unset is the model's.")
@@ -232,7 +232,9 @@ class Settings(BaseModel):
     llm_extractive_fallback: bool = Field(
         True, description="Do a role's work by rules when no model can; the report says so."
     )
-    llm_page_tokens: int = Field(3_500, ge=200, description="Tokens of one page that a model reads at most.")
+    llm_source_tokens: int = Field(
+        15_000, ge=500, description="Tokens of all pages together that a model composes a report from."
+    )
 
     # ---- fetch ----
     user_agent: str | None = Field(None, description="User agent in full; the default is Pincite/VERSION (+CONTACT).")

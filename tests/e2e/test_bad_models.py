@@ -13,7 +13,17 @@ from pincite.domain.events import Event, EventType, RunStatus
 from pincite.domain.report import Mode, Report, broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
-from pincite.testing.models import FaithfulModel, ModelFake, ScriptedModel, Seen
+from pincite.testing.models import (
+    FaithfulModel,
+    ModelFake,
+    ScriptedModel,
+    Seen,
+    composed,
+    paragraph,
+    said,
+    section,
+    table,
+)
 
 TOWER = (
     "# Varden lighthouse\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was built by Anna Holm.\n"
@@ -22,22 +32,15 @@ QUESTION = "How tall is the Varden lighthouse?"
 KEY = "sk-right-1234567"
 
 
-def said(text: str, name: str = "s1", **more: Any) -> dict[str, Any]:
-    return {"text": text, "part": "1", "lines": [name], "quote": "", "kind": "fact", "confidence": 0.9, **more}
-
-
-def wrong_ids(seen: Seen) -> Any:
-    return {"claims": [said("The Varden lighthouse is 41 metres tall.", "s999", part="77") for _ in range(3)]}
-
-
-def blank(seen: Seen) -> Any:
-    return {"claims": [said("", "")]}
-
-
-ONE_WORD: Any = {"claims": [said(f"Tower{n}") for n in range(100)]}
+WRONG_IDS = composed([said("The Varden lighthouse is 41 metres tall.", "s999", part="77") for _ in range(3)])
+ONE_WORD = composed([said(f"Tower{n}", "s999") for n in range(100)])
 EMPTY_PLAN: Any = {"parts": [{"question": "", "heading": "", "kind": "", "queries": ["", " "]}]}
-BAD_OUTLINE: Any = {"answer": ["c999", ""], "sections": [{"heading": "", "claims": ["zz"]}]}
-BAD_SENTENCES: Any = {"sentences": [{"text": "", "claims": []}, {"text": "Tall.", "claims": ["c999"]}]}
+BAD_SECTIONS = composed([], [section("", paragraph(said("", "zz")), table((), {"": []}))])
+
+
+def bad_sentences(seen: Seen) -> Any:
+    told = [said(text, name) for name, text in seen.citable.items()]
+    return composed([said(""), said("Tall.", "s999"), *told])
 
 
 @dataclass(frozen=True)
@@ -75,16 +78,16 @@ ROWS = [
     Row("unknown model", "MODEL_UNAVAILABLE", "model_unknown", Trouble.UNKNOWN_MODEL),
 ]
 WORDS = [
-    Row("wrong ids", "", "no usable claim", script={"analyst": wrong_ids}),
-    Row("100 claims of one word", "", "no usable claim", script={"analyst": ONE_WORD}),
-    Row("empty strings", "", "no usable claim", script={"analyst": blank}),
+    Row("wrong ids", "", "no usable claim", script={"compose": WRONG_IDS}),
+    Row("100 sentences of one word", "", "no usable claim", script={"compose": ONE_WORD}),
+    Row("nothing at all", "", "no usable claim", script={"compose": composed()}),
+    Row("empty sections", "", "no usable claim", script={"compose": BAD_SECTIONS}),
     Row("an empty plan", "", "", script={"planner": EMPTY_PLAN}),
-    Row("an outline of nothing", "", "", script={"outline": BAD_OUTLINE}),
     Row(
         "empty sentences",
         "",
         "it names no statement that was offered",
-        script={"writer": BAD_SENTENCES, "rewrite": {"repairs": []}},
+        script={"compose": bad_sentences, "rewrite": {"repairs": []}},
     ),
 ]
 
@@ -140,7 +143,7 @@ async def test_each_failure_is_typed_and_rules_write_the_report(row: Row, opened
     assert not row.reason or row.reason in {data["reason"] for data in failures}
     assert report.mode is Mode.EXTRACTIVE
     told = " ".join(gap.reason for gap in report.gaps)
-    for role in ("planner", "analyst", "writer"):
+    for role in ("planner", "writer"):
         assert f"the {role} worked by rules, without the model" in told
 
 
@@ -150,7 +153,7 @@ async def test_useless_answers_of_the_right_shape_cost_no_report(row: Row, opene
         report, _ = await asked(engine)
     told = [*(gap.reason for gap in report.gaps), *(rejected.why for rejected in report.rejected_claims)]
     assert row.reason in " ".join(told)
-    assert row.script.keys() & {"analyst"} or "Anna Holm" in report.markdown, "what holds is told all the same"
+    assert row.reason == "no usable claim" or "Anna Holm" in report.markdown, "what holds is told all the same"
     assert "Tower1" not in report.markdown
 
 

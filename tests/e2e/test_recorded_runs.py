@@ -17,8 +17,8 @@ from tests.fakes.models.recorded import RecordedModel
 RECORDED = Path(__file__).parent / "data" / "recorded"
 NAMES = sorted(path.stem for path in RECORDED.glob("*.json"))
 PRINTED = 0.9
-"""The share of a strong reader's true claims that must be printed (docs/models.md)."""
-MOST_WORDS = 1_200
+"""The share of a strong reader's sentences that must be printed (docs/models.md)."""
+MOST_WORDS = 1_400
 """Of a report of standard length."""
 
 
@@ -34,49 +34,46 @@ def test_a_recorded_run_is_printed_and_proven(name: str, pincite: Pincite) -> No
     report: Any = done.json
     assert report["mode"] == "model"
     assert not model.missed, "the recording knows all that it is asked"
-
-    made = [claim["text"] for claims in book["claims"].values() for claim in claims]
-    verified = [claim for claim in report["claims"] if claim["verdict"] == "supported"]
-    left_out = [left for left in report["rejected_claims"] if left["verdict"] == "supported"]
-    assert len(verified) + len(left_out) >= PRINTED * len(made)
+    named = sum(len(names) for names in _named(book["composed"]))
+    assert len(model.unseen) <= (1 - PRINTED) * named, "it is shown the lines that it named"
 
     summary, sections = report["summary"]["sentences"], report["sections"]
     sentences = [*summary, *(sentence for section in sections for sentence in section["sentences"])]
     stating = [sentence for sentence in sentences if sentence["claim_ids"]]
-    assert len(stating) >= PRINTED * _written(book)
+    assert len(stating) >= PRINTED * len(_written(book["composed"]))
     assert {sentence["proof"] for sentence in stating} <= {"quoted", "entailed", "derived"}
-    assert all(part["status"] == "answered" for part in report["parts"])
+    assert {claim["verdict"] for claim in report["claims"]} == {"supported"}
+    assert sum(part["status"] == "answered" for part in report["parts"]) >= len(report["parts"]) - 1
 
     quotes = {claim["id"]: " ".join(e["quote"] for e in claim["evidence"]) for claim in report["claims"]}
     for sentence in stating:
         evidence = " ".join(quotes[claim] for claim in sentence["claim_ids"])
         for figure in re.findall(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d(?!\w)", sentence["text"]):
-            assert sentence["proof"] == "derived" or figure in evidence, (figure, sentence["text"])
+            known = figure in evidence or figure.replace(",", "") in evidence
+            assert known or sentence["judgement"], (figure, sentence["text"])
 
-    forms = [block["form"] for section in sections for block in section["blocks"]]
-    assert {"table", "list"} <= set(forms)
-    said = [sentence["text"] for sentence in sentences]
-    assert PRINTED * _words(_texts(list(book["sections"].values()))) <= _words(said) <= MOST_WORDS
-
-
-def _words(texts: list[str]) -> int:
-    return sum(len(text.split()) for text in texts)
+    forms = {block["form"] for section in sections for block in section["blocks"]}
+    assert {"table", "list"} <= forms
+    written = sum(len(text.split()) for text in _written(book["composed"]))
+    said = sum(len(sentence["text"].split()) for sentence in sentences)
+    assert PRINTED * written <= said <= MOST_WORDS
 
 
-def _texts(written: Any) -> list[str]:
-    """All texts within what was written."""
-    if isinstance(written, list):
-        return [text for one in written for text in _texts(one)]
-    within = ("sentences", "blocks", "items", "rows", "cells")
-    inner = [text for key in within if key in written for text in _texts(written[key])]
-    return [*([written["text"]] if "text" in written else []), *inner]
+def _written(made: Any) -> list[str]:
+    """All sentences, items and cells of what was composed that name lines."""
+    if isinstance(made, list):
+        return [text for part in made for text in _written(part)]
+    if not isinstance(made, dict):
+        return []
+    own = [made["text"]] if made.get("lines") and made.get("text") else []
+    return own + [text for value in made.values() for text in _written(value)]
 
 
-def _written(book: Any) -> int:
-    """How many sentences, items and cells were written."""
-    rows = list(book["sections"].values())
-    return sum(
-        len(section["sentences"])
-        + sum(len(block["items"]) + sum(len(row["cells"]) for row in block["rows"]) for block in section["blocks"])
-        for section in rows
-    )
+def _named(made: Any) -> list[list[str]]:
+    """The lines that each sentence names."""
+    if isinstance(made, list):
+        return [names for part in made for names in _named(part)]
+    if not isinstance(made, dict):
+        return []
+    own = [made["lines"]] if "lines" in made else []
+    return own + [names for value in made.values() for names in _named(value)]

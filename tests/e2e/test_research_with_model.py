@@ -8,7 +8,7 @@ from tests.e2e.commands import QUESTION, Pincite
 from tests.fakes.models import LyingModel, ModelServer, Trouble
 from tests.fakes.models.lying import FALSE_NUMBER
 
-from pincite.testing.models import FaithfulModel, ScriptedModel
+from pincite.testing.models import FaithfulModel, ScriptedModel, composed, said
 
 KEY = "sk-test-1234567890"
 TOWER = (
@@ -60,8 +60,8 @@ def test_a_lying_model_is_not_believed(pincite: Pincite, tmp_path: Path) -> None
 
 
 def test_a_report_says_that_the_writer_judged_itself(pincite: Pincite, tmp_path: Path) -> None:
-    said: Any = {"sentences": [{"text": "It is 41 metres that the Varden lighthouse is tall.", "claims": ["c1"]}]}
-    with ModelServer(ScriptedModel({"writer": said})) as server:
+    other: Any = composed([said("It is 41 metres that the Varden lighthouse is tall.", "a1")])
+    with ModelServer(ScriptedModel({"compose": other})) as server:
         done = pincite("research", ASKED, "--source", pages(tmp_path), "--llm", "m", environ=with_server(server))
     assert "judged by server:m (the model that wrote them)" in done.out
 

@@ -22,14 +22,13 @@ class ModelRole(StrEnum):
     """What a model is asked to do; a model can be chosen for each."""
 
     PLANNER = "planner"
-    ANALYST = "analyst"
     VERIFIER = "verifier"
     WRITER = "writer"
     READER = "reader"
 
 
 # The roles of a run that have an extractive counterpart.
-RESEARCH_ROLES = (ModelRole.PLANNER, ModelRole.ANALYST, ModelRole.VERIFIER, ModelRole.WRITER)
+RESEARCH_ROLES = (ModelRole.PLANNER, ModelRole.VERIFIER, ModelRole.WRITER)
 
 
 @dataclass(frozen=True, slots=True)

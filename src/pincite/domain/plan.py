@@ -123,15 +123,13 @@ class Plan:
     """Sub-questions in the order a reader wants them answered.
 
     `survey` is what the libraries know of the question's words; `notes` say to a reader how the question was read
-    where that is not as it was written. `changes` are those of this round; `left_out` are the parts that were dropped,
-    each with the reason, over all rounds.
+    where that is not as it was written. `changes` are those of this round.
     """
 
     sub_questions: tuple[SubQuestion, ...]
     survey: Survey = Survey()
     notes: tuple[str, ...] = ()
     changes: tuple[PlanChange, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,25 @@ from typing import Final
 import anyio
 
 from pincite.domain.errors import BudgetExhausted, PinciteError, ProviderError, RemoteError
-from pincite.domain.evidence import EvidenceLine, JudgeCase, Judgement, JudgementLabel, Thresholds
+from pincite.domain.evidence import (
+    INSIDE,
+    ContextRole,
+    EvidenceLine,
+    JudgeCase,
+    Judgement,
+    JudgementLabel,
+    Thresholds,
+)
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.ports import ModelCalls
 from pincite.runtime.recovery import first_failure
 from pincite.text.instructions import is_flagged
+from pincite.text.sentences import sentences
 
 # A lost answer loses no more than so many (docs/verification.md). The instructions cost as much as the lines of ten
-# statements: with 24 in a call a run's statements take half as many calls as with 12.
-CASES_PER_CALL: Final = 24
+# statements: with 32 in a call a report's eighty sentences, items and cells take three calls.
+CASES_PER_CALL: Final = 32
 # About 6,000 tokens of lines in a call: more statements wait for the next one.
 CALL_CHARS: Final = 24_000
 # Brackets, names of members and a closing line around the rows.
@@ -30,6 +39,10 @@ _LEFT_OUT: Final = "Your last answer left out statements, or gave them no known 
 # The prompt is one file for each version; a changed text is a new version.
 _PROMPT: Final = "judge_statements"
 _PROMPT_VERSION: Final = "5"
+# Context of several sentences, of which another statement may have some as its passages.
+_OF_SENTENCES: Final = frozenset(
+    {ContextRole.AROUND, ContextRole.LIST_INTRO, ContextRole.LIST_ITEM, ContextRole.CAPTION}
+)
 _LineKey = tuple[str, int | None, int | None, str | None, str]
 
 
@@ -151,27 +164,50 @@ def batches(cases: Sequence[JudgeCase]) -> Iterator[tuple[JudgeCase, ...]]:
 
 
 def _fits(batch: Sequence[JudgeCase]) -> bool:
-    lines = {_key(line): len(line.text) for case in batch for line in case.lines}
+    lines = {_key(piece): len(piece.text) for case in batch for line in case.lines for piece in _pieces(line)}
     return len(batch) <= CASES_PER_CALL and sum(lines.values()) <= CALL_CHARS
 
 
 class _Shown:
-    """Some cases as one prompt: each line once, under an id of this call."""
+    """Some cases as one prompt: each sentence of a page once, under an id of this call, whatever it is for each case.
+
+    What stands around one passage is the passage of another; a premise that a page says word for word is that line.
+    """
 
     def __init__(self, cases: Sequence[JudgeCase]) -> None:
         self._cases = {f"c{number}": case for number, case in enumerate(cases, start=1)}
-        lines = {_key(line): line for case in cases for line in case.lines}
+        standing = {
+            " ".join(line.text.split()): _key(line)
+            for case in cases
+            for line in case.lines
+            if line.start is not None and line.role is None
+        }
+        places: dict[str, dict[str, list[_LineKey]]] = {}
+        shown: dict[_LineKey, EvidenceLine] = {}
+        for name, case in self._cases.items():
+            own = places.setdefault(name, {})
+            for line in case.lines:
+                told = standing.get(" ".join(line.text.split())) if line.role is ContextRole.PREMISE else None
+                own[line.line_id] = [told] if told is not None else []
+                for piece in () if told is not None else _pieces(line):
+                    key = _key(piece)
+                    own[line.line_id].append(key)
+                    if key not in shown or piece.role is None:
+                        shown[key] = piece
         # In the order of the page, premises first, whichever case named a line first.
-        ordered = sorted(lines, key=lambda key: (key[0], key[1] is not None, key[1] or 0))
-        self._ids = {key: f"l{number}" for number, key in enumerate(ordered, start=1)}
-        self._lines = lines
+        ordered = sorted(shown, key=lambda key: (key[0], key[1] is not None, key[1] or 0))
+        ids = {key: f"l{number}" for number, key in enumerate(ordered, start=1)}
+        self._lines = tuple((ids[key], _shown(shown[key])) for key in ordered)
+        self._ids = {
+            name: {line_id: [ids[key] for key in keys] for line_id, keys in own.items()} for name, own in places.items()
+        }
 
     def prompt(self) -> Prompt:
         """The question to the model."""
-        lines = tuple((name, _shown(self._lines[key])) for key, name in self._ids.items())
         rows: list[tuple[str, str]] = []
         for name, case in self._cases.items():
-            rows += [(name, case.statement), (f"{name} lines", _ranges([self._number(line) for line in case.lines]))]
+            numbers = [int(told.removeprefix("l")) for ids in self._ids[name].values() for told in ids]
+            rows += [(name, case.statement), (f"{name} lines", _ranges(numbers))]
             rows += [(f"{name} noticed", "; ".join(case.hints))] if case.hints else []
         asked: dict[str, list[str]] = {}
         for name, case in self._cases.items():
@@ -183,33 +219,44 @@ class _Shown:
             _PROMPT_VERSION,
             _instructions(),
             task=questions,
-            material=(Material("Lines", lines), Material("Statements", tuple(rows))),
+            material=(Material("Lines", self._lines), Material("Statements", tuple(rows))),
             max_tokens_out=_TOKENS_BESIDE + _TOKENS_PER_CASE * len(self._cases),
         )
 
     def read(self, row: StatementJudged, judge: str) -> Judgement | None:
         """The row as a judgement; None when its id or label is none of ours."""
-        case = self._cases.get(row.id.strip())
+        name = row.id.strip()
+        case = self._cases.get(name)
         label = row.label.strip().lower().replace(" ", "_").replace("-", "_")
         if case is None or label not in set(JudgementLabel):
             return None
-        own = {self._ids[_key(line)]: line.line_id for line in case.lines}
+        # A premise has the id of the line that says it: the line of the page is what the judgement rests on.
+        own = {told: line_id for line_id, ids in self._ids[name].items() for told in ids}
         return Judgement(
             case.case_id,
             JudgementLabel(label),
-            line_ids=tuple(dict.fromkeys(own[name] for name in row.lines if name in own)),
+            line_ids=tuple(dict.fromkeys(own[told] for told in row.lines if told in own)),
             beyond=row.beyond or "",
             stands_alone=row.alone if case.question else None,
             answers=row.answers if case.question else None,
             judge=judge,
         )
 
-    def _number(self, line: EvidenceLine) -> int:
-        return int(self._ids[_key(line)].removeprefix("l"))
+
+def _pieces(line: EvidenceLine) -> Iterator[EvidenceLine]:
+    """The line; whole paragraphs around a passage sentence by sentence, for some of it is told already."""
+    if line.role not in _OF_SENTENCES or line.start is None:
+        yield line
+        return
+    for span in sentences(line.text):
+        text = line.text[span.start : span.end]
+        yield replace(line, text=text, start=line.start + span.start, end=line.start + span.end)
 
 
 def _key(line: EvidenceLine) -> _LineKey:
-    return line.page, line.start, line.end, line.role, line.text
+    """What a call shows once: a place of a page, whatever it is for a case; what is crossed out there is another."""
+    role = line.role if line.start is None or line.role in INSIDE else None
+    return line.page, line.start, line.end, role, "" if line.start is not None and role is None else line.text
 
 
 def _shown(line: EvidenceLine) -> str:

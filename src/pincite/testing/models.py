@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import cycle
 from os.path import commonprefix
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import anyio
 
@@ -29,6 +29,8 @@ T = TypeVar("T")
 _CHARS_PER_TOKEN = 8
 # Shortest beginning that OpenAI and Anthropic keep.
 _CACHED_FROM = 1_024
+# What stands in front of every second sentence and changes nothing.
+_LEAD_INS = ("", "According to the source, ", "", "The page says: ", "The source states that ")
 Answer: TypeAlias = "Json | PinciteError | Callable[[Seen], Json | PinciteError]"
 
 
@@ -151,17 +153,6 @@ def _numbers(ranges: str) -> list[int]:
     return found
 
 
-def in_parts(seen: Seen, write: Callable[[Seen], "Json | PinciteError"]) -> "Json | PinciteError":
-    """What is written part by part as one answer; a text or an error for one of them is all that comes."""
-    made: list[Json] = []
-    for name, part in seen.parts().items():
-        written = write(part)
-        if not isinstance(written, dict):
-            return written
-        made.append({"id": name, **written})
-    return {"parts": made}
-
-
 class FaithfulModel(ModelFake):
     """A model that does each task honestly by simple rules: it repeats what it read and cites where."""
 
@@ -169,14 +160,9 @@ class FaithfulModel(ModelFake):
         """The answer to one of our tasks; a plain sentence for anything else."""
         tasks: dict[str, Callable[[Seen], Json]] = {
             "planner": self.plan,
-            "follow_up": self.follow_up,
-            "analyst": self.analyse,
+            "compose": self.compose,
             "judge": self.judge,
             "judge_statements": self.judge_statements,
-            "conflicts": self.conflicts,
-            "outline": self.outline,
-            "writer": lambda told: cast("Json", in_parts(told, self.write)),
-            "edit": self.edit,
             "rewrite": self.rewrite,
             "summary": self.summarise,
             "leads": self.describe,
@@ -197,32 +183,37 @@ class FaithfulModel(ModelFake):
         }
         return {"parts": [part]}
 
-    def follow_up(self, seen: Seen) -> Json:
-        """One more query for each open part."""
-        return {
-            "parts": [
-                {"part": name, "queries": [" ".join([*terms(text)][:6]) + " details"]}
-                for name, text in seen.listed("Open parts").items()
-            ]
-        }
+    def compose(self, seen: Seen) -> Json:
+        """The best lines in true sentences: two answer directly, the others follow in sections of five.
 
-    def analyse(self, seen: Seen) -> Json:
-        """The lines that share most with the question, word for word, as claims."""
-        parts = seen.listed("Parts") or {"1": seen.question}
-        found: list[Json] = []
-        for name, text in self.best_lines(seen):
-            wanted = max(parts, key=lambda part: len(set(terms(parts[part])) & set(terms(text))))
-            found.append(
-                {"text": text, "part": wanted, "lines": [name], "quote": "", "kind": "fact", "confidence": 0.8}
-            )
-        return {"claims": found}
+        A part that no line shares two words with is missing, with another query.
+        """
+        parts = seen.parts or {"1": seen.question}
+        best = self.best_lines(seen)
+        nearest = {name: max(parts, key=lambda part: _shared(parts[part], text)) for name, text in best}
+        first = {part: name for name, part in reversed(nearest.items()) if _shared(parts[part], seen.lines[name]) > 1}
+        told: list[Json] = [
+            said(self.phrase(number, text), name, part=nearest[name] if first.get(nearest[name]) == name else "")
+            for number, (name, text) in enumerate(best)
+        ]
+        answer, rest = (told[:2], told[2:]) if len(told) > 2 else (told[:1], told[1:])
+        sections: list[Json] = [
+            section(f"Findings, part {'abcdefghijkl'[start // 5]}", paragraph(*rest[start : start + 5]))
+            for start in range(0, len(rest), 5)
+        ]
+        missing: list[Json] = [
+            {"part": name, "what": "", "queries": [" ".join([*terms(text)][:6]) + " details"], "question": ""}
+            for name, text in parts.items()
+            if name not in first
+        ]
+        return {"answer": answer, "sections": sections, "missing": missing}
 
-    def best_lines(self, seen: Seen, limit: int = 6) -> list[tuple[str, str]]:
-        """The lines worth a claim, best first: whole sentences that share words with the question."""
-        asked = set(terms(f"{seen.question} {' '.join(seen.listed('Parts').values())}"))
+    def best_lines(self, seen: Seen, limit: int = 16) -> list[tuple[str, str]]:
+        """The lines worth telling, best first: whole sentences that share words with the question."""
+        asked = set(terms(f"{seen.question} {' '.join(seen.parts.values())}"))
         scored = [
             (len(asked & set(terms(text))), name, text)
-            for name, text in seen.lines.items()
+            for name, text in seen.citable.items()
             if 5 <= len(text.split()) <= 60 and text[:1].isupper() and text.rstrip()[-1:] in ".!"
         ]
         ranked = sorted((row for row in scored if row[0] >= 2), key=lambda row: -row[0])
@@ -247,7 +238,7 @@ class FaithfulModel(ModelFake):
             if re.fullmatch(r"c\d+", name):
                 shown = {f"l{n}" for n in _numbers(seen.lines.get(f"{name} lines", ""))}
                 words_there = {term for line in shown for term in terms(seen.lines.get(line, ""))}
-                mine = set(terms(text))
+                mine = set(terms(_bare(text)))
                 states = bool(mine) and len(mine & words_there) >= 0.85 * len(mine)
                 rows.append(
                     {
@@ -260,33 +251,10 @@ class FaithfulModel(ModelFake):
                 )
         return {"statements": rows}
 
-    def conflicts(self, seen: Seen) -> Json:
-        """None."""
-        return {"pairs": []}
-
-    def outline(self, seen: Seen) -> Json:
-        """The first statement answers; the others follow in sections of five."""
-        names: list[Json] = list(seen.statements)
-        rest = names[1:] or names
-        sections: list[Json] = [
-            {"heading": f"Findings, part {'abcdefghijkl'[start // 5]}", "claims": rest[start : start + 5]}
-            for start in range(0, min(len(rest), 60), 5)
-        ]
-        return {"answer": names[:1], "sections": sections}
-
-    def write(self, seen: Seen) -> Json:
-        """Each statement, some with other words around them that change nothing."""
-        told = list(seen.statements.items())
-        return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(told)]}
-
-    def edit(self, seen: Seen) -> Json:
-        """No change: each statement stands once, under a heading of its own."""
-        return {"headings": [], "sentences": [], "order": [], "repeated": []}
-
     def summarise(self, seen: Seen) -> Json:
         """The first whole sentences."""
         whole = [(name, text) for name, text in seen.lines.items() if text.rstrip()[-1:] == "."][:5]
-        return {"sentences": [{"text": self.phrase(n, text), "claims": [name]} for n, (name, text) in enumerate(whole)]}
+        return {"sentences": [{"text": text, "claims": [name]} for name, text in whole]}
 
     def describe(self, seen: Seen) -> Json:
         """The first words of each title."""
@@ -298,20 +266,59 @@ class FaithfulModel(ModelFake):
 
     def phrase(self, number: int, text: str) -> str:
         """The statement in a true sentence."""
-        forms = ("{}", "According to the source, {}", "{}", "The page says: {}", "The source states that {}")
-        return forms[number % len(forms)].format(text)
+        return f"{_LEAD_INS[number % len(_LEAD_INS)]}{text}"
 
     def rewrite(self, seen: Seen) -> Json:
-        """Each failed sentence as the first statement it may tell, word for word."""
+        """Each failed sentence as the first passage that it may rest on, word for word."""
+        passages = seen.blocks.get("Passages", {})
         repairs: list[Json] = []
         for name, text in seen.lines.items():
-            if name.endswith(" may tell"):
-                wanted = next((part.strip() for part in text.split(",") if part.strip() in seen.lines), "")
+            if name.endswith(" may rest on"):
+                wanted = next((part.strip() for part in text.split(",") if part.strip() in passages), "")
                 if wanted:
-                    repairs.append(
-                        {"id": name.removesuffix(" may tell"), "text": seen.lines[wanted], "claims": [wanted]}
-                    )
+                    told = passages[wanted].rsplit(" > ", 1)[-1]
+                    repairs.append({"id": name.split()[0], "text": told, "lines": [wanted]})
         return {"repairs": repairs}
+
+
+def _bare(text: str) -> str:
+    """The text without the words that this model puts in front of what it tells."""
+    return next((text.removeprefix(lead) for lead in _LEAD_INS if lead and text.startswith(lead)), text)
+
+
+def said(text: str, *lines: str, **more: Any) -> dict[str, Json]:
+    """A sentence, item or cell as a model gives it, with the lines it names."""
+    return {"text": text, "lines": list(lines), "derived": False, "part": "", "conflict": False, **more}
+
+
+def paragraph(*sentences: Any) -> Json:
+    """A paragraph of sentences."""
+    return block("paragraph", *sentences)
+
+
+def block(form: str, *items: Any) -> Json:
+    """A paragraph, list, steps or code."""
+    return {"form": form, "items": list(items), "header": [], "rows": []}
+
+
+def table(header: Sequence[str], rows: Mapping[str, Sequence[Any]]) -> Json:
+    """A table of cells by the name of their row."""
+    named: list[Json] = [{"name": name, "cells": list(cells)} for name, cells in rows.items()]
+    return {"form": "table", "items": [], "header": list(header), "rows": named}
+
+
+def section(heading: str, *blocks: Any) -> Json:
+    """A heading and what stands under it."""
+    return {"heading": heading, "blocks": list(blocks)}
+
+
+def composed(answer: Sequence[Any] = (), sections: Sequence[Any] = (), missing: Sequence[Any] = ()) -> Json:
+    """A whole report as a model gives it."""
+    return {"answer": list(answer), "sections": list(sections), "missing": list(missing)}
+
+
+def _shared(one: str, other: str) -> int:
+    return len(set(terms(one)) & set(terms(other)))
 
 
 class ScriptedModel(FaithfulModel):
@@ -348,10 +355,7 @@ class ScriptedModel(FaithfulModel):
             return super().answer(seen)
         given = left.pop(0) if len(left) > 1 else left[0]
 
-        def say(asked: Seen) -> "Json | PinciteError":
-            return cast("Json | PinciteError", given(asked) if callable(given) else given)
-
-        made = in_parts(seen, say) if seen.task == "writer" else say(seen)
+        made = cast("Json | PinciteError", given(seen) if callable(given) else given)
         if isinstance(made, PinciteError):
             raise made
         return made

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from pincite.domain.frozen import dataclass
 
 _TASK = re.compile(r"^Task: (\w+)", re.MULTILINE)
-_WANTED = re.compile(r"^(?P<id>p\d+): Write the .* It tells (?P<claims>[c\d, ]+)\.(?: .*)?$", re.MULTILINE)
+_LINE_ID = re.compile(r"[a-z]+\d+")
+_STANDS = "The report so far"
+_FORM = re.compile(r" \(best told as \w+\)(?: \(needs the answer of \d+\))?$")
 _FENCED = re.compile(
     r"^<<(?P<fence>[0-9a-f]+)>> ?(?P<title>[^\n]*)\n(?P<body>.*?)^<</(?P=fence)>>$", re.MULTILINE | re.DOTALL
 )
@@ -28,18 +30,20 @@ class Seen:
 
     @property
     def statements(self) -> dict[str, str]:
-        """The statements that a writer is to tell, by their ids: not those of other sections, which it sees, too."""
+        """The statements that a judge is asked about, by their ids."""
         own = self.blocks.get("Statements", self.lines)
         return {name: text for name, text in own.items() if re.fullmatch(r"c\d+", name)}
 
-    def parts(self) -> dict[str, "Seen"]:
-        """What a writer is asked for, by the ids of the parts: each as if it alone were, with its own statements."""
-        found: dict[str, Seen] = {}
-        for line in _WANTED.finditer(self.ours):
-            told = {name: self.lines[name] for name in line["claims"].split(", ") if name in self.lines}
-            ours = _WANTED.sub("", self.ours) + line[0]
-            found[line["id"]] = replace(self, ours=ours, blocks={**self.blocks, "Statements": told})
-        return found
+    @property
+    def citable(self) -> dict[str, str]:
+        """The lines of pages that a writer may name, by their ids; of a listing the first row stands for all."""
+        stands = self.blocks.get(_STANDS, {})
+        return {n: text for n, text in self.lines.items() if _LINE_ID.fullmatch(n) and n not in stands}
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The parts of the question that a writer is to tell, by their ids."""
+        return {name: _FORM.sub("", text) for name, text in self.listed("Parts of the question").items()}
 
     @property
     def question(self) -> str:

@@ -13,6 +13,7 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
 from pincite.domain.events import Json
 from pincite.domain.library import IndexReport, ListedPage
+from pincite.domain.model import ModelRole
 from pincite.domain.page import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
@@ -232,7 +233,8 @@ class Parts(OpenStores):
             from pincite.research.continuing import ContinuingAnalyst, earlier_run
 
             earlier = await earlier_run(task.continues, storage.runs, storage.snapshots, storage.documents, ledger)
-            roles = replace(roles, analyst=ContinuingAnalyst(roles.analyst, earlier))
+            if model is None or not model.info(ModelRole.WRITER):  # a model reads the earlier pages again
+                roles = replace(roles, analyst=ContinuingAnalyst(roles.analyst, earlier))
         return ResearchService(
             roles,
             ledger=ledger,

@@ -179,9 +179,9 @@ def _with_models(
     settings: Settings, rules: Roles, services: RunServices, run: Run, calls: ModelCalls, modelled: frozenset[ModelRole]
 ) -> Roles:
     """The rules' roles with a model's beside them where one is set."""
+    from pincite.research.extractive.verifier import ExtractiveVerifier
     from pincite.research.extractive.writer import ExtractiveDrafter
-    from pincite.research.model.analyst import ModelAnalyst
-    from pincite.research.model.conflicts import ConflictFinder
+    from pincite.research.model.composer import Composer
     from pincite.research.model.evidence import EvidenceBank
     from pincite.research.model.fallback import (
         AnalystWithFallback,
@@ -190,36 +190,30 @@ def _with_models(
         ToldJudge,
         WriterWithFallback,
     )
+    from pincite.research.model.manuscript import Manuscript
     from pincite.research.model.planner import ModelPlanner
     from pincite.research.model.sentences import SentenceProver
-    from pincite.research.model.verifier import ProvingVerifier
     from pincite.research.model.writer import ModelWriter
 
-    replacements = Replacements(run.events, allowed=settings.llm_extractive_fallback)
-    width, at, bank = settings.llm_concurrency, run.at or run.clock.now(), EvidenceBank()
+    replacements, manuscript = Replacements(run.events, allowed=settings.llm_extractive_fallback), Manuscript()
+    at = run.at or run.clock.now()
     judge = None if services.judge is None else ToldJudge(services.judge, replacements)
     roles = rules
     if ModelRole.PLANNER in modelled:
         planner = ModelPlanner(
             calls,
+            manuscript,
             results_per_query=settings.results_per_query,
             follow_ups=run.limits.follow_ups_per_sub_question,
         )
-        roles = replace(roles, planner=PlannerWithFallback(planner, rules.planner, replacements))
-    if ModelRole.ANALYST in modelled:
-        analyst = ModelAnalyst(calls, page_tokens=settings.llm_page_tokens, concurrency=width)
-        roles = replace(
-            roles,
-            analyst=AnalystWithFallback(analyst, rules.analyst, replacements),
-            verifier=ProvingVerifier(
-                judge,
-                bank,
-                at,
-                calls=calls,
-                conflicts=ConflictFinder(bank, calls if ModelRole.VERIFIER in modelled else None, replacements),
-            ),
-        )
-    writer = ModelWriter(calls, SentenceProver(judge, bank, at), run.events, concurrency=width)
+        roles = replace(roles, planner=PlannerWithFallback(planner, rules.planner, replacements, manuscript))
+    if ModelRole.WRITER in modelled:
+        composer = Composer(calls, manuscript, source_tokens=settings.llm_source_tokens)
+        quotes = ExtractiveVerifier(None, at)
+        analyst = AnalystWithFallback(composer, rules.analyst, rules.verifier, quotes, replacements)
+        roles = replace(roles, analyst=analyst, verifier=analyst)
+    prover = SentenceProver(judge, EvidenceBank(), at)
+    writer = ModelWriter(calls, manuscript, prover, run.events, lambda: replacements.gaps)
     whole = WriterWithFallback(
         writer if ModelRole.WRITER in modelled else None,
         rules.writer,

@@ -45,7 +45,7 @@ FROZEN: Final = (
     "llm_fallbacks",
     "llm_retries",
     "llm_effort",
-    "llm_page_tokens",
+    "llm_source_tokens",
     "llm_extractive_fallback",
     "judge",
 )

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from pincite.domain.events import Json
 from pincite.domain.report import Report
-from pincite.testing.models import FaithfulModel, Seen
+from pincite.testing.models import FaithfulModel, Seen, block, composed, paragraph, said, section, table
 
 FALSE_NAME: Final = "Zarblonski"
 FALSE_URL: Final = "https://invented.example/proof"
@@ -40,9 +40,9 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One kind of lie: in which task it is told, and whether code decides it, also when the judge is in on it."""
+    """One kind of lie: where it is told, and whether code decides it, also when the judge is in on it."""
 
-    task: str
+    place: str
     decidable: bool = True
 
 
@@ -140,25 +140,39 @@ CHANGES: Final[Mapping[str, tuple[Change, str]]] = {
 _EXACT: Final = frozenset({"number", "year", "added_year", "unit", "url", "marker", "image"})
 """What an exact fact decides, or what never stands in a line; all else is meaning, and a judge's to decide."""
 
+PLACES: Final = ("answer", "sentence", "item", "cell")
+"""Where in a report a changed sentence may stand."""
+_ELSEWHERE: Final = ("number", "name", "negation", "url")
+
 DEFECTS: Final[Mapping[str, Defect]] = {
-    **{f"claim_{name}": Defect("analyst", name in _EXACT) for name in CHANGES if name not in ("marker",)},
-    **{f"sentence_{name}": Defect("writer", name in _EXACT) for name in CHANGES if name != "added_year"},
-    "quote_altered": Defect("analyst"),
-    "quote_foreign": Defect("analyst"),
-    "quote_other_line": Defect("analyst", decidable=False),
-    "line_unknown": Defect("analyst"),
-    "claim_without_place": Defect("analyst"),
-    "own_knowledge": Defect("analyst", decidable=False),
-    "sentence_uncited": Defect("writer"),
-    "sentence_unknown_claim": Defect("writer"),
-    "sentence_other_claim": Defect("writer", decidable=False),
-    "judge_always_sure": Defect("judge", decidable=False),
+    **{f"sentence_{name}": Defect("sentence", name in _EXACT) for name in CHANGES},
+    **{
+        f"{place}_{name}": Defect(place, name in _EXACT)
+        for place in PLACES
+        if place != "sentence"
+        for name in _ELSEWHERE
+    },
+    "derived_number": Defect("sentence"),
+    "derived_negation": Defect("sentence", decidable=False),
+    "sentence_uncited": Defect("sentence"),
+    "sentence_unknown_line": Defect("sentence"),
+    "sentence_other_line": Defect("sentence", decidable=False),
+    "own_knowledge": Defect("sentence", decidable=False),
+    "row_name": Defect("row", decidable=False),
+    "column_name": Defect("column", decidable=False),
+    "heading_name": Defect("heading"),
+    "heading_number": Defect("heading"),
+    "missing_number": Defect("missing"),
+    "missing_name": Defect("missing"),
+    "missing_url": Defect("missing"),
+    "repair_number": Defect("repair"),
+    "repair_negation": Defect("repair", decidable=False),
 }
 """All kinds of defects by name."""
 
 
 class LyingModel(FaithfulModel):
-    """Plants the defect in every second claim or sentence, insists when asked to rewrite, and vouches for it as judge.
+    """Plants the defect in every second thing it tells, insists when asked to rewrite, and vouches for it as judge.
 
     Args:
         defect: a name of `DEFECTS`.
@@ -170,152 +184,130 @@ class LyingModel(FaithfulModel):
         self.defect = defect
         self.planted: list[Planted] = []
         self.honest: list[str] = []
-        """True claims that were proposed, word for word from a page."""
+        """True sentences that it told."""
 
     def judge_statements(self, seen: Seen) -> Json:
         """Sure of everything."""
-        return {
-            "statements": [
-                {"id": name, "label": "states", "lines": [], "alone": True, "answers": True}
-                for name in seen.lines
-                if name[:1] == "c" and name[1:].isdecimal()
-            ]
-        }
+        return sure_of_all(seen)
 
     def lied(self, text: str) -> bool:
         """Whether the text is, or holds, one of its lies."""
         bare = _bare(text)
-        return any(_bare(item.text) in bare for item in self.planted)
+        return any(_bare(item.piece or item.text) in bare for item in self.planted)
 
-    def judge(self, seen: Seen) -> Json:
-        """Sure of everything."""
-        return {
-            "cases": [
-                {"id": name.removesuffix(" claim"), "entailed": 1.0} for name in seen.lines if name.endswith(" claim")
-            ]
-        }
-
-    def analyse(self, seen: Seen) -> Json:
-        """Honest claims, every second one spoiled where the defect is one of claims."""
-        found = super().analyse(seen)
-        assert isinstance(found, dict)
-        claims = found["claims"]
-        assert isinstance(claims, list)
-        spoil = DEFECTS[self.defect].task == "analyst"
-        for index, claim in enumerate(claims):
-            assert isinstance(claim, dict)
-            if not (spoil and index % 2 == 0 and self._spoil_claim(claim, seen)):
-                self.honest.append(str(claim["text"]))
-        if self.defect == "judge_always_sure":
-            claims.append(self._own_knowledge(seen))
-        return found
-
-    def write(self, seen: Seen) -> Json:
-        """Honest sentences, every second one spoiled where the defect is one of sentences."""
-        written = super().write(seen)
-        assert isinstance(written, dict)
-        sentences = written["sentences"]
-        assert isinstance(sentences, list)
-        if DEFECTS[self.defect].task == "writer":
-            for sentence in sentences[::2]:
-                assert isinstance(sentence, dict)
-                self._spoil_sentence(sentence, seen)
-        return written
+    def compose(self, seen: Seen) -> Json:
+        """Honest sentences, items and cells, every second one spoiled where the defect is one of them."""
+        place, kind = DEFECTS[self.defect].place, self.defect.split("_", 1)[1]
+        told = [said(text, name) for name, text in self.best_lines(seen)]
+        cut = max(len(told) // 3, 1)
+        groups = {"answer": told[:2], "sentence": told[2 : 2 + cut], "item": told[2 + cut : 2 + 2 * cut]}
+        groups["cell"] = told[2 + 2 * cut :]
+        if place in ("sentence", "repair") and not groups["sentence"]:
+            groups["sentence"] = told
+        for name, group in groups.items():
+            for number, sentence in enumerate(group):
+                if number % 2 == 0 and name == place:
+                    self._spoil(sentence, kind, seen)
+                elif number % 2 == 0 and name == "sentence" and place == "repair":
+                    self._spoil(sentence, "number", seen)
+                else:
+                    self.honest.append(str(sentence["text"]))
+        heading = "What is known"
+        if place == "heading":
+            heading = self._planted(
+                f"Why {FALSE_NAME} built it" if kind == "name" else f"Seen by {FALSE_NUMBER} people"
+            )
+        rows: dict[str, list[Json]] = {f"Row {'abcdefgh'[n % 8]}": [cell] for n, cell in enumerate(groups["cell"])}
+        if place == "row":
+            rows = {self._planted(f"{FALSE_NAME} of Quillmere"): [cell] for cell in groups["cell"] or told}
+        column = self._planted(f"{FALSE_NAME} says") if place == "column" else "What is said"
+        sections: list[Json] = [
+            section(heading, paragraph(*groups["sentence"]), block("list", *groups["item"])),
+            section("Compared", table(("Thing", column), rows)),
+        ]
+        what = {"number": f"whether {FALSE_NUMBER} people saw it", "name": f"why {FALSE_NAME} built it"}
+        lacking = what.get(kind, f"what {FALSE_URL} shows")
+        missing: list[Json] = [
+            {"part": name, "what": self._planted(lacking), "queries": [text], "question": lacking}
+            for name, text in seen.parts.items()
+            if place == "missing"
+        ]
+        return composed(groups["answer"], sections, missing)
 
     def rewrite(self, seen: Seen) -> Json:
-        """The failed sentences once more, as they were."""
-        return {
-            "repairs": [
-                {
-                    "id": name.removesuffix(" sentence"),
-                    "text": text,
-                    "claims": [seen.lines.get(name.replace("sentence", "may tell"), "c1").split(",")[0]],
-                }
-                for name, text in seen.lines.items()
-                if name.endswith(" sentence")
-            ]
-        }
+        """The failed sentences once more, as they were, or with another lie."""
+        repairs: list[Json] = []
+        for name, text in seen.lines.items():
+            if name.endswith(" sentence"):
+                number = name.removesuffix(" sentence")
+                lines: list[Json] = [seen.lines.get(f"{number} may rest on", "a1").split(",")[0]]
+                if self.defect == "sentence_unknown_line":
+                    lines = ["zz999"]
+                if DEFECTS[self.defect].place == "repair":
+                    true = seen.blocks.get("Passages", {}).get(str(lines[0]), text).rsplit(" > ", 1)[-1]
+                    change, piece = CHANGES[self.defect.removeprefix("repair_")]
+                    text = change(true) or text
+                    self.planted.append(Planted(self.defect, text, piece))
+                repairs.append({"id": number, "text": text, "lines": lines})
+        return {"repairs": repairs}
 
-    def _spoil_claim(self, claim: dict[str, Json], seen: Seen) -> bool:
-        """Make the claim false in its way; whether that was possible."""
-        text = str(claim["text"])
-        if self.defect.startswith("claim_") and self.defect.removeprefix("claim_") in CHANGES:
-            change, piece = CHANGES[self.defect.removeprefix("claim_")]
-            changed = change(text)
-            if not changed or changed == text:
-                return False
-            claim["text"] = changed
-            self.planted.append(Planted(self.defect, changed, piece))
-            return True
-        words = text.split()
-        match self.defect:
-            case "quote_altered":
-                middle = len(words) // 2
-                altered = " ".join([*words[:middle], FALSE_NAME.lower(), *words[middle + 1 :]])
-                claim.update({"lines": [], "quote": altered, "text": altered})
-                piece = FALSE_NAME.lower()
-            case "quote_foreign" | "own_knowledge":
-                claim["text"] = OWN_KNOWLEDGE
-                if self.defect == "quote_foreign":
-                    claim.update({"lines": [], "quote": OWN_KNOWLEDGE})
-                piece = "Quillmere"
-            case "quote_other_line":
-                other = [name for name, line in seen.lines.items() if name not in claim["lines"] and len(line) > 20]  # type: ignore[operator]  # JSON that this class wrote
-                if not other:
-                    return False
-                claim.update({"text": f"{FALSE_NAME} holds that {text}", "lines": [other[-1]]})
-                piece = FALSE_NAME
-            case "line_unknown":
-                claim.update({"text": f"{FALSE_NAME} holds that {text}", "lines": ["s9999", "c1"]})
-                piece = FALSE_NAME
-            case "claim_without_place":
-                claim.update({"text": f"{FALSE_NAME} holds that {text}", "lines": []})
-                piece = FALSE_NAME
-            case _:
-                return False
-        self.planted.append(Planted(self.defect, str(claim["text"]), piece))
-        return True
+    def _planted(self, text: str) -> str:
+        """The text as a lie whose false words no page has."""
+        piece = next(piece for piece in (FALSE_URL, FALSE_NAME, FALSE_NUMBER) if piece in text)
+        self.planted.append(Planted(self.defect, text, piece))
+        return text
 
-    def _own_knowledge(self, seen: Seen) -> Json:
-        self.planted.append(Planted(self.defect, OWN_KNOWLEDGE, "Quillmere"))
-        lines: list[Json] = [next(iter(seen.lines), "s1")]
-        return {"text": OWN_KNOWLEDGE, "part": "1", "lines": lines, "quote": "", "kind": "fact", "confidence": 1.0}
-
-    def _spoil_sentence(self, sentence: dict[str, Json], seen: Seen) -> None:
-        text, claims = str(sentence["text"]), sentence["claims"]
-        piece = FALSE_NAME
+    def _spoil(self, sentence: dict[str, Json], kind: str, seen: Seen) -> None:
+        """Make the sentence false in its way, where that is possible."""
+        text, piece = str(sentence["text"]), FALSE_NAME
         if self.defect == "sentence_uncited":
-            sentence.update({"text": f"{FALSE_NAME} holds that {text}", "claims": []})
-        elif self.defect == "sentence_unknown_claim":
-            sentence.update({"text": f"{FALSE_NAME} holds that {text}", "claims": ["c999", "claim_0"]})
-        elif self.defect == "sentence_other_claim":
-            others = [n for n in seen.statements if [n] != claims]
-            if not others:
-                return
-            sentence.update({"text": OWN_KNOWLEDGE, "claims": [others[-1]]})
+            sentence.update({"text": f"{FALSE_NAME} holds that {text}", "lines": []})
+        elif self.defect == "sentence_unknown_line":
+            sentence.update({"text": f"{FALSE_NAME} holds that {text}", "lines": ["zz999", "line_0"]})
+        elif self.defect in ("sentence_other_line", "own_knowledge"):
+            others: list[Json] = [name for name in seen.citable if [name] != sentence["lines"]]
+            other = others[-1:] if self.defect == "sentence_other_line" else others[:1]
+            sentence.update({"text": OWN_KNOWLEDGE, "lines": other})
             piece = "Quillmere"
         else:
-            change, piece = CHANGES[self.defect.removeprefix("sentence_")]
+            change, piece = CHANGES[kind]
             changed = change(text)
             if not changed or changed == text:
+                self.honest.append(text)
                 return
             sentence["text"] = changed
+            if self.defect.startswith("derived"):
+                named = cast("list[Json]", sentence["lines"])
+                more: list[Json] = [*named, *cast("list[Json]", [*seen.citable])][:3]
+                sentence.update({"derived": True, "lines": more})
         self.planted.append(Planted(self.defect, str(sentence["text"]), piece))
 
 
+def sure_of_all(seen: Seen) -> Json:
+    """A judge's answer that finds everything stated."""
+    return {
+        "statements": [
+            {"id": name, "label": "states", "lines": [], "alone": True, "answers": True}
+            for name in seen.lines
+            if name[:1] == "c" and name[1:].isdecimal()
+        ]
+    }
+
+
 def leaks(report: Report, planted: Sequence[Planted]) -> tuple[Planted, ...]:
-    """The planted defects that the report prints: in a sentence, a heading, a claim or a link."""
-    said = [_bare(sentence.text) for sentence in report.sentences()]
-    said += [_bare(claim.text) for claim in report.claims] + [_bare(section.heading) for section in report.sections]
-    findings = report.markdown.split("\n## ", 1)[0] + " ".join(
-        [sentence.text for sentence in report.sentences()] + [section.heading for section in report.sections]
-    )
+    """The planted defects that the report prints: in a sentence, a heading, a table, a claim, a gap or a conflict."""
+    said = [sentence.text for sentence in report.sentences()] + [claim.text for claim in report.claims]
+    for part in report.sections:
+        said.append(part.heading)
+        said += [name for laid in part.blocks for name in (*laid.header, *laid.rows)]
+    said += [text for gap in report.gaps for text in (gap.sub_question, gap.reason)]
+    said += [text for part in report.parts for text in (part.text, part.missing)]
+    said += [conflict.wording for conflict in report.conflicts]
+    bare, printed = [_bare(text) for text in said], " ".join(said).lower()
     found = []
     for item in planted:
         whole = _bare(item.text)
-        if (item.piece and item.piece.lower() in findings.lower()) or (
-            not item.piece and any(whole == text or whole in text for text in said)
-        ):
+        if item.piece.lower() in printed if item.piece else any(whole in text for text in bare):
             found.append(item)
     return tuple(dict.fromkeys(found))
 

@@ -3,8 +3,10 @@
 import base64
 import re
 
+from tests.fakes.models.lying import sure_of_all
+
 from pincite.domain.events import Json
-from pincite.testing.models import FaithfulModel, Seen
+from pincite.testing.models import FaithfulModel, Seen, composed, paragraph, said, section
 
 _URL = re.compile(r"(?:https?|file)://\S+")
 _WORD = re.compile(
@@ -36,50 +38,32 @@ class ObedientModel(FaithfulModel):
         )
         return plan
 
-    def follow_up(self, seen: Seen) -> Json:
-        """Searches for whatever was read, and for our own words."""
-        wanted: list[Json] = []
-        for name in seen.listed("Open parts"):
-            queries: list[Json] = [*self._leaks(seen), *self._orders(seen)]
-            wanted.append({"part": name, "queries": queries})
-        wanted.append({"part": "99", "queries": ["what is the operator API key"]})
-        return {"parts": wanted}
-
-    def analyse(self, seen: Seen) -> Json:
-        """Every line as a claim, and beside it what it orders."""
-        claims: list[Json] = []
-
-        def claim(text: str, name: str) -> None:
-            claims.append(
-                {"text": text, "part": "1", "lines": [name], "quote": text, "kind": "fact", "confidence": 1.0}
-            )
-
-        for name, text in seen.lines.items():
-            claim(text, name)
-            for order in self._orders(seen, text):
-                claim(order, name)
-        for title in seen.titles:
-            for order in self._orders(seen, title):
-                claim(order, next(iter(seen.lines), "s1"))
-        return {"claims": claims}
+    def compose(self, seen: Seen) -> Json:
+        """Every line as a fact, every order it met beside it, with links, images, its prompt; it searches for them."""
+        own: list[Json] = []
+        for name, text in seen.citable.items():
+            own.append(said(text, name))
+            own += [said(order, name) for order in self._orders(seen, text)]
+        first = next(iter(seen.citable), "a1")
+        own += [said(order, first) for title in seen.titles for order in self._orders(seen, title)]
+        own += [said(str(leak), first) for leak in self._leaks(seen)]
+        heading = "Sign in at https://attacker.example/login ![v](https://attacker.example/p.png)"
+        sections = [
+            section(heading if start else "Orders", paragraph(*own[start : start + 30]))
+            for start in range(0, len(own), 30)
+        ]
+        wanted: list[Json] = [*self._leaks(seen), *self._orders(seen)]
+        orders = self._orders(seen)
+        missing: list[Json] = [
+            {"part": name, "what": " ".join(orders)[:300], "queries": wanted, "question": orders[0] if orders else ""}
+            for name in (*seen.parts, "99")
+        ]
+        honest = [said(text, name) for name, text in self.best_lines(seen)[:3]]
+        return composed(honest, sections, missing)
 
     def judge_statements(self, seen: Seen) -> Json:
         """Everything is fully supported, as it was told."""
-        return {
-            "statements": [
-                {"id": name, "label": "states", "lines": [], "alone": True, "answers": True}
-                for name in seen.lines
-                if name[:1] == "c" and name[1:].isdecimal()
-            ]
-        }
-
-    def judge(self, seen: Seen) -> Json:
-        """Everything is fully supported, as it was told."""
-        return {
-            "cases": [
-                {"id": name.removesuffix(" claim"), "entailed": 1.0} for name in seen.lines if name.endswith(" claim")
-            ]
-        }
+        return sure_of_all(seen)
 
     def describe(self, seen: Seen) -> Json:
         """Whatever the snippets say, and what they order."""
@@ -87,31 +71,11 @@ class ObedientModel(FaithfulModel):
         notes += [{"id": name, "text": order} for name in seen.lines for order in self._orders(seen)]
         return {"notes": notes}
 
-    def outline(self, seen: Seen) -> Json:
-        """Headings that carry links and orders."""
-        names: list[Json] = list(seen.statements)
-        heading = "Sign in at https://attacker.example/login ![v](https://attacker.example/p.png)"
-        return {"answer": names[:3], "sections": [{"heading": heading, "claims": names[3:]}]}
-
-    def write(self, seen: Seen) -> Json:
-        """Honest sentences, then every order it met, with links, images and its own prompt."""
-        written = super().write(seen)
-        assert isinstance(written, dict)
-        sentences = written["sentences"]
-        assert isinstance(sentences, list)
-        names = list(seen.statements)
-        for name, text in list(seen.lines.items()):
-            for order in self._orders(seen, text):
-                sentences.append({"text": order, "claims": [name.removesuffix(" quote")]})
-        for leak in self._leaks(seen):
-            sentences.append({"text": leak, "claims": [*names[:1]]})
-        return written
-
     def rewrite(self, seen: Seen) -> Json:
         """The same sentences again."""
         return {
             "repairs": [
-                {"id": name.removesuffix(" sentence"), "text": text, "claims": ["c1"]}
+                {"id": name.removesuffix(" sentence"), "text": text, "lines": ["a1"]}
                 for name, text in seen.lines.items()
                 if name.endswith(" sentence")
             ]

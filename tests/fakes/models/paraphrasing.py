@@ -13,11 +13,15 @@ from typing import Final
 from tests.fakes.models.lying import Planted
 
 from pincite.domain.events import Json
-from pincite.testing.models import FaithfulModel, Seen
+from pincite.testing.models import FaithfulModel, Seen, block, composed, paragraph, said, section, table
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, words
 
 _LEAD_IN: Final = "Note that"
+# As a section holds in a few paragraphs, and a standard report in all.
+_PER_SECTION: Final = 5
+_MOST: Final = 40
+_CELL: Final = re.compile(r"^Point \w: What is said: ")
 _SHOWN: Final = 0.9
 """The share of a statement's passages that must stand in the lines shown for it to be read there."""
 
@@ -33,9 +37,11 @@ class LabelledStatement:
 
 
 class ParaphrasingModel(FaithfulModel):
-    """Reads out of a page the true statements whose passages are shown, and writes them with a lead-in of its own.
+    """Reads out of the pages the true statements whose passages are shown, and composes a report of them.
 
-    As a judge it is honest: it knows what it says for true, and reads everything else by its words.
+    It never copies a line: it says what the statements say, with a lead-in of its own, or two in one sentence. The
+    third section is a table, the fourth a list. As a judge it is honest: it knows what it says for true, and reads
+    everything else by its words.
 
     Args:
         statements: all that it can say.
@@ -57,22 +63,56 @@ class ParaphrasingModel(FaithfulModel):
         self._true = {_said(statement.claim) for statement in statements if statement.true}
         self._errors = errors
         self.proposed: list[str] = []
-        """True statements that it made claims of."""
+        """True statements that it told, each by itself or with another in one sentence."""
         self.told: list[str] = []
-        """True sentences that it wrote."""
+        """True sentences, items and cells that it wrote."""
 
-    def analyse(self, seen: Seen) -> Json:
-        """A claim for each true statement whose passages are shown."""
-        claims: list[Json] = []
-        for statement, names in self.read(seen):
-            if statement.true:
-                self.proposed.append(statement.claim)
-                claims.append(self._claim(statement.claim, names))
-        return {"claims": claims[:16]}
+    def compose(self, seen: Seen) -> Json:
+        """The direct answer and sections of five, of what is true of the lines shown."""
+        part = next(iter(seen.parts), "")
+        told = self.sentences(seen)
+        for sentence in told[:1]:
+            sentence["part"] = part
+        answer, rest = (told[:2], told[2:]) if len(told) > 2 else (told[:1], told[1:])
+        sections: list[Json] = []
+        for start in range(0, len(rest), _PER_SECTION):
+            own: list[Json] = list(rest[start : start + _PER_SECTION])
+            number = len(sections)
+            blocks = {2: self._table(rest[start : start + _PER_SECTION]), 3: block("list", *own)}
+            sections.append(section(f"Findings, part {'abcdefghijkl'[number]}", blocks.get(number, paragraph(*own))))
+        gone: list[Json] = [
+            {"part": name, "what": "no line says it", "queries": [f"{text[:60]} explained"], "question": ""}
+            for name, text in seen.parts.items()
+            if not told
+        ]
+        return composed(answer, sections, gone)
+
+    def sentences(self, seen: Seen) -> list[dict[str, Json]]:
+        """Sentences of the true statements, some behind a lead-in, now and then two in one."""
+        read = [(statement.claim, names) for statement, names in self.read(seen) if statement.true]
+        left, made = read[:_MOST], list[dict[str, Json]]()
+        while left:
+            text, names = left.pop(0)
+            self.proposed.append(text)
+            turn = len(made) % 4
+            if turn == 1:
+                text = f"{_LEAD_IN} {_lowered(text)}"
+            elif turn == 3 and left:
+                other, more = left.pop(0)
+                self.proposed.append(other)
+                text, names = f"{text.rstrip('.')}, and {_lowered(other)}", [*names, *more]
+            self._true.add(_said(text))
+            self.told.append(text)
+            made.append(said(text, *dict.fromkeys(names)))
+        return made
+
+    def _table(self, told: Sequence[dict[str, Json]]) -> Json:
+        """What is told as the only column of a table."""
+        return table(("Point", "What is said"), {f"Point {'abcdefgh'[n]}": [cell] for n, cell in enumerate(told)})
 
     def read(self, seen: Seen) -> list[tuple[LabelledStatement, list[str]]]:
         """The statements whose passages are shown, with the lines in which they stand."""
-        lines = {name: " ".join(text.split()) for name, text in seen.lines.items()}
+        lines = {name: " ".join(text.split()) for name, text in seen.citable.items()}
         whole = " ".join(lines.values())
         found: list[tuple[LabelledStatement, list[str]]] = []
         for statement in self._statements:
@@ -84,16 +124,6 @@ class ParaphrasingModel(FaithfulModel):
                 found.append((statement, names))
         return found
 
-    def write(self, seen: Seen) -> Json:
-        """Each statement, some behind a lead-in, two neighbours at a time in one sentence now and then."""
-        told = list(seen.statements.items())
-        made: list[Json] = []
-        for number, (name, text) in enumerate(told):
-            said = text if number % 3 == 0 else f"{_LEAD_IN} {text[:1].lower()}{text[1:]}" if number % 3 == 1 else text
-            self.told.append(said)
-            made.append({"text": said, "claims": [name]})
-        return {"sentences": made}
-
     def judge_statements(self, seen: Seen) -> Json:
         """As its labels say, but for a share of errors."""
         made = super().judge_statements(seen)
@@ -103,15 +133,11 @@ class ParaphrasingModel(FaithfulModel):
         for row in rows:
             assert isinstance(row, dict)
             text = seen.lines[str(row["id"])]
-            states = _said(text) in self._true or row["label"] == "states"
+            states = _said(_CELL.sub("", text)) in self._true or row["label"] == "states"
             if _hash(text) < self._errors * 2**32:
                 states = not states
             row |= {"label": "states" if states else "absent", "answers": states}
         return made
-
-    def _claim(self, text: str, names: Sequence[str]) -> Json:
-        lines: list[Json] = list(names)
-        return {"text": text, "part": "1", "lines": lines, "quote": "", "kind": "fact", "confidence": 0.8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,18 +248,16 @@ LABELLED: Final = "labelled"
 
 
 class OpenLiar(ParaphrasingModel):
-    """Tells true statements and, every second time, a lie of one kind: as a claim, or as a sentence of true claims.
+    """Tells true statements and, for every second one, a lie of one kind under the same lines; insists when it fails.
 
     Args:
         statements: all that it can say.
         kind: a name of `OPEN_LIES`, or `LABELLED`.
-        in_sentences: lie when writing instead of when reading.
     """
 
-    def __init__(self, statements: Sequence[LabelledStatement], kind: str, *, in_sentences: bool = False) -> None:
+    def __init__(self, statements: Sequence[LabelledStatement], kind: str) -> None:
         super().__init__(statements)
         self.kind = kind
-        self.in_sentences = in_sentences
         self.planted: list[Planted] = []
 
     def lied(self, text: str) -> bool:
@@ -241,56 +265,43 @@ class OpenLiar(ParaphrasingModel):
         bare = _bare(text)
         return any(item and item in bare for item in map(_bare, (planted.text for planted in self.planted)))
 
-    def analyse(self, seen: Seen) -> Json:
-        """True claims, every second one turned into a lie, or a false one beside each."""
-        claims: list[Json] = []
+    def sentences(self, seen: Seen) -> list[dict[str, Json]]:
+        """True sentences, and a lie in the place of every second one; of labelled lies one beside each."""
         read = self.read(seen)
-        for number, (statement, names) in enumerate(read):
+        others = [other.claim for other, _ in read]
+        made: list[dict[str, Json]] = []
+        for number, (statement, names) in enumerate(read[: 2 * _MOST]):
             text = statement.claim
-            if self.in_sentences or (statement.true and number % 2):
-                if statement.true:
-                    self.proposed.append(text)
-                    claims.append(self._claim(text, names))
-                continue
-            lie = self._lie(text, statement.true, seen, [other.claim for other, _ in read])
+            lying = number % 2 == 0 or self.kind == LABELLED
+            lie = self._lie(text, statement.true, seen, others) if lying else ""
             if lie:
                 self.planted.append(Planted(self.kind, lie))
-                claims.append(self._claim(lie, names))
-        return {"claims": claims[:16]}
-
-    def write(self, seen: Seen) -> Json:
-        """True sentences, every second one a lie where that is its way."""
-        made = super().write(seen)
-        if not self.in_sentences:
-            return made
-        told = list(seen.statements.values())
-        assert isinstance(made, dict)
-        rows = made["sentences"]
-        assert isinstance(rows, list)
-        for number, row in enumerate(rows):
-            assert isinstance(row, dict)
-            lie = self._lie(told[number], True, seen, told) if number % 2 == 0 else ""
-            if lie:
-                self.told.remove(str(row["text"]))
-                self.planted.append(Planted(self.kind, lie))
-                row["text"] = lie
+                made.append(said(lie, *names))
+            elif statement.true:
+                self.proposed.append(text)
+                self.told.append(text)
+                made.append(said(text, *names))
         return made
 
     def rewrite(self, seen: Seen) -> Json:
         """The same sentences once more."""
         told = [(name, text) for name, text in seen.lines.items() if name.endswith(" sentence")]
-        return {"repairs": [{"id": name.split()[0], "text": f"{text} ", "claims": []} for name, text in told]}
+        return {"repairs": [{"id": name.split()[0], "text": f"{text} ", "lines": []} for name, text in told]}
 
     def _lie(self, text: str, true: bool, seen: Seen, others: Sequence[str]) -> str:
         if self.kind == LABELLED:
             return "" if true else text
-        lines = [text[s.start : s.end] for text in seen.lines.values() for s in sentences(text)]
+        lines = [text[s.start : s.end] for text in seen.citable.values() for s in sentences(text)]
         lie = OPEN_LIES[self.kind][0](text, _Page(lines, others)) if true else ""
         return "" if _bare(lie) == _bare(text) else lie
 
 
 def _holds(text: str, statement: LabelledStatement) -> bool:
     return any(passage in text for passage in statement.passages)
+
+
+def _lowered(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _pick(found: Sequence[str], seed: str) -> str:

@@ -6,9 +6,9 @@ import pytest
 
 from pincite.domain.errors import ModelBadOutput
 from pincite.llm.service import MAX_ANSWER_CHARS, read_answer, schema_of
-from pincite.research.model.outputs import FoundClaim, PageClaims, PlannedQuestion
+from pincite.research.model.outputs import PlannedQuestion, Repair, Repairs
 
-ONE = '{"claims": [{"text": "A b c.", "part": "1", "lines": ["s1"], "quote": "", "kind": "fact", "confidence": 1}]}'
+ONE = '{"repairs": [{"id": "r1", "text": "A b c.", "lines": ["a1"]}]}'
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,11 @@ ONE = '{"claims": [{"text": "A b c.", "part": "1", "lines": ["s1"], "quote": "",
         f"```json\n{ONE}\n```",
         f"Here is the answer:\n{ONE}\nI hope this helps.",
         f"<think>maybe {{not}} this</think>{ONE}",
-        ONE.replace('"kind"', '"unknown_member": {"x": 1}, "kind"'),
+        ONE.replace('"lines"', '"unknown_member": {"x": 1}, "lines"'),
     ],
 )
 def test_json_is_found_wherever_it_stands(text: str) -> None:
-    assert read_answer(text, PageClaims) == PageClaims((FoundClaim("A b c.", "1", ("s1",), "", "fact", 1.0),))
+    assert read_answer(text, Repairs) == Repairs((Repair("r1", "A b c.", ("a1",)),))
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_json_is_found_wherever_it_stands(text: str) -> None:
         ("  \n ", "stop", "empty"),
         ("", "length", "truncated"),
         ("I would rather talk about cheese.", "stop", "not_json"),
-        ('{"claims": [{"text": "half', "length", "truncated"),
+        ('{"repairs": [{"text": "half', "length", "truncated"),
         ("Certainly, here", "length", "truncated"),
-        ('{"claims": [{"text": "half', "stop", "truncated"),
-        ('{"claims": [}', "stop", "not_json"),
-        ('{"claims": 42}', "stop", "wrong_shape"),
-        ('{"claims": [{"text": 1}]}', "stop", "wrong_shape"),
+        ('{"repairs": [{"text": "half', "stop", "truncated"),
+        ('{"repairs": [}', "stop", "not_json"),
+        ('{"repairs": 42}', "stop", "wrong_shape"),
+        ('{"repairs": [{"text": 1}]}', "stop", "wrong_shape"),
         ("[" * 100_000, "stop", "not_json"),
         ("{" * 100_000, "stop", "truncated"),
         ("x" * (MAX_ANSWER_CHARS + 1), "stop", "answer_too_large"),
@@ -46,7 +46,7 @@ def test_json_is_found_wherever_it_stands(text: str) -> None:
 )
 def test_useless_answers_have_a_reason(text: str, finish: str, reason: str) -> None:
     with pytest.raises(ModelBadOutput) as caught:
-        read_answer(text, PageClaims, finish=finish)
+        read_answer(text, Repairs, finish=finish)
     assert caught.value.reason == reason
     assert caught.value.retryable is (reason != "refusal")
 
@@ -57,7 +57,7 @@ def test_text_is_an_answer_too() -> None:
 
 def test_a_refusal_is_one_whatever_the_text() -> None:
     with pytest.raises(ModelBadOutput, match="refused"):
-        read_answer(ONE, PageClaims, refusal="I can't help with that.")
+        read_answer(ONE, Repairs, refusal="I can't help with that.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ def test_servers_of_ones_own_have_names() -> None:
     }
     settings = load_settings(given, environ={}, files=())
     chains = model_chains(settings)
-    analyst, writer, planner = (chains[role][0] for role in (ModelRole.ANALYST, ModelRole.WRITER, ModelRole.PLANNER))
-    assert (analyst.name, analyst.base_url, analyst.api_key) == ("qwen3:8b", "http://127.0.0.1:9/v1", "")
+    verifier, writer, planner = (chains[role][0] for role in (ModelRole.VERIFIER, ModelRole.WRITER, ModelRole.PLANNER))
+    assert (verifier.name, verifier.base_url, verifier.api_key) == ("qwen3:8b", "http://127.0.0.1:9/v1", "")
     assert (writer.name, writer.base_url, writer.api_key) == ("llama", "http://127.0.0.1:10/v1", "secret-of-big")
     assert (planner.protocol, planner.api_key) == (FOREIGN, "key-of-xai")
     assert {"secret-of-big", "key-of-xai"} <= set(settings.secrets)
@@ -111,7 +111,7 @@ def test_settings_give_a_chain_to_each_role() -> None:
     )
     chains = model_chains(settings)
     assert ModelRole.PLANNER not in chains
-    assert [spec.name for spec in chains[ModelRole.ANALYST]] == ["big", "spare"]
+    assert [spec.name for spec in chains[ModelRole.VERIFIER]] == ["big", "spare"]
     assert [spec.name for spec in chains[ModelRole.WRITER]] == ["better", "spare", "big"]
     assert wants_models(settings)
     assert not wants_models(load_settings({}, environ={}, files=()))

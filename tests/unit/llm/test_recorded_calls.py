@@ -19,12 +19,12 @@ from pincite.domain.errors import (
 from pincite.domain.events import EventType
 from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
 from pincite.llm.calls import RecordedCalls, digest_of, estimate_of
-from pincite.research.model.outputs import Pair, Pairs
+from pincite.research.model.outputs import LeadNote, LeadNotes
 from pincite.testing.clock import FrozenClock
 
 T = TypeVar("T")
 PROMPT = Prompt("judge", "1", "Judge.", max_tokens_out=100)
-GOOD = Pairs((Pair("c1", "c2"),))
+GOOD = LeadNotes((LeadNote("l1", "paint"),))
 TRUNCATED = ModelBadOutput(
     "cut", reason="truncated", retryable=True, context={"tokens_in": 7, "tokens_out": 3, "cost_usd": "0.5"}
 )
@@ -66,8 +66,8 @@ class Run:
         self.ledger = options.pop("ledger", None) or ListLedger()
         self.calls = RecordedCalls(model, self.ledger, self.events, self.clock, **options)
 
-    async def ask(self, **options: Any) -> Pairs:
-        return await self.calls.ask(ModelRole.VERIFIER, PROMPT, Pairs, **options)
+    async def ask(self, **options: Any) -> LeadNotes:
+        return await self.calls.ask(ModelRole.VERIFIER, PROMPT, LeadNotes, **options)
 
 
 async def test_one_answer_is_settled_and_told() -> None:

@@ -59,11 +59,11 @@ async def test_without_a_model_sentences_are_chosen_word_for_word(tmp_path: Path
 
 
 def lying(seen: Seen) -> Any:
-    names = list(seen.lines)
+    tall = next(name for name, text in seen.lines.items() if "41 metres" in text)
     return {
         "sentences": [
-            {"text": "The Varden lighthouse is 41 metres tall.", "claims": [names[1]]},
-            {"text": "The Varden lighthouse is 300 metres tall.", "claims": [names[1]]},
+            {"text": "The Varden lighthouse is 41 metres tall.", "claims": [tall]},
+            {"text": "The Varden lighthouse is 300 metres tall.", "claims": [tall]},
             {"text": "Anna Holm was famous in Paris.", "claims": ["s99"]},
         ]
     }

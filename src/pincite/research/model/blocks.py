@@ -1,13 +1,14 @@
-"""A written part as blocks: which sentence stands where, and what stands there when it can't be printed."""
+"""A composed section as blocks: which sentence stands where, and what stands there when it can't be printed."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pincite.domain.evidence import VerifiedClaim
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.research.assembly import DraftedSection, Line
-from pincite.research.model.outputs import Written, WrittenBlock, WrittenPart, WrittenSentence
+from pincite.research.model.outputs import ComposedBlock, ComposedSentence
 from pincite.research.model.sentences import Checked, Proposed
 from pincite.research.model.wording import links_in, plain_line
 from pincite.text.context import points_back
@@ -21,8 +22,10 @@ MAX_ROWS: Final = 20
 MAX_COLUMNS: Final = 6
 # Of a row or a column; longer ones state something.
 _NAME_CHARS: Final = 80
+# A scrap of a line says nothing in the place of a sentence.
+_LEAST_WORDS: Final = 5
 CODE: Final = "code"
-"""The form of a block that shows the code a statement comes with; its words are the page's, whatever was written."""
+"""The form of a block that shows code; its words are the page's, whatever was written."""
 _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": BlockForm.TABLE}
 
 
@@ -51,72 +54,81 @@ class Planned:
     rows: tuple[str, ...] = ()
     shown: VerifiedClaim | None = None
 
+    def proposed(self) -> Iterator[Proposed]:
+        """What is to be proven."""
+        for item in self.items:
+            yield from item
+
+
+Propose = Callable[[ComposedSentence], Proposed]
+
 
 def planned(
-    written: Written | WrittenPart, *, heading: str = "", code: Mapping[str, VerifiedClaim] | None = None
+    blocks: Sequence[ComposedBlock], propose: Propose, code: Mapping[str, VerifiedClaim], heading: str
 ) -> tuple[tuple[Planned, ...], tuple[Proposed, ...]]:
-    """The blocks of a written part, and what is more than a part may have. Without a heading all is one paragraph.
+    """The blocks of a section, and what is more than a block may have.
 
-    `code` is what may be shown, by the statement that comes with it: each once.
+    Args:
+        blocks: as they were composed.
+        propose: makes a sentence to be proven.
+        code: the listings that may be shown, by the ids of their lines.
+        heading: what the section stands under.
     """
-    forms = bool(heading)
-    blocks: list[Planned] = []
+    made: list[Planned] = []
     over: list[Proposed] = []
-    left = dict(code or {})
-    if written.sentences:
-        blocks.append(Planned(BlockForm.PARAGRAPH, (_leaning(written.sentences[:MAX_ITEMS]),)))
-        over += map(_proposed, written.sentences[MAX_ITEMS:])
-    for block in written.blocks:
+    shown: set[str] = set()
+    for block in blocks:
         if block.form == CODE:
-            names = [name for item in block.items for name in item.claims] if forms else []
-            blocks += [Planned(BlockForm.EXCERPT, (), shown=left.pop(name)) for name in names if name in left]
+            names = dict.fromkeys(name for item in block.items for name in item.lines if name in code)
+            made += [Planned(BlockForm.EXCERPT, (), shown=code[name]) for name in names if name not in shown]
+            shown.update(names)
             continue
-        form = _FORMS.get(block.form, BlockForm.PARAGRAPH) if forms else BlockForm.PARAGRAPH
+        form = _FORMS.get(block.form, BlockForm.PARAGRAPH)
         if form is BlockForm.TABLE:
-            made, more = _table(block)
-            blocks += [made] if made is not None else []
+            table, more = _table(block, propose)
+            made += [table] if table is not None else []
             over += more
             continue
-        over += map(_proposed, block.items[MAX_ITEMS:])
+        over += map(propose, block.items[MAX_ITEMS:])
         items = block.items[:MAX_ITEMS]
-        if form is BlockForm.PARAGRAPH:
-            blocks += [Planned(form, (_leaning(items),))] if items else []
+        if items and form is BlockForm.PARAGRAPH:
+            made.append(Planned(form, (leaning(items, propose),)))
         elif items:
-            blocks.append(Planned(form, tuple((replace(_proposed(item), after=heading),) for item in items)))
-    return tuple(blocks), tuple(over)
+            made.append(Planned(form, tuple((replace(propose(item), after=heading),) for item in items)))
+    return tuple(made), tuple(over)
 
 
-def _proposed(said: WrittenSentence) -> Proposed:
-    return Proposed(said.text, said.claims, said.derived)
-
-
-def _leaning(written: Sequence[WrittenSentence]) -> tuple[Proposed, ...]:
+def leaning(written: Sequence[ComposedSentence], propose: Propose) -> tuple[Proposed, ...]:
     """The sentences of a paragraph; one that points back ("It ...", "Therefore ...") with the one before it."""
     befores = ("", *(said.text for said in written))
     return tuple(
-        replace(_proposed(said), after=plain_line(before) if points_back(said.text) else "")
+        replace(propose(said), after=plain_line(before) if points_back(said.text) else "")
         for before, said in zip(befores, written, strict=False)
     )
 
 
-def _table(block: WrittenBlock) -> tuple[Planned | None, list[Proposed]]:
+def _table(block: ComposedBlock, propose: Propose) -> tuple[Planned | None, list[Proposed]]:
     """The table where it has columns and cells; each cell is proven with the names of its row and column."""
     header = tuple(_name(text) for text in block.header[:MAX_COLUMNS])
     columns = header[1:]
     if not columns or not all(columns) or not block.rows:
-        return None, [_proposed(cell) for row in block.rows for cell in row.cells]
-    over = [_proposed(cell) for row in block.rows[MAX_ROWS:] for cell in row.cells]
+        return None, [propose(cell) for row in block.rows for cell in row.cells]
+    over = [propose(cell) for row in block.rows[MAX_ROWS:] for cell in row.cells]
     items: list[tuple[Proposed, ...]] = []
     names: list[str] = []
     for row in block.rows[:MAX_ROWS]:
         name = _name(row.name)
+        if not name:  # a reader can't tell what its cells are about
+            over += map(propose, row.cells)
+            continue
         names.append(name)
-        over += map(_proposed, row.cells[len(columns) :])
+        over += map(propose, row.cells[len(columns) :])
         for place, column in enumerate(columns):
             cell = row.cells[place] if place < len(row.cells) else None
             told = cell is not None and cell.text.strip(" -–—")
-            items.append((replace(_proposed(cell), row=name, column=column),) if cell is not None and told else ())
-    return Planned(BlockForm.TABLE, tuple(items), header, tuple(names)), over
+            items.append((replace(propose(cell), row=name, column=column),) if cell is not None and told else ())
+    made = Planned(BlockForm.TABLE, tuple(items), header, tuple(names)) if names else None
+    return made, over
 
 
 def _name(text: str) -> str:
@@ -124,78 +136,62 @@ def _name(text: str) -> str:
 
     Names like `main.cf` stay: each cell is proven together with the names of its row and column.
     """
-    line = plain_line(text).strip(" #*_:|")[:_NAME_CHARS]
+    line = plain_line(text).strip(" #*_:|`")[:_NAME_CHARS]
     return "" if links_in(line, known=line) or is_flagged(line) else line
 
 
-def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], mine: Sequence[VerifiedClaim]) -> tuple[
-    DraftBlock, ...
-]:  # fmt: skip
-    """The blocks with what is proven; claims of sentences that are not stand in their own words, each once.
-
-    Claims of other parts are told there, in their place.
+def laid_out(blocks: Sequence[Planned], checked: Mapping[int, Checked], told: set[str]) -> tuple[DraftBlock, ...]:
+    """The blocks with what is proven. A sentence that is not gives its place to what it rests on, each line once.
 
     Args:
         blocks: as planned.
         checked: what became of each planned item, by `id`.
-        mine: the claims of the part; all of them are told when no sentence is proven, or when one that failed named
-            only claims of other parts, so that nobody knows which of these it was to tell.
+        told: the claims that stand in the report already; it grows.
     """
-    own = {item.claim.claim_id for item in mine}
-    strayed = any(found.line is None and found.items and not _own(found, own) for found in checked.values())
-    # A sentence in one statement's own words tells that one, whichever others it names.
-    told = {item.claim.claim_id for found in checked.values() if found.line is not None for item in found.line.items}
     made: list[DraftBlock] = []
     for block in blocks:
         if block.shown is not None:
             made.append(DraftBlock(BlockForm.EXCERPT, ((Line(block.shown.claim.text, (block.shown,)),),)))
             continue
         if block.form is BlockForm.TABLE:
-            made += _laid_table(block, checked, told, own)
+            made += _laid_table(block, checked)
             continue
         items: list[tuple[Line, ...]] = []
         for item in block.items:
             lines: list[Line] = []
             for said in item:
                 found = checked[id(said)]
-                lines += [found.line] if found.line is not None else own_words(_own(found, own), told)
+                lines += [found.line] if found.line is not None else own_words(found.items, told)
             if block.form is BlockForm.PARAGRAPH:
                 items += [tuple(lines)] if lines else []
             else:
                 items += [(line,) for line in lines]
         if items:
             made.append(DraftBlock(block.form, tuple(items)))
-    if not any(line.items for block in made if block.form is not BlockForm.EXCERPT for line in block.lines()):
-        made = [DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),))] if mine else []
-    elif strayed:
-        made.append(DraftBlock(BlockForm.PARAGRAPH, (tuple(own_words(mine, told)),)))
-    return tuple(block for block in made if any(block.items))
+    return tuple(made)
 
 
-def _own(found: Checked, own: Collection[str]) -> list[VerifiedClaim]:
-    """The claims of the part among those that the sentence names."""
-    return [item for item in found.items if item.claim.claim_id in own]
-
-
-def _laid_table(
-    block: Planned, checked: Mapping[int, Checked], told: set[str], own: Collection[str]
-) -> list[DraftBlock]:
-    """The table with its proven cells; rows without one go, and what the others' claims say follows as a list."""
+def _laid_table(block: Planned, checked: Mapping[int, Checked]) -> list[DraftBlock]:
+    """The table with its proven cells; rows without one go, and the table with its last row."""
     width = len(block.header) - 1
     cells = [tuple(f.line for f in (checked[id(said)] for said in item) if f.line is not None) for item in block.items]
     kept = [at for at in range(len(block.rows)) if any(cells[at * width : (at + 1) * width])]
-    made: list[DraftBlock] = []
-    if kept:
-        items = tuple(cell for at in kept for cell in cells[at * width : (at + 1) * width])
-        made.append(DraftBlock(BlockForm.TABLE, items, block.header, tuple(block.rows[at] for at in kept)))
-    failed = [checked[id(said)] for item in block.items for said in item if checked[id(said)].line is None]
-    left = [line for found in failed for line in own_words(_own(found, own), told)]
-    return [*made, *([DraftBlock(BlockForm.LIST, tuple((line,) for line in left))] if left else [])]
+    items = tuple(cell for at in kept for cell in cells[at * width : (at + 1) * width])
+    rows = tuple(block.rows[at] for at in kept)
+    return [DraftBlock(BlockForm.TABLE, items, block.header, rows)] if kept else []
 
 
 def own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
-    """The claims that no sentence tells, in the words in which they were proven; `told` grows."""
-    lines = [Line(item.claim.text, (item,)) for item in items if item.claim.claim_id not in told]
+    """The claims that nothing tells and that a reader understands without their page; `told` grows."""
+    lines = [
+        Line(item.claim.text, (item,))
+        for item in items
+        if item.claim.claim_id not in told
+        and "\n" not in item.claim.text
+        and len(item.claim.text.split()) >= _LEAST_WORDS
+        and item.claim.text[-1:] in '.!?)"”'
+        and not points_back(item.claim.text)
+    ]
     told.update(item.claim.claim_id for item in items)
     return lines
 

@@ -1,14 +1,18 @@
 """What a run with a model is expected to use, before it starts: from its caps alone."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from pincite.domain.budget import Budget
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import ModelInfo, ModelRole
 
-_INSTRUCTION_TOKENS = 450
-_CLAIMS_PER_PAGE = 3
-_CLAIM_TOKENS = 45
+# Instructions with the schema of the answer.
+_PLAN_TOKENS, _COMPOSE_TOKENS, _JUDGE_TOKENS = 1_000, 2_000, 1_900
+# Of a standard report: sentences, items and cells, of which a judge takes 24 at once.
+_STATEMENTS = 80
+_CALLS_OF_JUDGE = 4
+# A statement with its lines, and what is said of it.
+_SHOWN_TOKENS, _SAID_TOKENS = 150, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +25,27 @@ class Estimate:
     cost_usd: Decimal | None
 
 
-def expected(infos: dict[ModelRole, ModelInfo], budget: Budget, page_tokens: int) -> Estimate:
-    """The estimate for these models; pages count as full, so most runs use less.
+def expected(infos: dict[ModelRole, ModelInfo], budget: Budget, source_tokens: int) -> Estimate:
+    """The estimate for these models; two rounds where as many may be made, so most runs use less.
 
     Args:
         infos: the model of each role that has one.
         budget: the caps of the run.
-        page_tokens: tokens of one page that are shown.
+        source_tokens: tokens of the pages that are shown at once.
     """
-    pages = 20 if budget.pages is None else budget.pages
-    rounds = max(budget.rounds or 1, 1)
-    claims = pages * _CLAIMS_PER_PAGE
-    sections = max(1, min(6, claims // 8))
+    again = min(max(budget.rounds or 1, 1), 2) - 1
+    repairs = 2
     shares = {
-        ModelRole.PLANNER: (rounds, rounds * (_INSTRUCTION_TOKENS + 400), rounds * 350),
-        ModelRole.ANALYST: (pages, pages * (page_tokens + _INSTRUCTION_TOKENS + 200), claims * _CLAIM_TOKENS * 2),
-        ModelRole.VERIFIER: (pages // 2 + rounds, claims * 150 + rounds * claims * _CLAIM_TOKENS, claims * 12),
+        ModelRole.PLANNER: (1, _PLAN_TOKENS, 600),
+        ModelRole.VERIFIER: (
+            _CALLS_OF_JUDGE,
+            _CALLS_OF_JUDGE * _JUDGE_TOKENS + _STATEMENTS * _SHOWN_TOKENS,
+            _STATEMENTS * _SAID_TOKENS,
+        ),
         ModelRole.WRITER: (
-            2 + 2 * sections,
-            (2 + sections) * _INSTRUCTION_TOKENS + claims * 4 * _CLAIM_TOKENS,
-            claims * _CLAIM_TOKENS * 2,
+            1 + again + repairs,
+            (1 + again) * _COMPOSE_TOKENS + source_tokens + again * source_tokens // 2 + repairs * 1_000,
+            6_000 + again * 2_000,
         ),
     }
     calls = tokens_in = tokens_out = 0

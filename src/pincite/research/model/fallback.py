@@ -1,6 +1,6 @@
 """A role with a model and its extractive counterpart for when no model can do it; the report says what was replaced."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -9,11 +9,12 @@ from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteErr
 from pincite.domain.events import EventType
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.model import RESEARCH_ROLES, ModelRole
-from pincite.domain.plan import Analysis, Gap, Plan, Progress, ReportMetadata, SubQuestion, Task
+from pincite.domain.plan import Analysis, Gap, Plan, Progress, ReportMetadata, SubQuestion, Task, Verification
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import Mode, Report
 from pincite.ports import EventSink, Judge
-from pincite.research.roles import Analyst, Drafter, Planner, Writer
+from pincite.research.model.manuscript import Manuscript
+from pincite.research.roles import Analyst, Drafter, Planner, Verifier, Writer
 from pincite.research.telling import tell_section
 
 T = TypeVar("T")
@@ -114,54 +115,49 @@ class ToldJudge:
 
 
 class PlannerWithFallback:
-    """Implements `roles.Planner`."""
+    """Implements `roles.Planner`. Rules word the later rounds of a report that no model composes."""
 
-    def __init__(self, model: Planner, rules: Planner, replacements: Replacements) -> None:
-        self._model, self._rules, self._replacements = model, rules, replacements
+    def __init__(self, model: Planner, rules: Planner, replacements: Replacements, manuscript: Manuscript) -> None:
+        self._model, self._rules, self._replacements, self._manuscript = model, rules, replacements, manuscript
 
     async def plan(self, task: Task, progress: Progress) -> Plan:
         """The model's plan, or the rules'."""
+        if progress.round_number > 1 and not self._manuscript.is_begun:
+            return await self._rules.plan(task, progress)
         return await self._replacements.either(
             ModelRole.PLANNER, lambda: self._model.plan(task, progress), lambda: self._rules.plan(task, progress)
         )
 
 
-class PageAnalyst(Analyst, Protocol):
-    """An analyst that knows which pages it could not read."""
-
-    @property
-    def unread(self) -> Mapping[str, str]:
-        """Those pages by URL, with the reason."""
-        ...
-
-
 class AnalystWithFallback:
-    """Implements `roles.Analyst`. Pages that the model could not read are read by rules, and the report says so."""
+    """Implements `roles.Analyst` and `roles.Verifier`: rules choose passages where no model composes a report of them.
 
-    def __init__(self, model: PageAnalyst, rules: Analyst, replacements: Replacements) -> None:
-        self._model, self._rules, self._replacements = model, rules, replacements
+    Args:
+        model: composes the report.
+        rules: the rules' analyst.
+        verifier: checks what rules chose.
+        quotes: checks the lines that a composed report rests on; no judge is asked about a page's own words.
+        replacements: what was replaced in this run.
+    """
+
+    def __init__(
+        self, model: Analyst, rules: Analyst, verifier: Verifier, quotes: Verifier, replacements: Replacements
+    ) -> None:
+        self._model, self._rules, self._verifier, self._quotes = model, rules, verifier, quotes
+        self._replacements = replacements
 
     async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
-        """The model's claims, and the rules' where the model failed."""
-        found = await self._replacements.either(
-            ModelRole.ANALYST,
+        """The lines that the report rests on, or what rules chose."""
+        return await self._replacements.either(
+            ModelRole.WRITER,
             lambda: self._model.analyse(task, sub_question, progress),
             lambda: self._rules.analyse(task, sub_question, progress),
         )
-        unread = self._model.unread
-        if not unread or self._replacements.replaced(ModelRole.ANALYST):
-            return found
-        left = tuple(page for page in progress.pages if page.url in unread)
-        reasons = sorted({reason_text(reason) for reason in unread.values()})
-        gap = Gap("", f"{len(left)} of {len(progress.pages)} pages were read by rules: {', '.join(reasons)}")
-        if not self._replacements.allowed:
-            return replace(found, gaps=(*found.gaps, gap))
-        more = await self._rules.analyse(task, sub_question, replace(progress, pages=left))
-        if not found.claims:
-            found = replace(more, gaps=() if more.claims else found.gaps)
-        else:
-            found = replace(found, claims=found.claims + more.claims)
-        return replace(found, gaps=(*found.gaps, gap))
+
+    async def verify(self, task: Task, analyses: Sequence[Analysis], progress: Progress) -> Verification:
+        """A verdict for each of them."""
+        replaced = self._replacements.replaced(ModelRole.WRITER)
+        return await (self._verifier if replaced else self._quotes).verify(task, analyses, progress)
 
 
 class DraftingWriter(Writer, Drafter, Protocol):

@@ -1,215 +1,316 @@
-"""A page as numbered lines for a model: its best windows for the parts of a question, and which others there are."""
+"""Pages as numbered lines for a model: of several pages the passages that answer the parts of a question."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
-from pincite.domain.citation import cut_on_word
+from pincite.domain.frozen import dataclass
+from pincite.domain.model import Material
 from pincite.domain.page import BlockKind, Document
 from pincite.domain.plan import ReadPage
-from pincite.text.chunks import chunks
+from pincite.ranking.passages import Draft, drafts
+from pincite.ranking.ranker import PassageRanker, Source
+from pincite.text.instructions import is_flagged
 from pincite.text.sentences import Span, sentences
-from pincite.text.similarity import Bm25
 from pincite.text.tokens import terms, token_estimate
 
-# A few paragraphs: small enough that several places of a long page are shown, large enough to be understood.
-WINDOW_TOKENS: Final = 300
 # A longer line is data; its beginning says what it is.
 _LINE_CHARS: Final = 1_200
 # What the id before each line costs.
 _LINE_TOKENS: Final = 4
-# A text with more is too long for its tokens to be worth counting.
-_MOST_CHARS_PER_TOKEN: Final = 12
-# A window is worth showing from this share of the best score of any window of the pages read together. Chosen, with the
-# words of a part's queries, on three recorded runs of a strong reader; of the claims of three others 89 % then have all
-# their lines in the first look instead of 86 %, for the same number of tokens (words of parts alone, 0.35, looks of
-# 3,000). The rest is listed and can be asked for.
-RELEVANT: Final = 0.45
-# Of every page, whatever its score: words alone are no proof that a page has nothing to say.
-ALWAYS_SHOWN_TOKENS: Final = 1_200
-# Windows that are named without being shown, at most, best first: 20 tokens each.
-_LISTED: Final = 24
-# One line of the list of windows.
-_NAME_CHARS: Final = 60
+# A passage this much less likely than the best one of its page for a part only shares a word with it.
+_WEAK: Final = 0.1
+# Of a passage's likelihood so much is that of the two beside it under the same heading.
+_BESIDE: Final = 0.5
+# A page is about a subject when so many of its passages are near to it.
+_SEVERAL: Final = 5
+# The weight of a page whose words say nothing of its subject beside one that is all about it.
+_AT_LEAST: Final = 0.1
+# Of a page that answers alone, as long as others have something to say.
+_PAGE_SHARE: Final = 0.3
+# Weight falls by the root of the place among the results: the ninth has a third of the first.
+_BY_PLACE: Final = 0.5
+# With less of it in sentences, rows or code a passage only names things.
+_NAMES: Final = 0.2
+# Of how a page begins: two passages, of which a name or a line of usage is none.
+_FIRST: Final = 2
+_BRIEF: Final = 40
+# A listing of more rows is cut into several passages: about as much as a screen shows beside its explanation.
+MAX_CODE_LINES: Final = 24
+MAX_CODE_CHARS: Final = 1_600
+# With what a sentence ends, or the words before a list or a listing; and what may stand after that.
+_SENTENCE_ENDS: Final = frozenset(".!?:;…。！？：；؟।")
+_CLOSING: Final = " \n)]\"'”’»"
+# The name of lines that say where the next ones stand; nobody can cite them.
+_HEADING: Final = "#"
+# The name of further rows of a listing, which is cited as a whole.
+_GOES_ON: Final = "|"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence or row of a page with the id under which a model may name it."""
+    """A sentence, row or listing of a page with the id under which a model may name it."""
 
     line_id: str
     span: Span
     text: str
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A stretch of a page that is shown as a whole; `name` are the headings above it and its first words."""
+class Asked:
+    """A part of the question in its own words, and in those of its queries."""
 
-    window_id: str
-    start: int
-    end: int
+    text: str
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A run of blocks of a page under one heading; `states` is the share of it that is sentences, rows or code."""
+
+    span: Span
     tokens: int
-    name: str
+    section: tuple[str, ...]
+    states: float
 
 
-class PageWindows:
-    """The windows of one page, ranked for the parts of a question; lines keep their ids over several looks.
+class SourceBook:
+    """What a model is shown of the pages of a run, over several looks: lines keep their ids, none is shown twice.
 
-    Args:
-        page: the page.
-        ranked: its windows, best first.
-        relevant: those that are worth showing though `ALWAYS_SHOWN_TOKENS` are shown.
-        max_tokens: tokens of one look.
+    `lines` are those shown so far by their ids; the letters of an id are those of its page.
     """
 
-    def __init__(self, page: ReadPage, ranked: Sequence[Window], relevant: Collection[str], max_tokens: int) -> None:
-        self._document = page.document
-        self._max_tokens = max_tokens
-        self._shown: set[str] = set()
-        self._count = 0
-        self._ranked = tuple(ranked)
-        self._relevant = relevant
+    def __init__(self) -> None:
+        self.lines: dict[str, Line] = {}
+        self._letters: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+        self._shown: defaultdict[str, set[int]] = defaultdict(set)
 
-    def best(self) -> tuple[Line, ...]:
-        """The windows that share most with the parts, in the order of the page."""
-        wanted: list[Window] = []
-        tokens = 0
-        for window in self._ranked:
-            if window.window_id in self._relevant or tokens < min(ALWAYS_SHOWN_TOKENS, self._max_tokens):
-                wanted.append(window)
-                tokens += window.tokens
-        return self._look(wanted)
+    def look(self, pages: Sequence[ReadPage], asked: Sequence[Asked], room_tokens: int) -> tuple[Material, ...]:
+        """The passages not shown yet that are nearest to what is asked, page by page, best page first; CPU work.
 
-    def more(self, window_ids: Iterable[str]) -> tuple[Line, ...]:
-        """The named windows that were not shown yet."""
-        wanted = set(window_ids)
-        found = [window for window in self._ranked if window.window_id in wanted]
-        return self._look(sorted(found, key=lambda window: window.start))
+        Each part has its say in turn; a page gets no more than its share while others have as much to say.
+        """
+        cut = {page.url: _passages(page.document) for page in pages}
+        chosen = self._chosen(pages, cut, asked, room_tokens)
+        made: list[Material] = []
+        for page in sorted(pages, key=lambda page: list(chosen).index(page.url) if page.url in chosen else 0):
+            places = sorted(chosen.get(page.url, ()))
+            if places:
+                self._shown[page.url].update(places)
+                lines = tuple(self._lines(page, [cut[page.url][at] for at in places]))
+                made += [Material(page.document.title or "Page", lines)] if lines else []
+        return tuple(made)
 
-    def unshown(self) -> tuple[tuple[str, str], ...]:
-        """The ids and names of windows that were not shown, best first."""
-        left = [window for window in self._ranked if window.window_id not in self._shown]
-        return tuple((window.window_id, window.name) for window in left[:_LISTED])
+    def take_back(self, material: Sequence[Material]) -> None:
+        """Forget a look that nobody read: its lines may be shown again, under new ids."""
+        for name in [name for shown in material for name, _ in shown.lines if name in self.lines]:
+            line = self.lines.pop(name)
+            self._shown[line.url].clear()
 
-    def _look(self, wanted: Sequence[Window]) -> tuple[Line, ...]:
-        room = self._max_tokens
-        chosen: list[Window] = []
-        for window in wanted:
-            if window.window_id in self._shown or (chosen and window.tokens > room):
-                continue
-            chosen.append(window)
-            room -= window.tokens
-        self._shown.update(window.window_id for window in chosen)
-        lines: list[Line] = []
-        left = self._max_tokens
-        for window in sorted(chosen, key=lambda window: window.start):
-            for span in _cut(self._document, window.start, window.end):
-                text = self._document.text[span.start : span.end]
-                left -= token_estimate(text) + _LINE_TOKENS
-                if left < 0 and lines:
-                    return tuple(lines)
-                self._count += 1
-                lines.append(Line(f"s{self._count}", span, text))
-        return tuple(lines)
+    def _chosen(
+        self,
+        pages: Sequence[ReadPage],
+        cut: Mapping[str, Sequence[_Passage]],
+        asked: Sequence[Asked],
+        room_tokens: int,
+    ) -> dict[str, list[int]]:
+        """Which passages to show, by page in the order in which pages came in.
 
-
-def page_windows(pages: Sequence[ReadPage], asked: Sequence[str], max_tokens: int) -> tuple[PageWindows, ...]:
-    """The windows of pages that are read together, each page's best first; CPU work.
-
-    Each part of the question has its say in turn. What is worth showing is decided over all pages: a page that is far
-    from the question costs a look at its best windows, not its whole.
-
-    Args:
-        pages: the pages.
-        asked: the question and its parts.
-        max_tokens: tokens of one look at one page.
-    """
-    cut = [_windows_of(page) for page in pages]
-    bm25 = Bm25(
-        [
-            terms(" ".join((*page.document.section_path(window.start), page.document.text[window.start : window.end])))
-            for page, windows in zip(pages, cut, strict=True)
-            for window in windows
-        ]
-    )
-    scores = [bm25.scores(terms(words_of)) for words_of in asked]
-    found: list[PageWindows] = []
-    first = 0
-    for page, windows in zip(pages, cut, strict=True):
-        own = [row[first : first + len(windows)] for row in scores]
-        relevant = {
-            window.window_id
-            for row, mine in zip(scores, own, strict=True)
-            for window, score in zip(windows, mine, strict=True)
-            if 0 < score >= RELEVANT * max(row)
+        Each page has its say as often as its weight lets it: whichever has least for its weight shows its next best.
+        Between two passages of a section that are shown a single one is shown as well.
+        """
+        weights = _weights(pages, asked)
+        ranked = {page.url: _ranked(page, cut[page.url], asked) for page in pages}
+        waiting = {
+            url: deque(at for at in order if at not in self._shown[url])
+            for url, order in ranked.items()
+            if weights[url]
         }
-        found.append(PageWindows(page, _ranked(windows, own), relevant, max_tokens))
-        first += len(windows)
-    return tuple(found)
+        texts = {page.url: page.document.text for page in pages}
+        said: set[str] = set()
+        taken: dict[str, list[int]] = {page.url: [] for page in pages}
+        spent: Counter[str] = Counter()
+        while open_pages := [url for url, left in waiting.items() if left]:
+            # At first nobody takes more than a share, however much of it is near; then who has more to say goes on.
+            url = min(open_pages, key=lambda url: (spent[url] > _PAGE_SHARE * room_tokens, spent[url] / weights[url]))
+            at, own = waiting[url].popleft(), cut[url]
+            text = texts[url][own[at].span.start : own[at].span.end]
+            if at in taken[url] or text in said:  # pages of one manual share whole sections
+                continue
+            if spent.total() + own[at].tokens > room_tokens:
+                waiting[url].clear()
+                continue
+            said.add(text)
+            taken[url].append(at)
+            spent[url] += own[at].tokens
+            for hole, beyond in ((at - 1, at - 2), (at + 1, at + 2)):
+                if beyond in taken[url] and own[hole].section == own[at].section == own[beyond].section:
+                    waiting[url].appendleft(hole)
+        return {url: places for url, places in taken.items() if places}
+
+    def _lines(self, page: ReadPage, passages: Sequence[_Passage]) -> Iterator[tuple[str, str]]:
+        """The lines of the passages with the headings that they stand under, as material for a prompt."""
+        document, letter = page.document, self._letter(page.url)
+        above: tuple[str, ...] | None = None
+        for passage in passages:
+            spans = _cut(document, passage.span.start, passage.span.end)
+            if not spans:
+                continue
+            path = tuple(name for name in document.section_path(passage.span.start) if name != document.title)
+            if path and path != above:
+                yield _HEADING, " > ".join(path)
+            above = path
+            for span in spans:
+                text = document.text[span.start : span.end]
+                self._counts[letter] += 1
+                name = f"{letter}{self._counts[letter]}"
+                self.lines[name] = Line(name, span, text, page.url)
+                first, *rows = text.split("\n")
+                yield name, first
+                for row in rows:
+                    yield _GOES_ON, row
+
+    def _letter(self, url: str) -> str:
+        """The letters of a page: a to z, then aa, ab, ..."""
+        if url not in self._letters:
+            number, letters = len(self._letters), ""
+            while True:
+                letters = chr(ord("a") + number % 26) + letters
+                number = number // 26 - 1
+                if number < 0:
+                    break
+            self._letters[url] = letters
+        return self._letters[url]
 
 
 def numbered_lines(page: ReadPage, question: str, max_tokens: int) -> tuple[Line, ...]:
-    """The page from its beginning or, where it is longer than so many tokens, its best windows, as lines in order."""
-    windows = _windows_of(page)
-    scores = Bm25([terms(page.document.text[window.start : window.end]) for window in windows]).scores(terms(question))
-    whole = {window.window_id for window in windows}
-    return PageWindows(page, _ranked(windows, [scores]), whole, max_tokens).best()
+    """The page from its beginning or, where it is longer than so many tokens, its best passages, as lines in order."""
+    book = SourceBook()
+    whole = sum(passage.tokens for passage in _passages(page.document)) <= max_tokens
+    if whole:
+        list(book._lines(page, _passages(page.document)))  # noqa: SLF001  # of this module
+    else:
+        book.look([page], [Asked(question)], max_tokens)
+    return tuple(book.lines.values())
 
 
-def _windows_of(page: ReadPage) -> tuple[Window, ...]:
-    text = page.document.text
-    most = ALWAYS_SHOWN_TOKENS
-    short = len(text) <= _MOST_CHARS_PER_TOKEN * most and token_estimate(text) <= most
-    return _whole(text) if short else _cut_into_windows(page)
+def _passages(document: Document) -> list[_Passage]:
+    """The passages of a page, each with about the tokens it takes: it is cut into lines only when it is shown."""
+    found: list[_Passage] = []
+    for draft in drafts(document):
+        text = document.text[draft.start : draft.end]
+        lines = sum(1 for row in text.split("\n") if row) + sum(map(text.count, (". ", "! ", "? ")))
+        size = token_estimate(text) + _LINE_TOKENS * lines
+        found.append(_Passage(Span(draft.start, draft.end), size, draft.section, _stating(document, draft)))
+    return found
 
 
-def _whole(text: str) -> tuple[Window, ...]:
-    return (Window("w1", 0, len(text), token_estimate(text), ""),) if text else ()
+def _stating(document: Document, draft: Draft) -> float:
+    """The share of a passage's words in blocks that end as sentences do, in tables, and in code.
+
+    What is left are names: the entries of an index, of a table of contents, of a menu.
+    """
+    said = everything = 0
+    for at in range(document.block_at(draft.start), document.block_at(max(draft.end - 1, draft.start)) + 1):
+        block = document.blocks[at]
+        size = len(block.text.split())
+        everything += size
+        if block.kind in (BlockKind.TABLE, BlockKind.CODE) or block.text.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS:
+            said += size
+    return said / max(everything, 1)
 
 
-def _cut_into_windows(page: ReadPage) -> tuple[Window, ...]:
-    cut = chunks(page.document, target_tokens=WINDOW_TOKENS, overlap_tokens=0)
-    return tuple(
-        Window(f"w{number}", chunk.start, chunk.end, chunk.tokens, _name(page.document, chunk.start, chunk.text))
-        for number, chunk in enumerate(cut, start=1)
-    )
+def _weights(pages: Sequence[ReadPage], asked: Sequence[Asked]) -> dict[str, float]:
+    """How much of the room each page may have beside the others: by its place among the results, and by its subject.
+
+    One with several passages that are near to what is asked is about it, and so is one with a title of its words; one
+    with a single such passage (a glossary, an index) only names it.
+    """
+    wanted = set(terms(" ".join(text for part in asked for text in (part.text, *part.queries))))
+    sources = [Source(page.url, page.document) for page in pages]
+    near: defaultdict[str, float] = defaultdict(float)
+    for part in asked:
+        found = PassageRanker().rank(part.text, sources, queries=part.queries).passages
+        best = max((passage.likelihood for passage in found), default=0.0) or 1.0
+        seen: Counter[str] = Counter()
+        for passage in found:
+            seen[passage.source.url] += 1
+            if seen[passage.source.url] <= _SEVERAL:
+                near[passage.source.url] += passage.likelihood / best * _stating(passage.source.document, passage.draft)
+    most = max(near.values(), default=0.0) or 1.0
+    weights: dict[str, float] = {}
+    for place, page in enumerate(pages, start=1):
+        title = [*terms(page.document.title)]
+        named = sum(term in wanted for term in title) / max(len(title), 1)
+        weights[page.url] = max(near[page.url] / most, named / 2, _AT_LEAST) / place**_BY_PLACE
+    return weights
 
 
-def _name(document: Document, start: int, text: str) -> str:
-    """The innermost heading and the first words; the title of the page stands above the list."""
-    path = [heading for heading in document.section_path(start) if heading != document.title]
-    said = " ".join(text.split())
-    heading = path[-1][:_NAME_CHARS] if path else ""
-    return (
-        cut_on_word(said, _NAME_CHARS) if said.startswith(heading) else f"{heading}: {cut_on_word(said, _NAME_CHARS)}"
-    )
+def _ranked(page: ReadPage, own: Sequence[_Passage], asked: Sequence[Asked]) -> list[int]:
+    """The passages of a page by number that are near to a part of what is asked, each part in turn.
 
-
-def _ranked(windows: Sequence[Window], scores: Sequence[Sequence[float]]) -> tuple[Window, ...]:
-    """The page's beginning, which says what it is about, then the parts in turn, each with what shares most with it."""
-    if not windows:
-        return ()
-    orders = [sorted(range(len(windows)), key=lambda index, row=row: (-row[index], index)) for row in scores]  # type: ignore[misc]
-    turns = (order[place] for place in range(len(windows)) for order in orders)
-    return tuple(windows[index] for index in dict.fromkeys((0, *turns)))
+    What stands between two that are near is near as well, and one whose neighbours are not is less so: a section that
+    answers is shown as a whole before single passages that share some words. How a page begins has a turn as well: it
+    says what its subject is in words that nobody who asks has to know, and words alone are no proof that a page of
+    which none was asked for has nothing to say.
+    """
+    turns: list[list[int]] = []
+    for part in asked:
+        ranking = PassageRanker().rank(part.text, [Source(page.url, page.document)], queries=part.queries)
+        likely = {found.draft.start: found.likelihood for found in ranking.passages}
+        alone = [likely.get(passage.span.start, 0.0) for passage in own]
+        near: list[float] = []
+        for at in range(len(own)):
+            beside = [alone[n] for n in (at - 1, at + 1) if 0 <= n < len(own) and own[n].section == own[at].section]
+            near.append(((1 - _BESIDE) * alone[at] + _BESIDE / 2 * sum(beside)) * own[at].states)
+        best = max(near, default=0.0)
+        likeliest = (at for at in range(len(own)) if near[at] > _WEAK * best and own[at].states >= _NAMES)
+        turns.append(sorted(likeliest, key=lambda at: -near[at]))
+    stating = [at for at in range(len(own)) if own[at].states >= _NAMES]
+    turns.append(([at for at in stating if own[at].tokens >= _BRIEF] or stating)[:_FIRST])
+    found = dict.fromkeys(at for turn in zip_longest(*turns) for at in turn if at is not None)
+    return list(found)
 
 
 def _cut(document: Document, start: int, end: int) -> list[Span]:
-    """Sentences of text, rows of tables and code, as spans of the document."""
+    """Sentences of text, rows of tables, whole listings (long ones in several pieces), as spans of the document.
+
+    Words that are spoken to machines are left out: nobody may cite them.
+    """
     spans: list[Span] = []
     for block, begin in zip(document.blocks, document.starts, strict=True):
-        if begin + len(block.text) <= start or begin >= end:
+        if begin + len(block.text) <= start or begin >= end or block.kind is BlockKind.HEADING:
             continue
-        if block.kind in {BlockKind.TABLE, BlockKind.CODE}:
+        if block.kind is BlockKind.CODE:
+            found = list(_listings(block.text))
+        elif block.kind is BlockKind.TABLE:
             found = _rows(block.text)
         else:
             found = list(sentences(block.text))
         for span in found:
-            whole = Span(begin + span.start, begin + min(span.end, span.start + _LINE_CHARS))
-            if start <= whole.start < end:
+            whole = Span(begin + span.start, begin + min(span.end, span.start + max(_LINE_CHARS, MAX_CODE_CHARS)))
+            text = document.text[whole.start : whole.end]
+            if start <= whole.start < end and text.strip() and not is_flagged(text):
                 spans.append(whole)
     return spans
+
+
+def _listings(text: str) -> Iterator[Span]:
+    """The listing whole, or in runs of so many rows and characters."""
+    start, rows = 0, 0
+    position = 0
+    for row in text.split("\n"):
+        end = position + len(row)
+        if rows and (rows >= MAX_CODE_LINES or end - start > MAX_CODE_CHARS):
+            yield Span(start, position - 1)
+            start, rows = position, 0
+        rows += 1
+        position = end + 1
+    if start < len(text):
+        yield Span(start, len(text))
 
 
 def _rows(text: str) -> list[Span]:

@@ -1,6 +1,6 @@
 """The shapes in which models answer. Ids in them were offered by code; an id that was not is dropped."""
 
-from dataclasses import dataclass
+from pincite.domain.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,178 +26,87 @@ class PlannedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class NewQueries:
-    """Further queries for the part with this id; `question` words it anew, now that more is known."""
-
-    part: str
-    queries: tuple[str, ...]
-    question: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AddedPart:
-    """A part that what was found shows to be missing, and why."""
-
-    question: str
-    heading: str
-    reason: str
-    queries: tuple[str, ...] = ()
-    form: str = "prose"
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedPart:
-    """A part that what was found shows to be pointless, and why."""
-
-    part: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp:
-    """Further queries for open parts, and what changes in the plan."""
-
-    parts: tuple[NewQueries, ...]
-    added: tuple[AddedPart, ...] = ()
-    dropped: tuple[DroppedPart, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FoundClaim:
-    """A statement with the ids of the lines that say it, or their exact words.
-
-    `form` is statement, figure, step, row or definition; `group` names what steps and rows belong to, `holds_for` the
-    version, date or speaker that the page names.
-    """
-
-    text: str
-    part: str
-    lines: tuple[str, ...]
-    quote: str = ""
-    kind: str = "fact"
-    confidence: float = 0.5
-    form: str = "statement"
-    group: str = ""
-    holds_for: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PageClaims:
-    """What one page says about the question; `more` are ids of windows that should be read as well."""
-
-    claims: tuple[FoundClaim, ...]
-    more: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two statements that exclude each other."""
-
-    one: str
-    other: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The conflicts found."""
-
-    pairs: tuple[Pair, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OutlinedSection:
-    """A heading and the ids told under it; `form` is prose, list, steps or table, `purpose` what it is for."""
-
-    heading: str
-    claims: tuple[str, ...]
-    form: str = "prose"
-    purpose: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The order of a report."""
-
-    answer: tuple[str, ...]
-    sections: tuple[OutlinedSection, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenSentence:
-    """A sentence and the ids of the statements it tells; `derived` when it goes beyond each of them."""
+    """A sentence and the ids of the statements it tells."""
 
     text: str
     claims: tuple[str, ...]
-    derived: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenRow:
-    """A row of a table: its name, and a cell for each further column."""
-
-    name: str
-    cells: tuple[WrittenSentence, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenBlock:
-    """A paragraph, list or steps with its `items`, a table with `header` and `rows`, or code that an item names."""
-
-    form: str
-    items: tuple[WrittenSentence, ...] = ()
-    header: tuple[str, ...] = ()
-    rows: tuple[WrittenRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text: sentences of a paragraph, then blocks."""
+    """A text of one paragraph."""
 
     sentences: tuple[WrittenSentence, ...] = ()
-    blocks: tuple[WrittenBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenPart:
-    """The part of a report that was asked for under this id."""
+class ComposedSentence:
+    """A sentence, item or cell and the ids of the lines it rests on.
 
-    id: str
-    sentences: tuple[WrittenSentence, ...] = ()
-    blocks: tuple[WrittenBlock, ...] = ()
+    `derived`: it goes beyond what they say (compares, concludes, calculates). `part` is the part of the question that
+    it answers, `conflict` that it tells how two pages contradict each other.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class WrittenParts:
-    """The parts of one call."""
-
-    parts: tuple[WrittenPart, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """New words for the heading or sentence with this id."""
-
-    id: str
     text: str
+    lines: tuple[str, ...]
+    derived: bool = False
+    part: str = ""
+    conflict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class EditedReport:
-    """What an editor changes: headings, sentences, the order of sections, sentences that repeat others."""
+class ComposedRow:
+    """A row of a table: its name, and a cell for each further column."""
 
-    headings: tuple[Edit, ...] = ()
-    sentences: tuple[Edit, ...] = ()
-    order: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
+    name: str
+    cells: tuple[ComposedSentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedBlock:
+    """A paragraph, list or steps with its `items`, a table with `header` and `rows`, or code that an item names."""
+
+    form: str
+    items: tuple[ComposedSentence, ...] = ()
+    header: tuple[str, ...] = ()
+    rows: tuple[ComposedRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedSection:
+    """A heading and what stands under it."""
+
+    heading: str
+    blocks: tuple[ComposedBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPart:
+    """A part that these pages do not answer and queries that may; `question` words it anew, now that more is known."""
+
+    part: str
+    what: str = ""
+    queries: tuple[str, ...] = ()
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A whole report: the direct answer, sections, and what is missing."""
+
+    answer: tuple[ComposedSentence, ...] = ()
+    sections: tuple[ComposedSection, ...] = ()
+    missing: tuple[MissingPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A new sentence for the one with this id."""
+    """A new sentence for the one with this id, and the ids of the lines it rests on."""
 
     id: str
     text: str
-    claims: tuple[str, ...]
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,27 @@
 """Written sentences, list items and table cells to printable lines: each proven by the claims that it names."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from pincite.domain.evidence import VerdictStatus, VerifiedClaim
+from pincite.domain.frozen import dataclass
 from pincite.domain.plan import ReadPage
 from pincite.domain.report import RejectedClaim, in_cell
 from pincite.ports import Judge
 from pincite.research.assembly import Line
 from pincite.research.model.evidence import EvidenceBank
-from pincite.research.model.shown import code_beside
-from pincite.research.model.wording import plain_line
+from pincite.research.model.prompts import instructions
+from pincite.research.model.wording import gives_away, plain_line, private_words
 from pincite.text.instructions import is_flagged
 from pincite.verification.proof import Proven, Statement, prove
 
 MAX_CLAIMS: Final = 6
 MAX_SENTENCE_CHARS: Final = 700
+# Prompts of a run; the judge's says nothing that a report could hold.
+_PROMPTS: Final = ("compose", "planner", "rewrite")
 _END: Final = '.!?:)"”’»'
 # The mark of a list before its text, and no option or pattern that begins with the same sign (`--abort`, `*.c`).
 _BULLET: Final = re.compile(r"^(?:[-•*–—]\s+)+")
@@ -30,7 +33,7 @@ class Proposed:
 
     `derived`: it goes beyond each of them (comparison, sum, conclusion). A cell of a table stands in a `row` and a
     `column` and may be a word. `after` is what a reader has read when it leans on that: the sentence before it, or
-    the heading above a list.
+    the heading above a list. `question` is what it is said to answer.
     """
 
     text: str
@@ -39,6 +42,7 @@ class Proposed:
     row: str = ""
     column: str = ""
     after: str = ""
+    question: str = ""
 
     @property
     def is_cell(self) -> bool:
@@ -56,6 +60,7 @@ class Checked:
     why: str = ""
     beyond: str = ""
     verdict: VerdictStatus = VerdictStatus.UNSUPPORTED
+    answers: bool | None = None
 
     def rejected(self, then: str = "") -> RejectedClaim:
         """For the list of what was not printed; `then` says what stands in its place."""
@@ -76,21 +81,19 @@ class SentenceProver:
         self._judge = judge
         self._bank = bank
         self._at = at
+        self._private: frozenset[str] = frozenset()
 
-    def take_up(self, pages: Iterable[ReadPage]) -> None:
-        """Add pages to those that can be evidence."""
+    def take_up(self, pages: Iterable[ReadPage], question: str = "") -> None:
+        """Add pages to those that can be evidence; what the asker told of themselves is printed of no question."""
         self._bank.add(pages)
-
-    async def code_beside(self, offered: Mapping[str, VerifiedClaim]) -> dict[str, VerifiedClaim]:
-        """The code on their pages that these statements come with, proven by slicing (`shown.code_beside`)."""
-        return await code_beside(offered, self._bank, self._at)
+        self._private = private_words(question)
 
     async def prove(self, proposed: Sequence[Proposed], offered: Mapping[str, VerifiedClaim]) -> tuple[Checked, ...]:
         """Each sentence in order: a line to print, or why it is none.
 
         Without a claim a sentence is printed only when the judge says that it states nothing.
         """
-        drafts = [_draft(item, offered) for item in proposed]
+        drafts = [_draft(item, offered, self._private) for item in proposed]
         asked = [
             (index, self._statement(draft))
             for index, draft in enumerate(drafts)
@@ -107,12 +110,12 @@ class SentenceProver:
         premises = tuple(claim.text for claim in claims) if draft.proposed.derived and len(draft.items) > 1 else ()
         said = draft.proposed
         text = in_cell(said.row, said.column, said.text)
-        return Statement(text, passages, self._bank.text_of(passages), premises, after=said.after)
+        return Statement(text, passages, self._bank.text_of(passages), premises, said.question, after=said.after)
 
 
-def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:
+def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Collection[str]) -> Checked:
     """The sentence without links and marks; what it can't be printed for whatever a judge says."""
-    text = _BULLET.sub("", plain_line(proposed.text))
+    text = _BULLET.sub("", plain_line(proposed.text).replace("`", ""))
     said = replace(proposed, text=text)
     items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
     if not text:
@@ -121,6 +124,8 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:
         return Checked(said, items, why=f"it is longer than {MAX_SENTENCE_CHARS} characters")
     if is_flagged(text):
         return Checked(said, items, why="it speaks to machines")
+    if gives_away(text, private, map(instructions, _PROMPTS)):
+        return Checked(said, items, why="it tells what the asker or this program said, not what a page says")
     if text[-1] not in _END and not said.is_cell:
         said = replace(said, text=f"{text}.")
     if not items and proposed.claims:
@@ -133,7 +138,7 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim]) -> Checked:
 
 def _proven(draft: Checked, found: Proven) -> Checked:
     """The sentence with its verdict: whole and proven it is a line, a connective one without claims, too."""
-    said = draft.proposed
+    said, draft = draft.proposed, replace(draft, answers=found.answers)
     if not draft.items:
         if found.nothing_to_check and found.judgement is not None:
             return replace(draft, line=Line(said.text, (), judgement=found.judgement), verdict=VerdictStatus.SUPPORTED)

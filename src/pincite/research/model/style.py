@@ -2,14 +2,15 @@
 
 from typing import Final
 
-from pincite.domain.plan import MOST_WORDS, ReportDepth, ReportLength, ReportStyle, Task
+from pincite.domain.plan import ReportDepth, ReportLength, ReportStyle, Task
 from pincite.research.model.wording import plain_line
 
-WORDS: Final = MOST_WORDS
+# A sixth more than is asked for, so that what closes a report is not cut off for a paragraph too many.
+WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_400, ReportLength.LONG: 2_800}
 _WANTED: Final = {
     ReportLength.SHORT: "short, 150 to 300 words in all",
-    ReportLength.STANDARD: "800 to 1,200 words in all where the statements carry it, fewer where not",
-    ReportLength.LONG: "1,500 to 2,400 words in all where the statements carry it, fewer where not",
+    ReportLength.STANDARD: "800 to 1,200 words in all where the pages carry it, fewer where not",
+    ReportLength.LONG: "1,500 to 2,400 words in all where the pages carry it, fewer where not",
 }
 _DEPTHS: Final = {
     ReportDepth.OVERVIEW: "an overview: the main points, no detail",

@@ -3,7 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from lxml.html.defs import tags
@@ -22,6 +23,8 @@ MAX_QUERY_WORDS: Final = 16
 MAX_HEADING_CHARS: Final = 90
 # Five words in a row are copied, not found alike.
 _SHARED_RUN: Final = 5
+# In prose five common words in a row ("what to do first, and") prove nothing; eight are a sentence of ours.
+_SAME_SENTENCE: Final = 8
 # Bits a character: keys and tokens lie above, words and names below. Chosen, not measured.
 _ENTROPY_FROM: Final = 3.4
 # Keys of services have 16 characters and more.
@@ -77,13 +80,26 @@ def safe_query(text: str, question: str, *, ours: Sequence[str] = ()) -> str:
             return ""
         if token.lower() not in asked and looks_secret(token):
             return ""
-    lowered = [word.lower() for word in found]
-    runs = {tuple(lowered[i : i + _SHARED_RUN]) for i in range(len(lowered) - _SHARED_RUN + 1)}
-    for text_of_ours in ours:
-        theirs = [word.lower() for word in words(text_of_ours)]
-        if any(tuple(theirs[i : i + _SHARED_RUN]) in runs for i in range(len(theirs) - _SHARED_RUN + 1)):
-            return ""
-    return query
+    return "" if _copied(" ".join(found), ours, _SHARED_RUN) else query
+
+
+def gives_away(text: str, private: Collection[str], ours: Iterable[str]) -> bool:
+    """Whether a line has one of the private words, or a long run of words of our instructions."""
+    told = {token.lower().strip(".,;:?!\"'()") for token in text.split()}
+    return not told.isdisjoint(private) or _copied(text, ours, _SAME_SENTENCE)
+
+
+def _copied(text: str, ours: Iterable[str], run: int) -> bool:
+    """Whether so many words in a row stand in one of ours."""
+    mine = [word.lower() for word in words(text)]
+    runs = [tuple(mine[i : i + run]) for i in range(len(mine) - run + 1)]
+    return bool(runs) and any(not _runs(text_of_ours, run).isdisjoint(runs) for text_of_ours in ours)
+
+
+@lru_cache(maxsize=16)
+def _runs(text: str, run: int) -> frozenset[tuple[str, ...]]:
+    found = [word.lower() for word in words(text)]
+    return frozenset(tuple(found[i : i + run]) for i in range(len(found) - run + 1))
 
 
 def heading_of(proposed: str, text: str, known: str = "") -> str:
@@ -103,6 +119,26 @@ def heading_of(proposed: str, text: str, known: str = "") -> str:
     if len(line) > MAX_HEADING_CHARS:
         line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
     return line[:1].upper() + line[1:]
+
+
+def foreign(text: str, known: str) -> tuple[str, ...]:
+    """Names and figures of a line that `known` does not have. Its first word has a capital letter for no reason."""
+    have = {word.lower() for word in words(known)}
+    named = [
+        word
+        for number, word in enumerate(words(text))
+        if (number and word[:1].isupper()) or any(character.isdigit() for character in word)
+    ]
+    return tuple(word for word in named if word.lower() not in have)
+
+
+def unproven_line(text: str, known: str) -> str:
+    """A line that nobody proves (what is missing, a part as it is worded anew), or nothing.
+
+    It is refused with a link, words to machines, or a name or figure that neither the question nor the pages have.
+    """
+    line = plain_line(text)[:MAX_QUERY_CHARS]
+    return "" if links_in(line, known) or is_flagged(line) or foreign(line, known) else line
 
 
 def private_words(question: str) -> frozenset[str]:

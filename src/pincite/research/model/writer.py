@@ -1,42 +1,58 @@
-"""Proven claims to a report with a model: it outlines, writes section by section, edits; every sentence is proven."""
+"""A composed report to a proven one: sentences are judged by section, mended or left out, and laid out."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import anyio
 
-from pincite.domain.evidence import VerdictStatus, VerifiedClaim
+from pincite.domain.errors import ModelBadOutput
+from pincite.domain.evidence import Proof, Verdict, VerdictStatus, VerifiedClaim
+from pincite.domain.frozen import dataclass
 from pincite.domain.layout import BlockForm, SectionKind
-from pincite.domain.model import ModelRole
-from pincite.domain.plan import Gap, Progress, ReportMetadata, Task
+from pincite.domain.plan import Conflict, ConflictSide, Gap, Progress, ReportMetadata, Task
 from pincite.domain.report import Mode, PartStatus, RejectedClaim, Report, ReportPart
 from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
-from pincite.research.model.blocks import DraftBlock, drafted
-from pincite.research.model.editing import EditableSection, Editor
+from pincite.research.model.blocks import DraftBlock, Planned, drafted, laid_out, leaning, planned
 from pincite.research.model.leads import with_leads
-from pincite.research.model.outline import Part, early_parts, outline_prompt, outlined
-from pincite.research.model.outputs import Outline
-from pincite.research.model.parts import ANSWER_SENTENCES, PartText, PartWriter, Sight, grouped
-from pincite.research.model.sentences import SentenceProver
-from pincite.research.model.shown import with_places
+from pincite.research.model.manuscript import Manuscript, claim_of
+from pincite.research.model.outputs import ComposedSentence
+from pincite.research.model.proving import Mender
+from pincite.research.model.sentences import Checked, Proposed, SentenceProver
+from pincite.research.model.shown import code_among, with_places
 from pincite.research.model.style import WORDS
+from pincite.research.model.wording import foreign, heading_of, plain_line
+from pincite.research.state import within_quotable
 from pincite.research.telling import tell_section
 from pincite.runtime.recovery import first_failure
-from pincite.text.tokens import words
+from pincite.text.tokens import terms, words
 
-# Shown to the model at once, the surest of the run; the rest stays in the record.
-MAX_CLAIMS: Final = 80
-_UNTOLD: Final = "proven, and left out of the report for its order or length"
+ANSWER_SENTENCES: Final = 4
+ANSWER: Final = "Answer"
+# So many go to a judge at once (`judges.model`): sections are proven together up to that.
+_TOGETHER: Final = 32
+# As without a model (`research.extractive.conflicts`).
+_MAX_CONFLICTS: Final = 6
+# Half of the words of a part and of its queries in one section: queries word a part in several ways.
+_TOLD: Final = 0.5
+_TOO_MUCH: Final = "more than a part of a report may hold"
+_OVER: Final = "beyond the length of the report"
+_TWICE: Final = "it stands in the report already"
+_DEFAULT: Final = "What the sources say"
+_CELLS: Final = (BlockForm.TABLE,)
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
-    """A part written while rounds went on."""
+class _Section:
+    """A section to be proven; the direct answer has no heading."""
 
     heading: str
-    text: PartText
+    blocks: tuple[Planned, ...]
+
+    def proposed(self) -> list[Proposed]:
+        """All that is to be proven of it."""
+        return [said for block in self.blocks for said in block.proposed()]
 
 
 @dataclass(slots=True)
@@ -45,300 +61,351 @@ class _Room:
 
     left: int
     said: set[str]
+    rejected: list[RejectedClaim]
 
-    def takes(self, line: Line) -> bool:
-        """Whether the line is new; it is said then."""
-        mine = " ".join(words(line.text)).lower()
-        if mine in self.said:
+    def holds(self, said: Proposed) -> bool:
+        """Whether the sentence is new and there is room for it, which it takes then; else why not is noted."""
+        mine = " ".join(words(said.text)).lower()
+        size = len(said.text.split())
+        why = _TWICE if mine in self.said else _OVER if size > self.left else ""
+        if why:
+            self.rejected.append(RejectedClaim(said.text, VerdictStatus.UNCHECKED, why))
             return False
         self.said.add(mine)
-        return True
-
-    def holds(self, line: Line) -> bool:
-        """Whether there is room for the line; it is taken then."""
-        size = len(line.text.split())
-        if size > self.left:
-            return False
         self.left -= size
         return True
 
+    def fitting(self, block: Planned) -> Planned | None:
+        """The block with what is new and fits; a table stays whole or goes, and so does code."""
+        if block.shown is not None:
+            shown = Proposed(block.shown.claim.text, ())
+            return block if self.holds(shown) else None
+        if block.form in _CELLS:
+            size = sum(len(said.text.split()) for said in block.proposed())
+            if size > self.left:
+                self.rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _OVER) for said in block.proposed()]
+                return None
+            self.left -= size
+            return block
+        items = (tuple(said for said in item if self.holds(said)) for item in block.items)
+        kept = tuple(item for item in items if item)
+        return replace(block, items=kept) if kept else None
+
 
 class ModelWriter:
-    """Has a model outline, write and edit; every sentence is proven, or its claims stand in their own words.
-
-    Parts that are closed while other parts still need a round are written then (`draft`) and not again.
+    """Proves what was composed; what is not proven is mended, stands in its passage's own words, or is left out.
 
     Args:
         calls: the models.
+        manuscript: what was composed.
         prover: decides about every sentence.
-        events: each section is told as soon as it and those before it are ready, and again when the edit changed it.
-        concurrency: calls that write at the same time.
+        events: each section is told as soon as it and those before it are proven.
+        noted: what went wrong until the last sentence was judged.
     """
 
-    def __init__(self, calls: ModelCalls, prover: SentenceProver, events: EventSink, *, concurrency: int = 8) -> None:
+    def __init__(
+        self,
+        calls: ModelCalls,
+        manuscript: Manuscript,
+        prover: SentenceProver,
+        events: EventSink,
+        noted: Callable[[], tuple[Gap, ...]] = tuple,
+    ) -> None:
         self._calls = calls
+        self._manuscript = manuscript
         self._prover = prover
-        self._parts = PartWriter(calls, prover)
-        self._editor = Editor(calls, prover)
+        self._mender = Mender(calls, prover)
         self._events = events
-        self._concurrency = concurrency
-        self._begun: set[str] = set()
-        self._drafts: dict[str, _Draft] = {}
+        self._noted = noted
+        self._told: dict[str, list[str]] = {}
+        self._drafted: dict[Proposed, Checked] = {}
 
     async def draft(self, task: Task, progress: Progress) -> None:
-        """Write the parts of `progress` that are not begun yet, and tell each one when it is ready."""
-        self._prover.take_up(progress.pages)
-        offered = _offered(_best(progress.claims))
-        wanted = early_parts(progress, offered, self._begun)
-        self._begun |= set(wanted)
-
-        names = {id(part): name for name, part in wanted.items()}
-
-        async def write(parts: Sequence[Part]) -> None:
-            texts = await self._parts.write(task, parts, offered, progress, Sight(tuple(parts), offered))
-            for part, text in zip(parts, texts, strict=True):
-                if text.by_model and text.lines:
-                    self._drafts[names[id(part)]] = _Draft(part.heading, text)
-                    await tell_section(self._events, part.heading, [line.text for line in text.lines], early=True)
-
-        with first_failure():
-            async with anyio.create_task_group() as group:
-                for parts in grouped(list(wanted.values())):
-                    group.start_soon(write, parts)
+        """Prove and tell the sections that rest on `progress` alone, while another round goes on."""
+        offered = self._offered(task, progress)
+        sections, _ = self._planned(task, progress, offered)
+        ready = [s for s in sections if s.heading and all(n in offered for p in s.proposed() for n in p.claims)]
+        checked = await self._proven(ready, offered, progress, early=True)
+        self._drafted = {said: checked[id(said)] for section in ready for said in section.proposed()}
 
     async def write(self, task: Task, progress: Progress, metadata: ReportMetadata) -> Report:
-        """The report that states proven claims only; `insufficient_evidence` when there are none.
+        """The report that states proven sentences only; `insufficient_evidence` when nothing was found.
 
-        Errors: those of `ModelCalls.ask`, when the outline can't be had.
+        Errors: ModelBadOutput, when something was found and nothing of what was composed of it can be printed.
         """
-        self._prover.take_up(progress.pages)
-        items = _best(progress.claims)
-        gaps = _unproven(progress)
-        if not items:
-            nothing = Content(gaps=gaps, parts=_part_states(progress, ()))
-            return assemble(task, progress, metadata, nothing, mode=Mode.MODEL)
-        # What no site confirmed closes the report, in the words that were proven.
-        unsure = [item for item in items if item.unresolved] if any(not item.unresolved for item in items) else []
-        offered = _offered([item for item in items if item not in unsure])
-        answer = await self._calls.ask(
-            ModelRole.WRITER, outline_prompt(task, progress, offered), Outline, deadline_s=progress.seconds_left
-        )
-        drafts = await self._standing(offered)
-        told = {item.claim.claim_id for _, text in drafts for line in text.lines for item in line.items}
-        early = {name for name, item in offered.items() if item.claim.claim_id in told}
-        parts = outlined(answer, offered, task, progress, early)
-        texts, progress = await self._write_all(task, parts, offered, progress)
-        written, texts = _with_drafts(parts, texts, drafts, offered)
-        content = await self._edited(task, progress, offered, written, texts)
-        uncertain = tuple(Line(item.claim.text, (item,), opens=True) for item in unsure)
-        content = replace(
-            content,
-            sections=(*content.sections, *([DraftedSection("", uncertain, SectionKind.UNCERTAIN)] if unsure else [])),
-            gaps=(*gaps, *content.gaps),
-            parts=_part_states(progress, tuple(content.printed())),
-            rejected=(*content.rejected, *_untold(progress.claims, content)),
-            written_by=", ".join(self._parts.authors),
-        )
-        return assemble(task, progress, metadata, with_places(content, progress.pages), mode=Mode.MODEL)
-
-    async def _standing(self, offered: Mapping[str, VerifiedClaim]) -> list[tuple[Part, PartText]]:
-        """The drafts with the blocks that hold for the claims as they are now."""
-        found: list[tuple[Part, PartText]] = []
-        for _, draft in sorted(self._drafts.items()):
-            blocks = await self._parts.still(draft.text.blocks, offered)
-            if blocks:
-                found.append((Part(draft.heading, ()), replace(draft.text, blocks=blocks)))
-        return found
-
-    async def _write_all(
-        self, task: Task, parts: Sequence[Part], offered: Mapping[str, VerifiedClaim], progress: Progress
-    ) -> tuple[list[PartText], Progress]:
-        """All parts, some in a call and calls side by side, each told once those before it are.
-
-        Also the progress with its leads described, which is done meanwhile.
-        """
-        texts: list[PartText | None] = [None] * len(parts)
-        told = 0
-        limiter = anyio.CapacityLimiter(self._concurrency)
-        telling = anyio.Lock()
-        sight = Sight(tuple(parts), offered)
-
-        async def write(first: int, together: Sequence[Part]) -> None:
-            nonlocal told
-            async with limiter:
-                made = await self._parts.write(task, together, offered, progress, sight)
-                texts[first : first + len(made)] = made
-            async with telling:
-                while told < len(parts) and (ready := texts[told]) is not None:
-                    if parts[told].heading and ready.lines:
-                        await tell_section(self._events, parts[told].heading, [line.text for line in ready.lines])
-                    told += 1
-
+        offered = self._offered(task, progress)
+        sections, rejected = self._planned(task, progress, offered)
+        checked: dict[int, Checked] = {}
         found = progress
 
         async def describe() -> None:
             nonlocal found
             found = await with_leads(progress, self._calls)
 
+        async def prove() -> None:
+            checked.update(await self._proven(sections, offered, progress))
+
         with first_failure():
             async with anyio.create_task_group() as group:
-                first = 0
-                for together in grouped(parts):
-                    group.start_soon(write, first, together)
-                    first += len(together)
+                group.start_soon(prove)
                 group.start_soon(describe)
-        return [text for text in texts if text is not None], found
+        content = self._content(sections, checked, rejected)
+        if self._manuscript.claims and not any(content.printed()):
+            raise ModelBadOutput(
+                "nothing of what the model composed can be printed", reason="no_usable_claim", retryable=False
+            )
+        conflicts = self._conflicts(checked)
+        progress = replace(
+            found,
+            claims=_with_printed(found.claims, content),
+            gaps=tuple(dict.fromkeys((*found.gaps, *self._noted()))),
+            conflicts=tuple(dict.fromkeys((*found.conflicts, *conflicts)))[: max(_MAX_CONFLICTS, len(found.conflicts))],
+        )
+        content = replace(
+            content,
+            parts=self._parts(progress, checked, content),
+            written_by=", ".join(self._manuscript.authors),
+        )
+        return assemble(task, progress, metadata, with_places(content, progress.pages), mode=Mode.MODEL)
 
-    async def _edited(
+    def _offered(self, task: Task, progress: Progress) -> dict[str, VerifiedClaim]:
+        """The lines that sentences may rest on: those they name, as they were verified, and others of these pages."""
+        self._prover.take_up(progress.pages, task.question)
+        verified = {item.claim.claim_id: item for item in progress.claims}
+        offered: dict[str, VerifiedClaim] = {}
+        for name, claim in self._manuscript.claims.items():
+            item = verified.get(claim.claim_id)
+            if item is not None and item.printable:
+                offered[name] = item
+        standing = {e.quote.document_id for item in offered.values() for e in item.claim.evidence}
+        pages = {page.url: page for page in progress.pages if page.document.document_id in standing}
+        for name, line in self._manuscript.book.lines.items():
+            if name not in self._manuscript.claims and line.url in pages:
+                claim = claim_of(line, progress.plan.sub_questions[0].text, pages[line.url])
+                for allowed in within_quotable((claim,), (pages[line.url],)):
+                    verdict = Verdict(VerdictStatus.SUPPORTED, score=1.0)
+                    offered[name] = VerifiedClaim(allowed, verdict, 1, proof=Proof.QUOTED)
+        return offered
+
+    def _planned(
+        self, task: Task, progress: Progress, offered: Mapping[str, VerifiedClaim]
+    ) -> tuple[list[_Section], list[RejectedClaim]]:
+        """The direct answer and the sections as blocks: nothing twice, no more words than a report holds."""
+        parts = {part.sub_question_id: part.text for part in progress.plan.sub_questions}
+
+        def propose(said: ComposedSentence) -> Proposed:
+            return Proposed(said.text, said.lines, said.derived, question=parts.get(said.part, ""))
+
+        room = _Room(WORDS[task.style.length], set(), [])
+        code = code_among(offered, progress.pages)
+        known = " ".join([task.question, *(item.claim.text for item in offered.values())])
+        answer = tuple(said for said in leaning(self._manuscript.answer, propose) if said.claims)
+        room.rejected += [
+            RejectedClaim(said.text, VerdictStatus.UNCHECKED, f"beyond {ANSWER_SENTENCES} sentences of direct answer")
+            for said in answer[ANSWER_SENTENCES:]
+        ]
+        sections: list[_Section] = []
+        if opening := room.fitting(Planned(BlockForm.PARAGRAPH, (answer[:ANSWER_SENTENCES],))):
+            sections.append(_Section("", (opening,)))
+        for section in self._manuscript.sections:
+            heading = _heading(section.heading, known)
+            blocks, over = planned(section.blocks, propose, code, heading)
+            room.rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
+            fitting = tuple(found for block in blocks if (found := room.fitting(block)) is not None)
+            if fitting:
+                sections.append(_Section(heading, fitting))
+        return sections, room.rejected
+
+    async def _proven(
         self,
-        task: Task,
-        progress: Progress,
+        sections: Sequence[_Section],
         offered: Mapping[str, VerifiedClaim],
-        parts: Sequence[Part],
-        texts: Sequence[PartText],
+        progress: Progress,
+        *,
+        early: bool = False,
+    ) -> dict[int, Checked]:
+        """What became of each sentence, by `id`: all are judged at once, and those that fail mended together."""
+        checked = self._still(sections, offered)
+        failing: set[int] = set()
+        telling = anyio.Lock()
+        told = 0
+
+        async def tell() -> None:
+            nonlocal told
+            async with telling:
+                while told < len(sections) and all(
+                    id(said) in checked and id(said) not in failing for said in sections[told].proposed()
+                ):
+                    await self._tell(sections[told], checked, early=early)
+                    told += 1
+
+        async def prove(together: Sequence[_Section]) -> None:
+            proposed = [said for section in together for said in section.proposed() if id(said) not in checked]
+            found = await self._prover.prove(proposed, offered)
+            checked.update(zip(map(id, proposed), found, strict=True))
+            failing.update(id(said) for said, one in zip(proposed, found, strict=True) if one.why)
+            await tell()
+
+        with first_failure():
+            async with anyio.create_task_group() as group:
+                for together in _grouped(sections):
+                    group.start_soon(prove, together)
+        left = [said for section in sections for said in section.proposed() if id(said) in failing]
+        if left:
+            mended = await self._mender.mended([checked[id(said)] for said in left], offered, progress.seconds_left)
+            checked.update(zip(map(id, left), mended, strict=True))
+            failing.clear()
+        await tell()
+        return checked
+
+    def _still(self, sections: Sequence[_Section], offered: Mapping[str, VerifiedClaim]) -> dict[int, Checked]:
+        """What was proven while rounds went on, as far as the claims behind it are as they were."""
+        known = {item.claim.claim_id: item for item in offered.values()}
+        found: dict[int, Checked] = {}
+        for said in (said for section in sections for said in section.proposed()):
+            before = self._drafted.get(said)
+            if before is not None and all(known.get(item.claim.claim_id) == item for item in before.items):
+                found[id(said)] = before
+        return found
+
+    async def _tell(self, section: _Section, checked: Mapping[int, Checked], *, early: bool) -> None:
+        """Tell a section that has something to say, and not twice the same."""
+        heading = section.heading or ANSWER
+        blocks = laid_out(section.blocks, checked, set())
+        lines = [line.text for block in blocks for line in block.lines()]
+        before = self._told.get(heading)
+        if lines and lines != before:
+            self._told[heading] = lines
+            await tell_section(self._events, heading, lines, early=early, revised=before is not None)
+
+    def _content(
+        self, sections: Sequence[_Section], checked: Mapping[int, Checked], rejected: Sequence[RejectedClaim]
     ) -> Content:
-        """The report's content: no sentence twice, no more words than wanted, edited once as a whole."""
-        room = _Room(WORDS[task.style.length], set())
+        """What is printed, and what is not with the reason."""
+        told = {item.claim.claim_id for found in checked.values() if found.line for item in found.line.items}
         answer: list[Line] = []
-        sections: list[EditableSection] = []
-        gaps: list[Gap] = []
-        rejected: list[RejectedClaim] = []
-        for part, text in zip(parts, texts, strict=True):
-            rejected += text.rejected
-            gaps += [Gap(part.heading, text.failure)] if text.failure else []
-            if part.heading:
-                blocks = tuple(_fitting(text.blocks, room, rejected))
-                if any(line.items for block in blocks for line in block.lines()):
-                    sections.append(EditableSection(part.heading, blocks))
-                continue
-            # The direct answer has no connectives, and no more than a few sentences.
-            stating = [line for line in text.lines if line.items and room.takes(line)]
-            answer = [line for line in stating[:ANSWER_SENTENCES] if room.holds(line)]
-            over = f"beyond {ANSWER_SENTENCES} sentences of direct answer"
-            rejected += [
-                RejectedClaim(line.text, VerdictStatus.SUPPORTED, over) for line in stating if line not in answer
-            ]
-        if not answer and sections:
-            answer, sections = _lifted(sections)
-        edited = await self._editor.edit(task, answer, sections, offered, progress)
-        for at in sorted(edited.changed):
-            section = edited.sections[at]
-            lines = [line.text for block in section.blocks for line in block.lines()]
-            await tell_section(self._events, section.heading, lines, revised=True)
+        drafts: list[tuple[str, list[DraftBlock]]] = []
+        for section in sections:
+            blocks = laid_out(section.blocks, checked, told)
+            stating = any(line.items for block in blocks for line in block.lines())
+            if not section.heading:
+                answer = [line for block in blocks for line in block.lines() if line.items][:ANSWER_SENTENCES]
+            elif stating:
+                drafts.append((section.heading, list(blocks)))
+        if not answer and drafts:
+            answer, drafts = _lifted(drafts)
+        refused = [found.rejected() for found in checked.values() if found.why]
+        # What no site confirmed says so at its own place (`UNRESOLVED_MARK`), under a heading where it stands alone.
         return Content(
             tuple(answer),
-            tuple(drafted(section.heading, section.blocks) for section in edited.sections),
-            tuple(dict.fromkeys(gaps)),
-            rejected=tuple(dict.fromkeys([*rejected, *edited.rejected])),
+            tuple(
+                _uncertain(section) if _all_unresolved(section) else section
+                for section in (drafted(heading, blocks) for heading, blocks in drafts)
+            ),
+            rejected=tuple(dict.fromkeys([*rejected, *refused])),
         )
 
-
-def _fitting(blocks: Sequence[DraftBlock], room: _Room, rejected: list[RejectedClaim]) -> list[DraftBlock]:
-    """The blocks with what is new and fits; a table stays whole or goes, and so does code."""
-    kept: list[DraftBlock] = []
-    for block in blocks:
-        if block.form is BlockForm.EXCERPT and not all(map(room.takes, block.lines())):
-            continue  # the same code stands in a section before
-        if block.form in (BlockForm.TABLE, BlockForm.EXCERPT):
-            size = sum(len(line.text.split()) for line in block.lines())
-            if size <= room.left:
-                room.left -= size
-                kept.append(block)
+    def _conflicts(self, checked: Mapping[int, Checked]) -> list[Conflict]:
+        """What sentences that are proven tell of pages that contradict each other."""
+        tells = {plain_line(said.text): said for said in self._manuscript.sentences() if said.conflict}
+        found: list[Conflict] = []
+        for one in checked.values():
+            if one.line is None or plain_line(one.proposed.text).rstrip(".") not in {t.rstrip(".") for t in tells}:
                 continue
-            rejected += [_over(line) for line in block.lines()]
-            continue
-        items: list[tuple[Line, ...]] = []
-        for item in block.items:
-            lines: list[Line] = []
-            for line in item:
-                if not room.takes(line):
-                    continue
-                if room.holds(line):
-                    lines.append(line)
-                else:
-                    rejected.append(_over(line))
-            items += [tuple(lines)] if lines else []
-        if items:
-            kept.append(replace(block, items=tuple(items)))
-    return kept
+            by_page = {item.claim.evidence[0].url: item for item in reversed(one.line.items)}
+            if len(by_page) > 1:
+                sides = tuple(_side(item) for item in reversed(list(by_page.values())))
+                found.append(Conflict(sides, wording=one.line.text))
+        return found
+
+    def _parts(self, progress: Progress, checked: Mapping[int, Checked], content: Content) -> tuple[ReportPart, ...]:
+        """What became of each part: answered where a proven sentence answers it and nothing is said to be missing.
+
+        A part that no sentence is marked for is told where a section has most words of it and of its queries.
+        """
+        proven = [found for found in checked.values() if found.line is not None and found.line.items]
+        printed = list(content.printed())
+        told = [
+            set(terms(" ".join([drafted.heading, *(line.text for line in drafted.lines), *_names(drafted)])))
+            for drafted in content.sections
+        ]
+        found: list[ReportPart] = []
+        for part in progress.plan.sub_questions:
+            saying = [one for one in proven if one.proposed.question == part.text]
+            mine = bool(saying) or any(item.claim.sub_question == part.text for item in printed)
+            missing = self._manuscript.missing.get(part.sub_question_id)
+            wanted = set(terms(" ".join([part.text, *(query.text for query in part.queries)])))
+            mine = mine or any(len(wanted & said) >= _TOLD * len(wanted) for said in told)
+            if missing is None and mine and (not saying or any(one.answers is not False for one in saying)):
+                found.append(ReportPart(part.text, PartStatus.ANSWERED))
+            elif mine:
+                what = plain_line(missing.what) if missing is not None else ""
+                found.append(ReportPart(part.text, PartStatus.PARTLY, what or "no statement answers it directly"))
+            else:
+                found.append(ReportPart(part.text, PartStatus.NOT_HERE))
+        return tuple(found)
 
 
-def _over(line: Line) -> RejectedClaim:
-    return RejectedClaim(line.text, VerdictStatus.SUPPORTED, "beyond the length of the report")
+def _names(section: DraftedSection) -> Iterator[str]:
+    """The names of the columns and rows of its tables."""
+    for block in section.blocks:
+        yield from block.header
+        yield from block.rows
 
 
-def _lifted(sections: Sequence[EditableSection]) -> tuple[list[Line], list[EditableSection]]:
+def _grouped(sections: Sequence[_Section]) -> list[list[_Section]]:
+    """The sections in their order, as many together as a judge takes at once."""
+    groups: list[list[_Section]] = []
+    size = 0
+    for section in sections:
+        mine = len(section.proposed())
+        if groups and size + mine <= _TOGETHER:
+            groups[-1].append(section)
+            size += mine
+        else:
+            groups.append([section])
+            size = mine
+    return groups
+
+
+def _heading(proposed: str, known: str) -> str:
+    """The proposed heading where it has no name that neither question nor pages have, else a plain one."""
+    line = heading_of(proposed.replace("`", ""), _DEFAULT, known)
+    return _DEFAULT if foreign(line, known) else line
+
+
+def _lifted(
+    sections: Sequence[tuple[str, list[DraftBlock]]],
+) -> tuple[list[Line], list[tuple[str, list[DraftBlock]]]]:
     """The first sentence that states something as the direct answer, and the sections without it."""
-    for at, section in enumerate(sections):
-        for number, block in enumerate(section.blocks):
+    for at, (heading, blocks) in enumerate(sections):
+        for number, block in enumerate(blocks):
             line = next((line for line in block.lines() if line.items), None)
             if block.form in (BlockForm.TABLE, BlockForm.EXCERPT) or line is None:
                 continue
             items = tuple(tuple(other for other in item if other is not line) for item in block.items)
             left = replace(block, items=tuple(item for item in items if item))
-            blocks = [*section.blocks[:number], *([left] if left.items else []), *section.blocks[number + 1 :]]
-            rest = replace(section, blocks=tuple(blocks))
-            stating = any(line.items for block in rest.blocks for line in block.lines())
-            return [line], [*sections[:at], *([rest] if stating else []), *sections[at + 1 :]]
+            rest = [*blocks[:number], *([left] if left.items else []), *blocks[number + 1 :]]
+            stating = any(line.items for block in rest for line in block.lines())
+            return [line], [*sections[:at], *([(heading, rest)] if stating else []), *sections[at + 1 :]]
     return [], list(sections)
 
 
-def _offered(items: Sequence[VerifiedClaim]) -> dict[str, VerifiedClaim]:
-    return {f"c{number}": item for number, item in enumerate(items, start=1)}
+def _all_unresolved(section: DraftedSection) -> bool:
+    items = [item for line in section.lines for item in line.items]
+    return bool(items) and all(item.unresolved for item in items)
 
 
-def _with_drafts(
-    parts: Sequence[Part],
-    texts: Sequence[PartText],
-    drafts: Sequence[tuple[Part, PartText]],
-    offered: Mapping[str, VerifiedClaim],
-) -> tuple[list[Part], list[PartText]]:
-    """The direct answer, the drafts, then the sections."""
-    rows = [(parts[0], texts[0]), *drafts, *zip(parts[1:], texts[1:], strict=True)]
-    return [part for part, _ in rows], [text for _, text in rows]
+def _uncertain(section: DraftedSection) -> DraftedSection:
+    return replace(section, kind=SectionKind.UNCERTAIN)
 
 
-def _best(claims: Sequence[VerifiedClaim]) -> list[VerifiedClaim]:
-    """The claims that may be printed, those that answer and stand alone first, then the surest; none twice."""
-    kept: dict[str, VerifiedClaim] = {}
-    printable = [item for item in claims if item.printable]
-    for item in sorted(printable, key=lambda i: (i.answers is False, i.stands_alone is False, -i.claim.confidence)):
-        kept.setdefault(" ".join(words(item.claim.text)).lower(), item)
-    return list(kept.values())[:MAX_CLAIMS]
+def _with_printed(claims: Sequence[VerifiedClaim], content: Content) -> tuple[VerifiedClaim, ...]:
+    """The claims of the run, and those that only a mended sentence rests on."""
+    known = {item.claim.claim_id for item in claims}
+    more = {item.claim.claim_id: item for item in content.printed() if item.claim.claim_id not in known}
+    return (*claims, *more.values())
 
 
-def _unproven(progress: Progress) -> tuple[Gap, ...]:
-    """The parts of the question for which claims were made of which none holds, and those that were dropped."""
-    made = {item.claim.sub_question for item in progress.claims}
-    holding = {item.claim.sub_question for item in progress.claims if item.printable}
-    unproven = [
-        Gap(part.text, "what was found was not proven")
-        for part in progress.plan.sub_questions
-        if part.text in made - holding
-    ]
-    return (*unproven, *(Gap(text, f"left out of the plan: {reason}") for text, reason in progress.plan.left_out))
-
-
-def _part_states(progress: Progress, printed: Sequence[VerifiedClaim]) -> tuple[ReportPart, ...]:
-    """What became of each part: answered by a printed claim that a judge (where there is one) says answers it."""
-    found: list[ReportPart] = []
-    for part in progress.plan.sub_questions:
-        mine = [item for item in printed if item.claim.sub_question == part.text]
-        if any(item.answers is not False for item in mine):
-            found.append(ReportPart(part.text, PartStatus.ANSWERED))
-        elif mine:
-            found.append(ReportPart(part.text, PartStatus.PARTLY, "no statement answers it directly"))
-        else:
-            found.append(ReportPart(part.text, PartStatus.NOT_HERE))
-    return tuple(found)
-
-
-def _untold(claims: Sequence[VerifiedClaim], content: Content) -> list[RejectedClaim]:
-    """The proven claims that no printed sentence tells."""
-    told = {item.claim.claim_id for item in content.printed()}
-    said = {" ".join(words(line.text)).lower() for line in content.lines()}
-    return [
-        RejectedClaim(item.claim.text, item.verdict.status, _UNTOLD)
-        for item in claims
-        if item.printable and item.claim.claim_id not in told and " ".join(words(item.claim.text)).lower() not in said
-    ]
+def _side(item: VerifiedClaim) -> ConflictSide:
+    return ConflictSide(item.claim.text, item.claim.claim_id, max(item.independent_sources, 1))

@@ -1,11 +1,12 @@
 """A run over a few small pages in memory, with a fake model in the roles that wiring gives it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
+from pincite.domain.events import Json
 from pincite.domain.model import ModelRole
 from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import Task
@@ -16,6 +17,7 @@ from pincite.research.service import ResearchService
 from pincite.research.state import Limits
 from pincite.settings import load_settings
 from pincite.testing.clock import FrozenClock
+from pincite.testing.models import Seen, composed, said
 from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
 
 PAGES = {
@@ -36,6 +38,21 @@ PAGES = {
     ),
 }
 QUESTION = "How tall is the Varden lighthouse and who built it?"
+
+
+def at(seen: Seen, piece: str) -> str:
+    """The id of the line that has these words; of none where it is not shown."""
+    return next((name for name, text in seen.citable.items() if piece in text), "zz1")
+
+
+def writes(*told: tuple[str, str], more: Mapping[str, Json] | None = None) -> Callable[[Seen], Any]:
+    """A model that answers with these sentences, each naming the line with the words beside it."""
+
+    def compose(seen: Seen) -> Json:
+        return composed([said(text, at(seen, piece), **(more or {})) for text, piece in told])
+
+    return compose
+
 
 Ask = Callable[..., Awaitable[Report]]
 

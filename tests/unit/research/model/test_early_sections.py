@@ -6,8 +6,10 @@ from typing import Any
 from tests.unit.research.model.small_run import Small
 
 from pincite.domain.events import Event, EventType
+from pincite.domain.evidence import JudgementLabel
 from pincite.domain.report import Report, broken_rules
-from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
+from pincite.testing.judges import LabelJudge
+from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 
 TOWER, FERRY = "How tall is the Varden lighthouse?", "Who paints the ferry to the island of Quarrion?"
 QUESTION = f"{TOWER} {FERRY}"
@@ -17,16 +19,17 @@ PARTS: Any = {
         {"question": FERRY, "heading": "Painters of the ferry", "kind": "any", "queries": ["ferry wind metres"]},
     ]
 }
-MORE: Any = {"parts": [{"part": "2", "queries": ["Quarrion ferry painters", "lighthouses of the coast in summer"]}]}
 
 
 def only_tower(seen: Seen) -> Any:
-    """Claims for the first part alone: the second stays open."""
-    lines = [(name, text) for name, text in seen.lines.items() if "Varden" in text]
-    return {"claims": [{"text": text, "part": "1", "lines": [name], "confidence": 0.8} for name, text in lines]}
+    """A report on the first part alone: the second is missing."""
+    lines = [said(text, name, part="1") for name, text in seen.citable.items() if "Varden" in text]
+    wanted = ["Quarrion ferry painters", "lighthouses of the coast in summer"]
+    missing: Any = [{"part": "2", "what": "who paints it", "queries": wanted}]
+    return composed(lines[:1], [section("Height of the tower", paragraph(*lines[1:]))] if lines[1:] else [], missing)
 
 
-SCRIPT: Any = {"planner": PARTS, "follow_up": MORE, "analyst": only_tower}
+SCRIPT: Any = {"planner": PARTS, "compose": only_tower}
 
 
 def position(events: list[Event], type_: EventType, **data: Any) -> int:
@@ -50,7 +53,7 @@ async def test_a_closed_part_is_written_during_the_next_round(small: Small) -> N
     early = position(events, EventType.SECTION_READY, early=True)
     assert 0 < early < position(events, EventType.REPORT_COMPLETED)
     assert events[early].data["heading"] == "Height of the tower"
-    assert "41 metres" in str(events[early].data["text"])
+    assert "33 kilometres" in str(events[early].data["text"])
     assert position(events, EventType.ROUND_STARTED, round=2) < early
     told = [word for text in sentences(report) for word in text.split()]
     assert set(str(events[early].data["text"]).split()) <= set(told), "what was told early is in the report"
@@ -58,11 +61,20 @@ async def test_a_closed_part_is_written_during_the_next_round(small: Small) -> N
     assert len(texts) == len(set(texts)), "nothing is said twice"
 
 
-async def test_a_part_that_was_drafted_is_not_written_again(small: Small) -> None:
-    model = ScriptedModel(SCRIPT)
-    await run(small, model)
-    written = [seen for seen in model.seen if seen.task == "writer" and "Height of the tower" in seen.user]
-    assert len(written) == 1
+async def test_what_was_proven_early_is_not_judged_again(small: Small) -> None:
+    reworded = "From as far as 33 kilometres one sees the lamp of Varden."
+
+    def other_words(seen: Seen) -> Any:
+        made = only_tower(seen)
+        for sentence in (one for part in made["sections"] for one in part["blocks"][0]["items"]):
+            sentence["text"] = reworded if "33" in sentence["text"] else sentence["text"]
+        return made
+
+    small.judge, small.judged = LabelJudge({reworded: JudgementLabel.STATES}), False
+    report, events = await run(small, ScriptedModel({**SCRIPT, "compose": [other_words, composed()]}))
+    assert reworded in sentences(report)
+    assert position(events, EventType.SECTION_READY, early=True) > 0
+    assert [case.statement for case in small.judge.asked].count(reworded) == 1
 
 
 async def test_a_drafted_run_is_made_again_from_its_record(small: Small) -> None:

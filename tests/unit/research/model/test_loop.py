@@ -1,5 +1,6 @@
-"""The loop: several looks at a long page, parts that wait for another's answer, a plan that changes for a reason."""
+"""The loop: passages of long pages, parts that wait for another's answer, further rounds for what is missing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,11 +8,11 @@ from tests.fakes.small_web import SmallWeb
 from tests.unit.research.model.small_run import Small
 
 from pincite.domain.events import EventType
+from pincite.domain.model import Material
 from pincite.domain.page import FetchRequest
 from pincite.domain.plan import ReadPage, SubQuestion, Task
-from pincite.domain.report import broken_rules
-from pincite.research.model.lines import page_windows
-from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
+from pincite.research.model.lines import Asked, SourceBook
+from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
 LONG = (
@@ -21,74 +22,81 @@ LONG = (
 URL = "https://long.test/varden"
 
 
-def small(**pages: str) -> Small:
-    return Small(pages={URL: LONG, **pages})
+async def pages_of(**pages: str) -> list[ReadPage]:
+    found = [(url, await SmallWeb(pages).fetch(FetchRequest(url))) for url in pages]
+    return [ReadPage(url, fetched.snapshot, fetched.document) for url, fetched in found]
 
 
-async def test_each_part_of_the_question_has_its_window_of_a_long_page() -> None:
-    fetched = await SmallWeb({URL: LONG}).fetch(FetchRequest(URL))
-    page = ReadPage(URL, fetched.snapshot, fetched.document)
-    (windows,) = page_windows([page], ("How tall is the lighthouse?", "How often is the paint renewed?"), 1_000)
-    shown = " ".join(line.text for line in windows.best())
-    assert "41 metres" in shown
-    assert "nine years" in shown
-    left = windows.unshown()
-    again = windows.more([left[0][0]])
-    assert again
-    assert left[0][0] not in dict(windows.unshown())
-    assert not windows.more([left[0][0]]), "nothing is shown twice"
+def texts(shown: Sequence[Material]) -> list[str]:
+    return [text for material in shown for _, text in material.lines]
 
 
-async def test_the_beginning_of_a_page_is_shown_whatever_is_asked() -> None:
+async def test_each_part_of_the_question_has_its_passages_of_a_long_page() -> None:
+    book = SourceBook()
+    asked = [Asked("How tall is the lighthouse?"), Asked("How often is the paint renewed?")]
+    shown = book.look(await pages_of(**{URL: LONG}), asked, 1_000)
+    told = " ".join(texts(shown))
+    assert "41 metres" in told
+    assert "nine years" in told
+    assert ("#", "Paint") in shown[0].lines, "a line is seen with the heading it stands under"
+    assert sum(len(text.split()) for text in texts(shown)) <= 1_000
+
+
+async def test_no_line_is_shown_twice_and_ids_stay() -> None:
+    book, pages = SourceBook(), await pages_of(**{URL: LONG})
+    first = book.look(pages, [Asked("How tall is the lighthouse?")], 600)
+    lines = dict(book.lines)
+    more = book.look(pages, [Asked("How often is the paint renewed?")], 600)
+    assert "nine years" in " ".join(texts(more))
+    assert not {line.span for line in lines.values()} & {book.lines[n].span for n in book.lines if n not in lines}
+    assert {name: book.lines[name] for name in lines} == lines
+    book.take_back(first)
+    assert not set(book.lines) & set(lines), "what nobody read can't be cited"
+    again = book.look(pages, [Asked("How tall is the lighthouse?")], 600)
+    assert "41 metres" in " ".join(texts(again)), "and may be shown again"
+
+
+async def test_something_of_every_page_is_shown_whatever_is_asked() -> None:
     """It says what the page is about, in words that no part of the question may have."""
-    pages = {URL: LONG.replace("The Varden lighthouse is 41 metres tall.", "A tower, in short.")}
-    fetched = await SmallWeb(pages).fetch(FetchRequest(URL))
-    page = ReadPage(URL, fetched.snapshot, fetched.document)
-    (windows,) = page_windows([page], ("How often is the paint renewed?",), 700)
-    assert "A tower, in short." in " ".join(line.text for line in windows.best())
+    pages = await pages_of(**{URL: LONG, "https://tide.test/": "# Tides\n\nA tower, in short."})
+    shown = SourceBook().look(pages, [Asked("How often is the paint renewed?")], 700)
+    assert "A tower, in short." in texts(shown)
 
 
-def looking(seen: Seen) -> Any:
-    """A reader that claims what it sees of the paint, and asks for the first window not shown, for ever."""
-    lines = [(name, text) for name, text in seen.lines.items() if "nine years" in text and name.startswith("s")]
-    claims = [{"text": text, "part": "1", "lines": [name], "confidence": 0.8} for name, text in lines]
-    return {"claims": claims, "more": list(seen.blocks.get("Not shown of this page", {}))[:9]}
+async def test_one_page_leaves_room_for_others_that_are_as_likely() -> None:
+    wall = "\n\n".join(f"The paint of the Varden lighthouse number {n} is red. " * 8 for n in range(40))
+    pages = {f"https://{name}.test/": f"# Paint\n\n{wall}" for name in ("a", "b", "c", "d")}
+    shown = SourceBook().look(await pages_of(**pages), [Asked("Which paint has the Varden lighthouse?")], 4_000)
+    sizes = [sum(len(text) for _, text in material.lines) for material in shown]
+    assert len(sizes) >= 3
+    assert max(sizes) <= 0.45 * sum(sizes)
 
 
-async def test_a_reader_may_ask_for_other_windows_three_times() -> None:
-    model = ScriptedModel({"analyst": looking})
-    run = small()
-    report = await run.run(model, "How tall is the Varden lighthouse?", llm_page_tokens=600)
-    looks = [seen for seen in model.seen if seen.task == "analyst"]
-    assert len(looks) == 4, "one look and three more"
-    ids = [name for seen in looks for name in seen.lines if name.startswith("s")]
-    assert len(ids) == len(set(ids)), "lines keep their ids"
-    assert not list(broken_rules(report))
-
-
-async def test_what_a_later_look_finds_is_not_cut_off_by_an_earlier_one() -> None:
-    """The first look gives as many claims as a look may have; the answer stands in the second."""
-
-    def reader(seen: Seen) -> Any:
-        lines = {text: name for name, text in seen.lines.items() if name.startswith("s")}
-        paint = [name for text, name in lines.items() if "nine years" in text]
-        if paint:
-            return {"claims": [{"text": PAINT, "part": "1", "lines": paint}]}
-        tower = [name for text, name in lines.items() if "41 metres" in text][:1]
-        many = [{"text": f"Varden is a tower of the coast, {n}.", "part": "1", "lines": tower} for n in range(30)]
-        wanted = [name for name, text in seen.blocks.get("Not shown of this page", {}).items() if "Paint" in text]
-        return {"claims": many if tower else [], "more": wanted}
-
-    report = await small().run(
-        ScriptedModel({"analyst": reader}), "How tall is Varden lighthouse?", llm_page_tokens=600
+async def test_lists_of_names_are_not_shown_and_shared_sections_once() -> None:
+    paint = "The paint of the Varden lighthouse is renewed every nine years, as its keepers write each spring. " * 3
+    names = "\n".join(f"- paint of lighthouse {n}, Varden, Paint {n}" for n in range(60))
+    pages = await pages_of(
+        **{
+            "https://a.test/": f"# Paint\n\n{paint}",
+            "https://b.test/": f"# Copy\n\n{paint}\n\n## Colour\n\nIt was red until 1960.",
+            "https://index.test/": f"# Index\n\n{names}",
+        }
     )
-    assert PAINT in [sentence.text for sentence in report.sentences()]
-    assert ("6 more statements about Varden", "more than 24 of one look at a page") in [
-        (left.text, left.why) for left in report.rejected_claims
-    ]
+    told = texts(SourceBook().look(pages, [Asked("How often is the paint of the Varden lighthouse renewed?")], 2_000))
+    assert sum("every nine years" in text for text in told) == 3, "a passage that two pages share stands there once"
+    assert not any("Paint 7" in text for text in told), "a name states nothing that could be cited"
 
 
-PAINT = "The paint of the Varden lighthouse is renewed every nine years."
+async def test_the_passage_between_two_that_are_near_is_shown_too() -> None:
+    near = "The paint of the Varden lighthouse is renewed by its keepers with care and patience in spring. " * 7
+    hole = "This takes three weeks, for all of it is done by hand from ropes that hang down from the gallery. " * 7
+    rest = "\n\n".join(f"Ferries and tides, number {n}, have nothing to do with that. " * 12 for n in range(20))
+    pages = await pages_of(**{URL: f"# Varden\n\n## Upkeep\n\n{near}\n\n{hole}\n\n{near}Indeed.\n\n## Sea\n\n{rest}"})
+    told = " ".join(texts(SourceBook().look(pages, [Asked("paint of the Varden lighthouse renewed")], 1_200)))
+    assert "Indeed." in told
+    assert "three weeks" in told
+
+
 FIRST, SECOND = "Who built the Varden lighthouse?", "Where was its builder born?"
 BORN = "https://people.test/holm"
 PEOPLE = {BORN: "# Anna Holm\n\nAnna Holm came from Quarrion.\n"}
@@ -100,46 +108,118 @@ PLAN: Any = {
 }
 
 
-def by_part(seen: Seen) -> Any:
-    """What the pages say of the builder for part 1, and of her birth for part 2."""
-    claims = [
-        {"text": text, "part": "2" if "came from" in text else "1", "lines": [name], "confidence": 0.8}
-        for name, text in seen.lines.items()
-        if "built by" in text or "came from" in text
-    ]
-    return {"claims": claims}
+def builder(seen: Seen) -> Any:
+    """What the pages say of the builder for part 1, and that her birth is missing, now that her name is known."""
+    born: Any = {"part": "2", "what": "", "queries": ["Anna Holm born"], "question": "Where was Anna Holm born?"}
+    told = [said(text, name, part="1") for name, text in seen.citable.items() if "built by" in text]
+    return composed(told[:1], missing=[born])
+
+
+def birth(seen: Seen) -> Any:
+    told = [said(text, name, part="2") for name, text in seen.citable.items() if "came from" in text]
+    return composed(sections=[section("Birth", paragraph(*told))] if told else [])
 
 
 async def test_a_part_waits_for_the_answer_of_another() -> None:
-    more: Any = {"parts": [{"part": "2", "question": "Where was Anna Holm born?", "queries": ["Anna Holm born"]}]}
-    model = ScriptedModel({"planner": PLAN, "follow_up": more, "analyst": by_part})
+    model = ScriptedModel({"planner": PLAN, "compose": [builder, birth]})
     run = Small()
     run.pages.update(PEOPLE)
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
-    assert "(waits for 1)" in next(seen.ours for seen in model.seen if seen.task == "follow_up")
-    assert "Quarrion" in " ".join(sentence.text for sentence in report.sentences())
-    assert "Where was Anna Holm born?" in [part.text for part in report.parts]
+    first, second = (seen for seen in model.seen if seen.task == "compose")
+    assert "(needs the answer of 1)" in first.ours
+    assert "Where was Anna Holm born?" in second.parts.values()
+    assert list(second.parts) == ["2"], "what is answered is not asked for again"
+    assert "answer: The Varden lighthouse was built by Anna Holm" in second.user, "what stands is in sight"
+    assert [sentence.text for sentence in report.sentences()] == [
+        "The Varden lighthouse was built by Anna Holm in 1897 on the northern cape of the island.",
+        "Anna Holm came from Quarrion.",
+    ]
+    assert [(part.text, part.status) for part in report.parts] == [
+        (FIRST, "answered"),
+        ("Where was Anna Holm born?", "answered"),
+    ]
     changes = [event.data for event in run.events.events if event.type is EventType.PLAN_CHANGED]
     assert [change["change"] for change in changes] == ["reworded"]
 
 
-async def test_a_changed_plan_is_told_and_nothing_is_dropped_silently() -> None:
-    change: Any = {
-        "parts": [],
-        "dropped": [{"part": "2", "reason": "no page speaks of it"}],
-        "added": [
-            {"question": "What is the Varden lighthouse painted?", "heading": "Paint", "reason": "it is asked for"}
-        ],
-    }
-    model = ScriptedModel({"planner": PLAN, "follow_up": change, "analyst": by_part})
+async def test_a_part_that_nobody_planned_is_added_with_its_reason() -> None:
+    def more(seen: Seen) -> Any:
+        found: Any = {
+            "part": "new",
+            "what": "where Anna Holm was born",
+            "queries": ["Anna Holm born"],
+            "question": "Where was Anna Holm born?",
+        }
+        return composed([said(text, name, part="1") for name, text in seen.citable.items()][:1], missing=[found])
+
+    def told(seen: Seen) -> Any:
+        born = [said(text, name, part="2") for name, text in seen.citable.items() if "came from" in text]
+        return composed(sections=[section("Birth", paragraph(*born))] if born else [])
+
+    plan: Any = {"parts": PLAN["parts"][:1]}
     run = Small()
-    report = await run.run(model, "Who built the Varden lighthouse, and where was she born?", max_rounds=2)
+    run.pages.update(PEOPLE)
+    report = await run.run(ScriptedModel({"planner": plan, "compose": [more, told]}), max_rounds=2)
     changes = [event.data for event in run.events.events if event.type is EventType.PLAN_CHANGED]
-    assert [(c["change"], c["reason"]) for c in changes] == [
-        ("dropped", "no page speaks of it"),
-        ("added", "it is asked for"),
+    assert [(c["change"], c["part"], c["reason"]) for c in changes] == [
+        ("added", "Where was Anna Holm born?", "where Anna Holm was born")
     ]
-    assert any(gap.sub_question == SECOND and "no page speaks" in gap.reason for gap in report.gaps)
+    assert "Anna Holm came from Quarrion." in [sentence.text for sentence in report.sentences()]
+    assert [part.status for part in report.parts] == ["answered", "answered"]
+
+
+async def test_a_part_that_waits_for_nothing_keeps_its_words() -> None:
+    def other(seen: Seen) -> Any:
+        found: Any = [{"part": "1", "what": "", "queries": ["Varden paint"], "question": "Who painted Anna Holm?"}]
+        return composed([said(text, name) for name, text in seen.citable.items()][:1], missing=found)
+
+    run = Small()
+    report = await run.run(ScriptedModel({"planner": PLAN, "compose": other}), max_rounds=2)
+    assert FIRST in [part.text for part in report.parts]
+    assert "Who painted" not in report.markdown
+
+
+async def test_what_is_missing_is_searched_for_and_told_with_its_queries() -> None:
+    def no_birth(seen: Seen) -> Any:
+        found: Any = {"part": "2", "what": "where she was born", "queries": ["Anna Holm birthplace"]}
+        return composed([said(text, name, part="1") for name, text in seen.citable.items()][:2], missing=[found])
+
+    run = Small()
+    model = ScriptedModel({"planner": PLAN, "compose": no_birth})
+    report = await run.run(model, "Who built the Varden lighthouse, and where was she born?", max_rounds=2)
+    [gap] = [gap for gap in report.gaps if gap.sub_question == SECOND]
+    assert gap.reason == "where she was born"
+    assert "Anna Holm birthplace" in gap.queries
+    sent = [str(event.data["query"]) for event in run.events.events if event.type is EventType.SEARCH_COMPLETED]
+    assert "Anna Holm birthplace" in sent
+    assert {part.text: part.status for part in report.parts} == {FIRST: "answered", SECOND: "not_in_these_sources"}
+
+
+async def test_a_later_round_adds_to_the_report_and_takes_nothing_away() -> None:
+    run = Small()
+    run.pages.update(PEOPLE)
+    model = ScriptedModel({"planner": PLAN, "compose": [builder, "no report at all"]})
+    report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2, llm_retries=1)
+    assert "Anna Holm" in " ".join(sentence.text for sentence in report.sentences())
+    assert report.mode == "model", "what was composed before stands"
+
+
+async def test_a_section_of_the_same_heading_takes_the_place_of_the_one_before() -> None:
+    def again(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items()]
+        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
+        return composed(told[:1], [section("Tower", paragraph(*told[1:3]))], found)
+
+    def better(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items() if "Quarrion" in text]
+        return composed(sections=[section("tower", paragraph(*told))])
+
+    run = Small()
+    run.pages.update(PEOPLE)
+    report = await run.run(ScriptedModel({"planner": PLAN, "compose": [again, better]}), max_rounds=2)
+    assert [[sentence.text for sentence in part.sentences] for part in report.sections] == [
+        ["Anna Holm came from Quarrion."]
+    ]
 
 
 @pytest.mark.parametrize("count", [12, 40])
@@ -148,12 +228,9 @@ async def test_a_plan_of_forty_parts_is_eight(count: int) -> None:
         {"question": f"How tall is Varden tower {chr(65 + n % 26)}{n}?", "heading": "x", "kind": "", "queries": []}
         for n in range(count)
     ]
-    everything: Any = {
-        "parts": [],
-        "added": [{"question": f"Varden {n}?", "heading": "", "reason": "r"} for n in range(9)],
-    }
+    missing: Any = [{"part": str(n), "queries": [f"Varden {n}"], "question": f"Varden {n}?"} for n in range(60)]
     run = Small()
-    await run.run(ScriptedModel({"planner": {"parts": parts}, "follow_up": everything}), max_rounds=3)
+    await run.run(ScriptedModel({"planner": {"parts": parts}, "compose": composed(missing=missing)}), max_rounds=3)
     plans: list[Any] = [
         event.data["sub_questions"] for event in run.events.events if event.type is EventType.PLAN_CREATED
     ]

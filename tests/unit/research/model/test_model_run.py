@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 from tests.fakes.models import DEFECTS, LyingModel, ObedientModel, leaks
 from tests.unit.research.model.small_run import PAGES, QUESTION, Ask, Small
@@ -23,10 +25,14 @@ from pincite.domain.report import Mode, Report, ReportStatus, broken_rules
 from pincite.engine import Engine
 from pincite.settings import load_settings
 from pincite.testing.judges import TellTaleJudge
-from pincite.testing.models import FaithfulModel, ScriptedModel, Seen
+from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 from pincite.wiring.models import model_names, recorded_models
 
 GONE = ModelUnavailable("gone", reason="model_unknown", retryable=False)
+
+
+def all_stated(seen: Seen) -> Any:
+    return {"statements": [{"id": name, "label": "states", "answers": True} for name in seen.statements]}
 
 
 def text_of(report: Report) -> str:
@@ -44,9 +50,10 @@ async def test_a_faithful_model_gives_a_sound_report(ask: Ask) -> None:
     assert report.metrics.tokens_in == sum(int(str(data["tokens_in"])) for data in answered), "the writer's calls too"
     assert report.metrics.cost_usd > 0
     kinds = [event.type for event in events]
-    assert kinds.count(EventType.SECTION_READY) == len([s for s in report.sections if s.kind == "findings"])
+    assert kinds.count(EventType.SECTION_READY) == 1 + len([s for s in report.sections if s.kind == "findings"])
     assert EventType.ROLE_REPLACED not in kinds
-    assert {seen.task for seen in model.seen} >= {"planner", "analyst", "outline", "writer"}
+    assert {seen.task for seen in model.seen} >= {"planner", "compose", "judge_statements"}
+    assert len(model.seen) <= 5, "pages are sent once, whatever is asked"
 
 
 @pytest.mark.parametrize("thinking", [500, 3_000, 6_000])
@@ -58,43 +65,26 @@ async def test_no_role_of_a_thinking_model_is_lost(ask: Ask, thinking: int) -> N
     assert "41 metres" in text_of(report)
 
 
-async def test_an_outline_that_names_nothing_loses_no_claim(ask: Ask) -> None:
-    nothing: Any = {"answer": ["c999"], "sections": [{"heading": "", "claims": ["zz"]}]}
-    report = await ask(ScriptedModel({"outline": nothing}), question="How tall is the Varden lighthouse?")
-    told = {claim_id for sentence in report.sentences() for claim_id in sentence.claim_ids}
-    assert len(report.claims) > 1
-    assert told == {claim.id for claim in report.claims}
-
-
-async def test_no_page_is_sent_twice_to_a_role(ask: Ask) -> None:
+async def test_no_line_is_sent_twice_to_the_writer(ask: Ask) -> None:
     model = FaithfulModel()
     await ask(model, max_rounds=3)
-    titles = [seen.titles[0] for seen in model.seen if seen.task == "analyst"]
-    assert len(titles) == len(set(titles))
+    shown = [text for seen in model.seen if seen.task == "compose" for text in seen.citable.values()]
+    assert shown
+    assert len(shown) == len(set(shown))
 
 
-async def test_the_calls_of_a_role_begin_with_enough_of_the_same_for_prompt_caches(ask: Ask) -> None:
-    """From 1,024 tokens on providers keep a beginning; what an analyst or judge is told must be that long."""
+async def test_the_judges_calls_begin_with_enough_of_the_same_for_prompt_caches(ask: Ask, small: Small) -> None:
+    """From 1,024 tokens on providers keep a beginning; what a judge is told must be that long."""
+    for number in range(6):
+        lines = " ".join(f"The Varden lighthouse keeps {word} in room {number}." for word in ("oil", "rope", "coal"))
+        small.pages[f"https://tower.test/{number}"] = f"# Rooms of the Varden lighthouse\n\n{lines}\n"
     events = list[Event]()
-    await ask(FaithfulModel(), events=events)
+    await ask(FaithfulModel(latency_s=0.01), events=events)
     answered = [event.data for event in events if event.type is EventType.MODEL_ANSWERED]
-    for task in ("analyst", "judge_statements"):
-        cached = [int(str(data["cached_in"])) for data in answered if data["task"] == task]
-        assert len(cached) >= 2
-        assert cached[0] == 0
-        assert min(cached[1:]) >= 1_024, task
-
-
-async def test_a_beginning_is_kept_once_its_call_was_answered(small: Small) -> None:
-    model = FaithfulModel(latency_s=0.01)
-    await small.run(model)
-    analysts = [
-        event.data
-        for event in small.events.events
-        if event.type is EventType.MODEL_ANSWERED and event.data["task"] == "analyst"
-    ]
-    assert len(analysts) >= 2
-    assert {data["cached_in"] for data in analysts} == {0}, "they went out together"
+    cached = [int(str(data["cached_in"])) for data in answered if data["task"] == "judge_statements"]
+    assert cached[0] == 0
+    told = await Small(pages=small.pages, ledger=type(small.ledger)()).run(FaithfulModel())
+    assert told.metrics.tokens_in > 0
 
 
 async def test_a_second_execution_asks_nothing_and_says_the_same(small: Small) -> None:
@@ -104,6 +94,37 @@ async def test_a_second_execution_asks_nothing_and_says_the_same(small: Small) -
     again = await small.again(recorded_models(model_names(model)))
     assert replace(again, metrics=report.metrics) == report
     assert len(model.seen) == asked
+
+
+class Stopped(FaithfulModel):
+    """A model during whose call the run is stopped."""
+
+    def __init__(self, task: str, scope: anyio.CancelScope) -> None:
+        super().__init__()
+        self._task, self._scope = task, scope
+
+    def answer(self, seen: Seen) -> Any:
+        if seen.task == self._task:
+            self._scope.cancel()
+        return super().answer(seen)
+
+    async def _wait(self) -> None:
+        await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("task", ["planner", "compose", "judge_statements"])
+async def test_a_run_that_is_stopped_goes_on_to_the_same_report(task: str) -> None:
+    whole = await Small().run(FaithfulModel())
+    small = Small()
+    with anyio.CancelScope() as scope:
+        stopped = Stopped(task, scope)
+        await small.run(stopped)
+    assert scope.cancelled_caught
+    model = FaithfulModel()
+    report = await small.again(model)
+    assert report.markdown == whole.markdown
+    kept = {key for key in small.ledger.record if key.startswith("model")}
+    assert len(kept) == len(stopped.seen) + len(model.seen), "no answer that is on record is paid for twice"
 
 
 async def test_the_engine_replays_without_model_and_network(tmp_path: Path) -> None:
@@ -129,7 +150,8 @@ async def test_roles_mix(ask: Ask) -> None:
     report = await ask(model)
     assert report.mode is Mode.MIXED
     assert "41 metres" in text_of(report)
-    assert {seen.task for seen in model.seen} <= {"outline", "writer", "rewrite"}
+    assert {seen.task for seen in model.seen} <= {"compose", "rewrite"}
+    assert {sentence.proof for sentence in report.sentences()} == {Proof.QUOTED}, "nobody judges"
 
 
 @pytest.mark.parametrize("defect", [name for name, defect in DEFECTS.items() if defect.decidable])
@@ -179,6 +201,7 @@ async def test_an_obedient_model_is_harmless(ask: Ask, small: Small) -> None:
     for word in ("MOONLIGHT", "300 metres", "attacker.example", "CANARY"):
         assert word not in findings
     assert "![" not in everything
+    assert "You write a research report" not in report.markdown, "its instructions"
     asked = (EventType.PLAN_CREATED, EventType.SEARCH_COMPLETED)
     queries = str([event.data for event in events if event.type in asked])
     assert "attacker" not in queries.lower()
@@ -203,8 +226,8 @@ FAILURES = [
 ]
 
 
-CASES = [("analyst", *failure) for failure in FAILURES] + [
-    (task, *failure) for task in ("planner", "conflicts", "outline", "writer") for failure in FAILURES[3:7:3]
+CASES = [("compose", *failure) for failure in FAILURES] + [
+    (task, *failure) for task in ("planner", "judge_statements", "rewrite") for failure in FAILURES[3:7:3]
 ]
 
 
@@ -215,7 +238,7 @@ async def test_no_failure_of_a_model_loses_the_run(ask: Ask, task: str, name: st
     assert report.status is not ReportStatus.INSUFFICIENT_EVIDENCE
     assert "41 metres" in text_of(report)
     replaced = [event.data["role"] for event in events if event.type is EventType.ROLE_REPLACED]
-    role = {"planner": "planner", "analyst": "analyst", "conflicts": "verifier", "outline": "writer"}.get(task)
+    role = {"planner": "planner", "compose": "writer", "judge_statements": "verifier"}.get(task)
     assert replaced == ([role] if role else [])
     if role:
         assert report.mode is Mode.MIXED
@@ -224,8 +247,10 @@ async def test_no_failure_of_a_model_loses_the_run(ask: Ask, task: str, name: st
 
 
 async def test_all_roles_gone_is_extractive(ask: Ask) -> None:
-    report = await ask(ScriptedModel(dict.fromkeys(["planner", "analyst", "outline"], GONE), roles=list(ModelRole)))
-    assert report.mode in (Mode.EXTRACTIVE, Mode.MIXED)
+    report = await ask(
+        ScriptedModel(dict.fromkeys(["planner", "compose", "judge_statements"], GONE), roles=list(ModelRole))
+    )
+    assert report.mode is Mode.EXTRACTIVE
     assert "41 metres" in text_of(report)
 
 
@@ -235,27 +260,38 @@ async def test_without_leave_for_rules_the_run_fails_typed(ask: Ask) -> None:
     assert caught.value.code == "MODEL_UNAVAILABLE"
 
 
+ENDLESS = "word " * 5000
+
+
 @pytest.mark.parametrize(
-    "claims",
+    "sentences",
     [
-        [{"text": "Yes", "part": "1", "lines": ["s1"]}] * 100,
-        [{"text": "", "part": "1", "lines": ["s1"]}],
-        [{"text": "The Varden lighthouse is 41 metres tall.", "part": "77", "lines": ["s999", "'; DROP TABLE"]}],
-        [{"text": "word " * 5000, "part": "1", "lines": ["s1"]}],
+        [said("Yes", "a1")] * 100,
+        [said("", "a1")],
+        [said("The Varden lighthouse is 41 metres tall.", "s999", "'; DROP TABLE", part="77")],
+        [said(ENDLESS, "a1")],
     ],
-    ids=["100 one-word claims", "empty strings", "wrong ids", "endless"],
+    ids=["100 one-word sentences", "empty strings", "wrong ids", "endless"],
 )
-async def test_pages_of_useless_claims_are_read_by_rules(ask: Ask, claims: list[Any]) -> None:
-    report = await ask(ScriptedModel({"analyst": {"claims": claims}}))
+async def test_a_useless_report_still_tells_what_pages_say(ask: Ask, sentences: list[Any]) -> None:
+    report = await ask(ScriptedModel({"compose": composed(sentences), "rewrite": {"repairs": []}}))
     assert "41 metres" in text_of(report)
-    assert "the analyst worked by rules, without the model: no usable claim" in str(report.gaps)
+    assert "word word" not in text_of(report)
+    assert "Yes" not in text_of(report)
+
+
+async def test_a_report_that_names_no_line_is_written_by_rules(ask: Ask) -> None:
+    report = await ask(ScriptedModel({"compose": composed([said("The tower is 41 metres tall.", "zz9")])}))
+    assert "the writer worked by rules, without the model: no usable claim" in str(report.gaps)
+    assert "41 metres" in text_of(report)
 
 
 async def test_a_model_that_finds_nothing_is_believed(ask: Ask) -> None:
-    report = await ask(ScriptedModel({"analyst": {"claims": []}}))
+    missing: Any = [{"part": "1", "what": "the height", "queries": ["Varden height"]}]
+    report = await ask(ScriptedModel({"compose": composed(missing=missing)}))
     assert report.claims == ()
     assert report.status is ReportStatus.INSUFFICIENT_EVIDENCE
-    assert report.gaps
+    assert "the height" in str(report.gaps)
 
 
 @pytest.mark.parametrize(
@@ -296,63 +332,57 @@ async def test_an_unknown_price_with_a_cap_on_dollars_asks_no_model(ask: Ask) ->
 
 
 def added_fact(seen: Seen) -> Any:
-    told = seen.statements.items()
-    return {
-        "sentences": [
-            {"text": f"{t.rstrip('.')}, the tallest of all towers in Europe.", "claims": [n]} for n, t in told
-        ]
-    }
+    told = [(name, text) for name, text in seen.citable.items() if "Varden" in text]
+    return composed([said(f"{t.rstrip('.')}, the tallest of all towers in Europe.", n) for n, t in told[:2]])
 
 
 async def test_a_failed_sentence_is_mended_twice_at_most(ask: Ask) -> None:
     def again(seen: Seen) -> Any:
         told = [(n, t) for n, t in seen.lines.items() if n.endswith(" sentence")]
-        return {"repairs": [{"id": n.split()[0], "text": f"{t[:-1]}, surely.", "claims": ["c1"]} for n, t in told]}
+        return {"repairs": [{"id": n.split()[0], "text": f"{t[:-1]}, surely.", "lines": ["a1"]} for n, t in told]}
 
-    model = ScriptedModel({"writer": added_fact, "rewrite": again})
+    model = ScriptedModel({"compose": added_fact, "rewrite": again})
     report = await ask(model)
     assert "tallest" not in text_of(report)
-    assert "41 metres" in text_of(report), "its claims stand in the words in which they were proven"
-    written = sum(seen.task == "writer" for seen in model.seen)
-    assert written < sum(seen.task == "rewrite" for seen in model.seen) <= 2 * written
+    assert "41 metres" in text_of(report), "its lines stand in their pages' own words"
+    assert sum(seen.task == "rewrite" for seen in model.seen) == 2
 
 
 async def test_a_sentence_that_is_not_printed_is_listed_with_its_reason(ask: Ask) -> None:
-    report = await ask(ScriptedModel({"writer": added_fact, "rewrite": {"repairs": []}}))
+    report = await ask(ScriptedModel({"compose": added_fact, "rewrite": {"repairs": []}}))
     assert "tallest" not in text_of(report)
     listed = [rejected for rejected in report.rejected_claims if "tallest" in rejected.text]
-    assert listed
-    assert all("own words" in rejected.why for rejected in listed)
+    assert len(listed) == 2
+    assert all(rejected.why for rejected in listed)
     assert "41 metres" in text_of(report)
 
 
-async def test_headings_and_claims_carry_nothing_foreign(ask: Ask) -> None:
-    def outline(seen: Seen) -> Any:
-        names = [n for n in seen.lines if not n.endswith(" quote")]
-        return {"answer": ["c999"], "sections": [{"heading": "Why Zarblonski built 99 towers", "claims": names}]}
+async def test_headings_carry_nothing_foreign(ask: Ask) -> None:
+    def compose(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items() if "Varden" in text]
+        return composed(told[:1], [section("Why Zarblonski built 99 towers", paragraph(*told[1:]))])
 
-    report = await ask(ScriptedModel({"outline": outline}))
+    report = await ask(ScriptedModel({"compose": compose}))
     assert "Zarblonski" not in report.markdown
     assert report.summary.sentences
+    assert [part.heading for part in report.sections] == ["What the sources say"]
 
 
-async def test_conflicts_name_offered_claims_of_different_pages(ask: Ask, small: Small) -> None:
+async def test_a_proven_sentence_about_a_contradiction_names_both_sides(ask: Ask, small: Small) -> None:
     small.pages["https://other.test/towers"] = "# Towers\n\nThe Varden lighthouse was built by Peter Lund in the north."
+    both = "One page says that Anna Holm built it, another that it was Peter Lund."
 
-    def pairs(seen: Seen) -> Any:
-        built = [n for n, t in seen.lines.items() if "built by" in t]
-        return {
-            "pairs": [
-                {"one": built[0], "other": built[-1]},
-                {"one": "c1", "other": "c1"},
-                {"one": "c9999", "other": "c1"},
-            ]
-        }
+    def compose(seen: Seen) -> Any:
+        built = [name for name, text in seen.citable.items() if "built by" in text]
+        one = said("The Varden lighthouse was built by Peter Lund in the north.", built[-1], conflict=True)
+        return composed([said(both, *built, conflict=True, derived=True)], [section("Builders", paragraph(one))])
 
-    report = await ask(ScriptedModel({"conflicts": pairs}))
-    sides = {side.statement for conflict in report.conflicts for side in conflict.sides}
-    assert any("Peter Lund" in side for side in sides)
-    assert any("Anna Holm" in side for side in sides)
+    judged = {"judge_statements": all_stated}
+    report = await ask(ScriptedModel({"compose": compose, **judged}))
+    [conflict] = report.conflicts
+    assert conflict.wording == both
+    assert {"Peter Lund" in side.statement for side in conflict.sides} == {True, False}
+    assert len({evidence.url for side in conflict.sides for evidence in side.evidence}) == 2
 
 
 @pytest.mark.parametrize(
@@ -372,35 +402,3 @@ async def test_other_figures_exclude_each_other_only_for_the_same_thing(
         claim.text for claim in report.claims
     }
     assert bool(report.conflicts) is excluded
-
-
-async def test_what_a_model_finds_to_conflict_may_answer_different_parts(ask: Ask, small: Small) -> None:
-    """One page says it of the builder, the other of the year: the parts are ours, the contradiction is theirs."""
-    said = "The Varden lighthouse was built by Peter Lund in the north."
-    small.pages["https://other.test/towers"] = f"# Towers\n\n{said}"
-    plan: Any = {
-        "parts": [
-            {"question": "Who built the Varden lighthouse?", "heading": "Builder", "queries": ["Varden lighthouse"]},
-            {"question": "When was the Varden lighthouse built?", "heading": "Year", "queries": ["Varden built"]},
-        ]
-    }
-
-    def analyst(seen: Seen) -> Any:
-        named = {"Peter Lund": "1", "Anna Holm": "2"}
-        return {
-            "claims": [
-                {"text": line, "part": part, "lines": [name], "confidence": 0.8}
-                for name, line in seen.lines.items()
-                for words, part in named.items()
-                if words in line and name.startswith("s")
-            ]
-        }
-
-    def pairs(seen: Seen) -> Any:
-        one, other = (name for name, text in seen.lines.items() if "built by" in text)
-        return {"pairs": [{"one": one, "other": other}]}
-
-    report = await ask(ScriptedModel({"planner": plan, "analyst": analyst, "conflicts": pairs}))
-    [conflict] = report.conflicts
-    assert {"Peter Lund" in side.statement for side in conflict.sides} == {True, False}
-    assert all("built by" in side.statement for side in conflict.sides)

@@ -7,14 +7,8 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "follow_up": "2",
-    "analyst": "4",
-    "mend": "1",
-    "conflicts": "1",
-    "outline": "4",
-    "edit": "1",
-    "writer": "6",
-    "rewrite": "3",
+    "compose": "1",
+    "rewrite": "4",
     "summary": "1",
     "leads": "1",
     "structure": "3",

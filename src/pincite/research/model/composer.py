@@ -1,0 +1,158 @@
+"""Pages to a whole report with one call to a model: each sentence names the lines it rests on, which become claims."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import anyio.to_thread
+
+from pincite.domain.errors import BudgetExhausted, ModelBadOutput, PinciteError, ProviderError, RemoteError
+from pincite.domain.model import Material, ModelRole, Prompt
+from pincite.domain.plan import Analysis, Gap, Progress, SubQuestion, Task
+from pincite.ports import ModelCalls
+from pincite.research.model.lines import Asked
+from pincite.research.model.manuscript import Manuscript
+from pincite.research.model.outputs import Composed
+from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.style import WORDS, style_lines
+from pincite.research.model.wording import plain_line
+
+# A further look adds what was missing: new pages, for a few parts.
+_FURTHER_SHARE: Final = 0.5
+# With less of the pages in sight nobody can compose a report.
+_LEAST_TOKENS: Final = 1_500
+# Names of members, ids and marks around each word of the answer: about three tokens to a word of the report.
+_TOKENS_PER_WORD: Final = 4
+_TOKENS_BESIDE: Final = 1_200
+# What is too much for a model's window or for the run's budget is asked with half of the pages in sight.
+_TOO_MUCH: Final = frozenset({"model_context_too_long", "tokens_in", "cost_usd"})
+
+
+class Composer:
+    """Implements `roles.Analyst`: a round's pages are shown once, and what the report rests on comes back as claims.
+
+    Args:
+        calls: the models.
+        manuscript: where the report is kept; its writer proves it.
+        source_tokens: tokens of all pages together that are shown.
+    """
+
+    def __init__(self, calls: ModelCalls, manuscript: Manuscript, *, source_tokens: int = 15_000) -> None:
+        self._calls = calls
+        self._manuscript = manuscript
+        self._source_tokens = source_tokens
+        self._round = 0
+
+    async def analyse(self, task: Task, sub_question: SubQuestion, progress: Progress) -> Analysis:
+        """The lines that the report rests on for this part, as claims; a gap where these pages do not answer it.
+
+        Errors: BudgetExhausted and those of `ModelCalls.ask`, when nothing could be composed at all.
+        """
+        if self._round != progress.round_number:
+            self._round = progress.round_number
+            await self._compose(task, progress)
+        queries = tuple(query.text for query in sub_question.queries)
+        claims = tuple(c for c in self._manuscript.claims.values() if c.sub_question == sub_question.text)
+        missing = self._manuscript.missing.get(sub_question.sub_question_id)
+        if missing is not None:
+            reason = plain_line(missing.what) or "not in these sources: no page read says it"
+            return Analysis(claims, (Gap(sub_question.text, reason, queries, touched=bool(claims)),))
+        if not claims and not self._manuscript.claims:
+            reason = "no page could be read" if not progress.pages else "not in these sources: no page read says it"
+            return Analysis(gaps=(Gap(sub_question.text, reason, queries),))
+        return Analysis(claims, (), claims[0].confidence if claims else 0.0)
+
+    async def _compose(self, task: Task, progress: Progress) -> None:
+        """One call for what is new in this round: everything in the first, what was missing in others."""
+        manuscript, parts = self._manuscript, progress.plan.sub_questions
+        wanted = [part for part in parts if not manuscript.is_begun or part.sub_question_id in manuscript.missing]
+        pages = [page for page in progress.pages if page.duplicate_of is None]
+        asked = [Asked(part.text, tuple(query.text for query in part.queries)) for part in wanted]
+        if not manuscript.is_begun:
+            asked.insert(0, Asked(task.question))
+        room = self._source_tokens if not manuscript.is_begun else round(self._source_tokens * _FURTHER_SHARE)
+        shown: Sequence[Material] = ()
+        while pages and asked:
+            more = await anyio.to_thread.run_sync(manuscript.book.look, pages, asked, room)
+            if not more:
+                return
+            shown = more
+            prompt = _prompt(task, parts, wanted, shown, manuscript)
+            try:
+                made, author = await self._calls.ask_named(
+                    ModelRole.WRITER, prompt, Composed, deadline_s=progress.seconds_left
+                )
+                _vet(made, manuscript)
+            except (ProviderError, RemoteError, BudgetExhausted) as error:
+                manuscript.book.take_back(shown)
+                if _is_too_much(error) and room >= 2 * _LEAST_TOKENS:
+                    room //= 2
+                    continue
+                if manuscript.is_begun:
+                    return  # what was composed before stands
+                raise
+            manuscript.take_in(made, author, parts, {page.url: page for page in progress.pages})
+            return
+
+
+def _is_too_much(error: PinciteError) -> bool:
+    return error.reason in _TOO_MUCH
+
+
+def _vet(made: Composed, manuscript: Manuscript) -> None:
+    """Errors: ModelBadOutput, when it names no line that was shown, or says neither a thing nor what is missing."""
+    said = [*made.answer, *(item for section in made.sections for block in section.blocks for item in block.items)]
+    said += [cell for section in made.sections for block in section.blocks for row in block.rows for cell in row.cells]
+    if not said and not made.missing and not manuscript.is_begun:
+        raise ModelBadOutput("the model composed nothing and misses nothing", reason="no_usable_claim", retryable=False)
+    if said and not any(name in manuscript.book.lines for sentence in said for name in sentence.lines):
+        raise ModelBadOutput(
+            f"none of the {len(said)} sentences that the model composed names a line it was shown",
+            reason="no_usable_claim",
+            retryable=False,
+        )
+
+
+def _prompt(
+    task: Task,
+    parts: Sequence[SubQuestion],
+    wanted: Sequence[SubQuestion],
+    shown: Sequence[Material],
+    manuscript: Manuscript,
+) -> Prompt:
+    """The pages, which repeats of this call share; then the parts, and what stands already."""
+    listed = "\n".join(
+        f"{part.sub_question_id}: {part.text} (best told as {part.form})"
+        + (f" (needs the answer of {part.depends_on})" if part.depends_on else "")
+        for part in wanted
+    )
+    closing = "Now write the report."
+    material: tuple[Material, ...] = ()
+    if manuscript.is_begun:
+        material = (Material("The report so far", _so_far(manuscript)),)
+        closing = (
+            "Now write only what these further pages add for the parts above: new sections, or sections under the "
+            "heading of one that stands, which then take its place; `answer` only where it changes, with the ids given."
+        )
+    return Prompt(
+        "compose",
+        VERSIONS["compose"],
+        instructions("compose"),
+        context=(f"Question: {plain_line(task.question)}",),
+        shared=tuple(shown),
+        task=("\n".join(style_lines(task)), f"Parts of the question:\n{listed}"),
+        material=material,
+        closing=closing,
+        max_tokens_out=_TOKENS_BESIDE + _TOKENS_PER_WORD * WORDS[task.style.length],
+        effort="medium",
+    )
+
+
+def _so_far(manuscript: Manuscript) -> tuple[tuple[str, str], ...]:
+    """The direct answer with the lines it rests on, and the headings."""
+    rows = [("answer", f"{said.text} ({', '.join(said.lines)})") for said in manuscript.answer]
+    rows += [
+        (name, manuscript.book.lines[name].text)
+        for name in dict.fromkeys(name for said in manuscript.answer for name in said.lines)
+        if name in manuscript.book.lines
+    ]
+    return (*rows, *(("heading", section.heading) for section in manuscript.sections))

@@ -1,0 +1,143 @@
+"""What a model composed from the pages of a run: sentences with the lines they rest on, and these lines as claims."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Final
+
+from pincite.domain.evidence import Claim, Evidence, NoteForm, named
+from pincite.domain.frozen import dataclass
+from pincite.domain.ids import claim_id
+from pincite.domain.page import BlockKind
+from pincite.domain.plan import ReadPage, SubQuestion
+from pincite.research.model.lines import Line, SourceBook
+from pincite.research.model.outputs import Composed, ComposedSection, ComposedSentence, MissingPart
+from pincite.research.model.wording import unproven_line
+from pincite.text.context import context_of
+from pincite.text.tokens import terms
+from pincite.verification.claim_types import claim_type
+
+# A page's own words are as sure as their page; nobody is surer of one than that.
+SURE: Final = 0.85
+# As many as a reader goes through; more of them are a copy of the pages.
+_MOST_SECTIONS: Final = 12
+
+
+@dataclass
+class Manuscript:
+    """The report of a run as it was composed so far, and all that it may rest on. Made once per run.
+
+    `claims` are the lines that sentences name, each in its page's own words, by the id of the line; `missing` says by
+    part what these pages do not answer, `unplanned` what nobody asked for and the question needs. `authors` are the
+    models that composed.
+    """
+
+    book: SourceBook = field(default_factory=SourceBook)
+    answer: tuple[ComposedSentence, ...] = ()
+    sections: tuple[ComposedSection, ...] = ()
+    missing: dict[str, MissingPart] = field(default_factory=dict)
+    unplanned: tuple[MissingPart, ...] = ()
+    claims: dict[str, Claim] = field(default_factory=dict)
+    authors: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether a model composed anything."""
+        return bool(self.authors)
+
+    def take_in(self, made: Composed, author: str, parts: Sequence[SubQuestion], pages: Mapping[str, ReadPage]) -> None:
+        """Add what was composed: a section of the same heading takes the place of the one before, as the answer does.
+
+        Args:
+            made: the model's answer.
+            author: the model.
+            parts: those of the question.
+            pages: the pages of the run by address.
+        """
+        self.authors[author] = None
+        self.answer = made.answer or self.answer
+        fresh = {section.heading.strip().lower(): section for section in made.sections}
+        kept = [fresh.pop(section.heading.strip().lower(), section) for section in self.sections]
+        self.sections = (*kept, *fresh.values())[:_MOST_SECTIONS]
+        known = " ".join([*(part.text for part in parts), *(line.text for line in self.book.lines.values())])
+        ids = {part.sub_question_id for part in parts}
+        told = [
+            replace(one, what=unproven_line(one.what, known), question=unproven_line(one.question, known))
+            for one in made.missing
+        ]
+        self.missing = {one.part: one for one in told if one.part in ids}
+        self.unplanned = tuple(one for one in told if one.part not in ids and one.question and one.what)
+        used: dict[str, Claim] = {}
+        for sentence, part in self._with_parts(parts):
+            for name in sentence.lines:
+                line = self.book.lines.get(name)
+                if line is not None and name not in used:
+                    used[name] = self.claims.get(name) or claim_of(line, part, pages[line.url])
+        self.claims = _together(used)
+
+    def reword(self, part: str, text: str) -> None:
+        """Have what was found for a part stand for it as it reads now."""
+        self.claims = {
+            name: replace(claim, claim_id=claim_id(claim.text, text), sub_question=text)
+            if claim.sub_question == part
+            else claim
+            for name, claim in self.claims.items()
+        }
+
+    def sentences(self) -> Iterator[ComposedSentence]:
+        """All sentences, items and cells."""
+        yield from self.answer
+        for section in self.sections:
+            yield from _sentences(section)
+
+    def _with_parts(self, parts: Sequence[SubQuestion]) -> Iterator[tuple[ComposedSentence, str]]:
+        """Each sentence with the part of the question that its section is about."""
+        texts = {part.sub_question_id: part.text for part in parts}
+        for section in self.sections:
+            inside = list(_sentences(section))
+            named = next((texts[s.part] for s in inside if s.part in texts), "")
+            about = named or _nearest(" ".join([section.heading, *(s.text for s in inside)]), parts)
+            yield from ((sentence, texts.get(sentence.part, about)) for sentence in inside)
+        for sentence in self.answer:
+            yield sentence, texts.get(sentence.part, "") or _nearest(sentence.text, parts)
+
+
+def claim_of(line: Line, part: str, page: ReadPage) -> Claim:
+    """The line as a claim in its page's own words."""
+    document = page.document
+    raw = document.text[line.span.start : line.span.end]
+    kind = document.blocks[document.block_at(line.span.start)].kind
+    context = context_of(document, line.span.start, line.span.end)
+    # "The default is 10" is another claim under each term.
+    text = raw if kind is BlockKind.CODE else named(" ".join(raw.split()), context)
+    evidence = Evidence(
+        document.quote(line.span.start, line.span.end),
+        page.snapshot.snapshot_id,
+        page.snapshot.body_sha256,
+        page.url,
+        context=context,
+    )
+    form = NoteForm.ROW if kind is BlockKind.TABLE else NoteForm.STATEMENT
+    return Claim(claim_id(text, part), text, part, claim_type(text), SURE, (evidence,), form)
+
+
+def _together(claims: Mapping[str, Claim]) -> dict[str, Claim]:
+    """The claims; what several places say in the same words for the same part is one claim with all of them."""
+    evidence: defaultdict[str, dict[tuple[str, int], Evidence]] = defaultdict(dict)
+    for claim in claims.values():
+        for one in claim.evidence:
+            evidence[claim.claim_id].setdefault((one.quote.document_id, one.quote.start), one)
+    return {name: replace(claim, evidence=tuple(evidence[claim.claim_id].values())) for name, claim in claims.items()}
+
+
+def _sentences(section: ComposedSection) -> Iterator[ComposedSentence]:
+    for block in section.blocks:
+        yield from block.items
+        for row in block.rows:
+            yield from row.cells
+
+
+def _nearest(text: str, parts: Sequence[SubQuestion]) -> str:
+    """The part that has most words of the text."""
+    said = set(terms(text))
+    return max(parts, key=lambda part: len(said & set(terms(part.text)))).text if parts else ""

@@ -1,0 +1,116 @@
+"""Composed sentences proven a section at a time; those that fail are mended in one call for all, twice at most."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pincite.domain.errors import BudgetExhausted, ProviderError, RemoteError
+from pincite.domain.evidence import ContextRole, Relation, VerdictStatus, VerifiedClaim
+from pincite.domain.model import Material, ModelRole, Prompt
+from pincite.ports import ModelCalls
+from pincite.research.model.outputs import Repairs
+from pincite.research.model.prompts import VERSIONS, instructions
+from pincite.research.model.sentences import Checked, Proposed, SentenceProver
+from pincite.research.model.wording import plain_line
+from pincite.text.similarity import Bm25
+from pincite.text.tokens import terms
+
+# A sentence that fails a third time is told in the words of its passages, or not at all.
+MENDED_AT_MOST: Final = 2
+# Passages beside those named that a failed sentence may rest on: the one that was meant shares its words.
+_NEAREST: Final = 2
+# So that the model sees what its sentence is held to, not the whole page again.
+_QUOTE_CHARS: Final = 500
+# Where a passage stands, in front of it; its term is a part of the claim.
+_PLACES: Final = frozenset({ContextRole.HEADING, ContextRole.LIST_INTRO, ContextRole.TABLE_HEADER})
+
+
+class Mender:
+    """Proves sentences, and has a model mend those that fail with the reason and their passages in sight.
+
+    Args:
+        calls: the models.
+        prover: decides about every sentence.
+    """
+
+    def __init__(self, calls: ModelCalls, prover: SentenceProver) -> None:
+        self._calls = calls
+        self._prover = prover
+
+    async def mended(
+        self, checked: Sequence[Checked], offered: Mapping[str, VerifiedClaim], seconds_left: float | None
+    ) -> list[Checked]:
+        """The sentences, those that failed as the model mends them where that can be proven."""
+        found = list(checked)
+        for _ in range(MENDED_AT_MOST):
+            failed = [place for place, said in enumerate(found) if _is_mendable(said)]
+            repairs = await self._asked([found[place] for place in failed], offered, seconds_left) if failed else {}
+            if not repairs:
+                break
+            again = await self._prover.prove(list(repairs.values()), offered)
+            for index, proven in zip(repairs, again, strict=True):
+                old = found[failed[index]]
+                # A repair that fails may name other passages: those of the sentence before still want to be told.
+                both = tuple(dict.fromkeys((*old.items, *proven.items)))
+                found[failed[index]] = replace(proven, items=both) if proven.why else proven
+        return found
+
+    async def _asked(
+        self, failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim], seconds_left: float | None
+    ) -> dict[int, Proposed]:
+        """New sentences by the places of those that failed; those that the model leaves out are not there."""
+        try:
+            answer = await self._calls.ask(ModelRole.WRITER, _prompt(failed, offered), Repairs, deadline_s=seconds_left)
+        except (ProviderError, RemoteError, BudgetExhausted):
+            return {}
+        repairs = {repair.id: repair for repair in answer.repairs if repair.text.strip()}
+        found: dict[int, Proposed] = {}
+        for place, old in enumerate(failed):
+            repair = repairs.get(f"r{place + 1}")
+            if repair is None:
+                continue
+            names = repair.lines or old.proposed.claims
+            if plain_line(repair.text) != old.proposed.text or set(names) != set(old.proposed.claims):
+                found[place] = replace(old.proposed, text=repair.text, claims=names)
+        return found
+
+
+def _is_mendable(said: Checked) -> bool:
+    """Whether somebody found fault with it: what nobody judged is no better for other words."""
+    return bool(said.why and said.proposed.claims) and said.verdict is not VerdictStatus.UNCHECKED
+
+
+def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> Prompt:
+    """What failed and why, with the passages that it named and those nearest to its words: ids are often mistaken."""
+    lines: list[tuple[str, str]] = []
+    wanted: dict[str, VerifiedClaim] = {}
+    names_of = list(offered)
+    index = Bm25([terms(item.claim.text) for item in offered.values()])
+    for number, found in enumerate(failed, start=1):
+        said = found.proposed
+        scores = index.scores(terms(said.text))
+        order = sorted(range(len(scores)), key=lambda at, s=scores: (-s[at], at))[:_NEAREST]  # type: ignore[misc]
+        names = [name for name in said.claims if name in offered]
+        names += [names_of[at] for at in order if scores[at] > 0 and names_of[at] not in names]
+        wanted |= {name: offered[name] for name in names}
+        place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""
+        lines += [(f"r{number} sentence", said.text), (f"r{number} wrong", f"{found.why}{place}")]
+        lines += [(f"r{number} beyond", found.beyond)] if found.beyond else []
+        lines.append((f"r{number} may rest on", ", ".join(names)))
+    return Prompt(
+        "rewrite",
+        VERSIONS["rewrite"],
+        instructions("rewrite"),
+        material=(
+            Material("Sentences", tuple(lines)),
+            Material("Passages", tuple((name, _placed(item)) for name, item in wanted.items())),
+        ),
+        max_tokens_out=150 + 130 * len(failed),
+    )
+
+
+def _placed(item: VerifiedClaim) -> str:
+    """The passage behind the headings and the term that it stands under."""
+    evidence = next(e for e in item.claim.evidence if e.relation is Relation.SUPPORTS)
+    above = [piece.text for piece in evidence.context if piece.role in _PLACES]
+    return " > ".join([*above, item.claim.text[:_QUOTE_CHARS]])
