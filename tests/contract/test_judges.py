@@ -145,7 +145,7 @@ def test_few_statements_of_many_pages_share_a_call() -> None:
     """The instructions of a call cost more than the lines of one statement; no group is torn for it."""
     cases = [case(f"{page}-{n}", f"{STATEMENT} {n}", page=page) for page in "abcd" for n in range(10)]
     asked = list(batches(cases))
-    assert [len(batch) for batch in asked] == [20, 20]
+    assert [len(batch) for batch in asked] == [30, 10]
     assert [sorted({one.lines[0].page for one in batch}) for batch in asked] == [["a", "b"], ["c", "d"]]
 
 
