@@ -15,7 +15,7 @@ from pincite.research.model.outputs import Composed, ComposedSection, ComposedSe
 from pincite.research.model.wording import unproven_line
 from pincite.text.context import context_of
 from pincite.text.tokens import terms
-from pincite.verification.claim_types import claim_type
+from pincite.verification.claims import claim_type
 
 # A page's own words are as sure as their page; nobody is surer of one than that.
 SURE: Final = 0.85
