@@ -31,6 +31,10 @@ from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, terms, words
 
 
+# Headings state no figure; each round has its own, so that it takes the place of none before it.
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six")
+
+
 def bare(text: str) -> str:
     return " ".join(words(text)).lower()
 
@@ -122,23 +126,24 @@ class LabelReader(FaithfulModel):
             told += [sentence(seen.citable[name], name, part=part) for name in lines]
             self._found |= {number} if lines else set()
             self._read += [seen.citable[name] for name in lines]
-        found = " ".join([seen.question, *self._read])
+        said_so_far = " ".join([seen.question, *self._read])
+        found = " and ".join(map(NUMBERS.__getitem__, sorted(self._found)))
         missing: list[Json] = []
         for name in parts:
             at = int(name) - 1
             if int(name) in self._found or at >= len(self._hops):
                 continue
-            wording = self._hops[at].wording(found)
+            wording = self._hops[at].wording(said_so_far)
             fresh = [wording] if wording and wording not in self._asked else []
             self._asked.update(fresh)
             missing.append({"part": name, "what": "", "queries": fresh, "question": f"{wording}?" if wording else ""})
         for name in set(map(str, range(1, len(self._hops) + 1))) - set(parts) if len(parts) == 1 else ():
             at = int(name) - 1
-            wording = self._hops[at].wording(found)
+            wording = self._hops[at].wording(said_so_far)
             if int(name) not in self._found and wording and wording not in self._asked:
                 self._asked.add(wording)
                 missing.append({"part": parts[0], "what": "", "queries": [wording]})
-        return composed(sections=[section("Found", paragraph(*told))] if told else [], missing=missing)
+        return composed(sections=[section(f"Pages {found}", paragraph(*told))] if told else [], missing=missing)
 
 
 async def main_async(arguments: argparse.Namespace) -> None:
