@@ -30,7 +30,6 @@ from pincite.testing.models import said as sentence
 from pincite.text.sentences import sentences
 from pincite.text.tokens import is_stop, terms, words
 
-
 # Headings state no figure; each round has its own, so that it takes the place of none before it.
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six")
 

@@ -149,6 +149,15 @@ class SourceBook:
             for hole, beyond in ((at - 1, at - 2), (at + 1, at + 2)):
                 if beyond in taken[url] and own[hole].section == own[at].section == own[beyond].section:
                     waiting[url].appendleft(hole)
+        if not any(taken.values()) and not self.lines:  # nothing has a word of the question: how pages begin may answer
+            for url, own in cut.items():
+                taken[url] = (
+                    [0]
+                    if own
+                    and sum(cut[page][at].tokens for page, places in taken.items() for at in places) + own[0].tokens
+                    <= room_tokens
+                    else []
+                )
         return {url: places for url, places in taken.items() if places}
 
     def _lines(self, page: ReadPage, passages: Sequence[_Passage]) -> Iterator[tuple[str, str]]:

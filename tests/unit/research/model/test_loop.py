@@ -243,3 +243,10 @@ async def test_a_plan_that_the_asker_changed_is_taken_as_it_is() -> None:
     report = await Small().run(model, task=Task("Tell me about Varden.", parts=(part,)))
     assert "planner" not in {seen.task for seen in model.seen}
     assert [found.text for found in report.parts] == [part.text]
+
+
+async def test_pages_without_a_word_of_the_question_are_shown_from_their_beginning() -> None:
+    """The register says "Height: 41 metres" and never the name of its lighthouse."""
+    book, pages = SourceBook(), await pages_of(**{"https://register.test/": "# Register\n\nOf 41 metres."})
+    assert "Of 41 metres." in texts(book.look(pages, [Asked("How tall is the Varden lighthouse?")], 1_000))
+    assert not book.look(pages, [Asked("How tall is the Varden lighthouse?")], 1_000), "once"
