@@ -267,12 +267,13 @@ class Layout:
         return shown
 
     def _without_holes(self, kept: list[bool]) -> list[bool]:
-        """What is kept, and on a page of many headings what a container lost between kept blocks, if it kept most.
+        """What is kept, and on a page of many headings or terms what a container that kept most lost in between.
 
         Paragraphs full of links are as much a part of a manual as those around them, and so is each of its definition
         lists. On pages of fewer headings this would bring back teasers inside articles.
         """
-        if self._headings(kept) < _REFERENCE_HEADINGS:
+        terms = sum(keep and kind is BlockKind.TERM for keep, kind in zip(kept, self.kinds, strict=True))
+        if self._headings(kept) + terms < _REFERENCE_HEADINGS:
             return kept
         words: Counter[int] = Counter()
         left: Counter[int] = Counter()

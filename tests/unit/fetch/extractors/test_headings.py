@@ -302,3 +302,11 @@ def test_a_definition_list_of_a_long_manual_comes_back_whole() -> None:
     odds = [0.1 if index in inside else 0.9 for index in range(40)]
     assert all(layout.kept(odds))
     assert sum(replace(layout, plain=tuple(index not in inside for index in range(40))).kept(odds)) == 24  # a menu
+
+
+def test_a_list_of_many_terms_is_a_reference_without_headings_too() -> None:
+    manual = manual_layout(foot=0)
+    kinds = tuple(BlockKind.DEFINITION if index % 2 else BlockKind.TERM for index in range(40))
+    odds = [0.1 if index in {21, 27} else 0.9 for index in range(40)]
+    assert all(replace(manual, kinds=kinds, levels=(0,) * 40).kept(odds))
+    assert not all(replace(manual, kinds=(BlockKind.PARAGRAPH,) * 40, levels=(0,) * 40).kept(odds))
