@@ -29,7 +29,7 @@ _CENTURIES = {
         "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first".split()
     )
 }
-# "may" and "march" are words too: without a day or a year beside them they count only when capitalised.
+# "may" and "march" are words too: without a year beside them they count only when capitalised.
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|"
     r"aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -133,6 +133,9 @@ def _moment(match: re.Match[str]) -> Moment | None:
         text[0].isupper() and (text.lower() not in _WORDS_TOO or _ABOUT_TIME.search(match.string[: match.start()]))
     ):
         # A bare "May" opens sentences and "march" is a walk: a date only behind a word of time.
+        return None
+    if year is None and form in {"dmy", "mdy"} and (found["m1"] or found["m2"]) in _WORDS_TOO:
+        # "A limit of 1 may delay it" is no first of May.
         return None
     return Moment(text, match.start(), match.end(), kind, year, month, day, swapped)
 

@@ -21,6 +21,15 @@ def test_one_date(text: str, year: int | None, month: int | None, day: int | Non
     assert (found.year, found.month, found.day) == (year, month, day)
 
 
+@pytest.mark.parametrize("text", ["a limit of 1 may delay it", "they march 12 miles", "it may 5 times"])
+def test_words_that_are_months_too_are_none_beside_a_number(text: str) -> None:
+    assert not list(moments(text))
+
+
+def test_a_month_in_small_letters_is_one_with_its_year() -> None:
+    assert [(found.year, found.month) for found in moments("on 1 may 2019")] == [(2019, 5)]
+
+
 def date(text: str) -> Moment:
     (found,) = moments(text)
     return found

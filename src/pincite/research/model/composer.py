@@ -13,7 +13,7 @@ from pincite.research.model.lines import Asked
 from pincite.research.model.manuscript import Manuscript
 from pincite.research.model.outputs import Composed
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.style import WORDS, style_lines
+from pincite.research.model.style import FURTHER_WORDS, WORDS, style_lines
 from pincite.research.model.wording import plain_line
 
 # A further look adds what was missing: new pages, for a few parts.
@@ -131,7 +131,8 @@ def _prompt(
         material = (Material("The report so far", _so_far(manuscript)),)
         closing = (
             "Now write only what these further pages add for the parts above: new sections, or sections under the "
-            "heading of one that stands, which then take its place; `answer` only where it changes, with the ids given."
+            "heading of one that stands, which then take its place; `answer` only where it changes, with the ids "
+            f"given. At most {FURTHER_WORDS} words in all, whatever is said of length above."
         )
     return Prompt(
         "compose",

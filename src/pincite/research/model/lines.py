@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Final
 
 from pincite.domain.frozen import dataclass
@@ -36,9 +36,9 @@ _NAMES: Final = 0.2
 # Of how a page begins: two passages, of which a name or a line of usage is none.
 _FIRST: Final = 2
 _BRIEF: Final = 40
-# A listing of more rows is cut into several passages: about as much as a screen shows beside its explanation.
-MAX_CODE_LINES: Final = 24
-MAX_CODE_CHARS: Final = 1_600
+# A listing of more rows is cut into several passages: about as much as a screen shows.
+MAX_CODE_LINES: Final = 40
+MAX_CODE_CHARS: Final = 2_400
 # With what a sentence ends, or the words before a list or a listing; and what may stand after that.
 _SENTENCE_ENDS: Final = frozenset(".!?:;…。！？：；؟।")
 _CLOSING: Final = " \n)]\"'”’»"
@@ -308,18 +308,24 @@ def _cut(document: Document, start: int, end: int) -> list[Span]:
 
 
 def _listings(text: str) -> Iterator[Span]:
-    """The listing whole, or in runs of so many rows and characters."""
-    start, rows = 0, 0
-    position = 0
-    for row in text.split("\n"):
-        end = position + len(row)
-        if rows and (rows >= MAX_CODE_LINES or end - start > MAX_CODE_CHARS):
-            yield Span(start, position - 1)
-            start, rows = position, 0
-        rows += 1
-        position = end + 1
-    if start < len(text):
-        yield Span(start, len(text))
+    """The listing whole, or in runs of so many rows and characters, cut where a blank row ends a definition.
+
+    Half a function is worse than none: it is cut between rows of it only where no blank row is in reach.
+    """
+    rows = text.split("\n")
+    starts = [0, *accumulate(len(row) + 1 for row in rows)]
+    first = 0
+    while first < len(rows):
+        last = first + 1
+        while last < min(len(rows), first + MAX_CODE_LINES) and starts[last + 1] - 1 - starts[first] <= MAX_CODE_CHARS:
+            last += 1
+        if last < len(rows):
+            blank = [at for at in range(first + 1, last) if not rows[at].strip()]
+            outer = [at for at in blank if rows[at + 1][:1].strip()]
+            last = max(outer or blank, default=last - 1) + 1
+        if piece := text[starts[first] : starts[last]].rstrip():
+            yield Span(starts[first], starts[first] + len(piece))
+        first = last
 
 
 def _rows(text: str) -> list[Span]:

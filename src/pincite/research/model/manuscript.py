@@ -29,7 +29,7 @@ class Manuscript:
 
     `claims` are the lines that sentences name, each in its page's own words, by the id of the line; `missing` says by
     part what these pages do not answer, `unplanned` what nobody asked for and the question needs. `authors` are the
-    models that composed.
+    models that composed, in so many `rounds`.
     """
 
     book: SourceBook = field(default_factory=SourceBook)
@@ -39,6 +39,7 @@ class Manuscript:
     unplanned: tuple[MissingPart, ...] = ()
     claims: dict[str, Claim] = field(default_factory=dict)
     authors: dict[str, None] = field(default_factory=dict)
+    rounds: int = 0
 
     @property
     def is_begun(self) -> bool:
@@ -48,6 +49,8 @@ class Manuscript:
     def take_in(self, made: Composed, author: str, parts: Sequence[SubQuestion], pages: Mapping[str, ReadPage]) -> None:
         """Add what was composed: a section of the same heading takes the place of the one before, as the answer does.
 
+        Others go before the section that closes the report.
+
         Args:
             made: the model's answer.
             author: the model.
@@ -55,10 +58,11 @@ class Manuscript:
             pages: the pages of the run by address.
         """
         self.authors[author] = None
+        self.rounds += 1
         self.answer = made.answer or self.answer
         fresh = {section.heading.strip().lower(): section for section in made.sections}
         kept = [fresh.pop(section.heading.strip().lower(), section) for section in self.sections]
-        self.sections = (*kept, *fresh.values())[:_MOST_SECTIONS]
+        self.sections = (*kept[:-1], *fresh.values(), *kept[-1:])[:_MOST_SECTIONS]
         known = " ".join([*(part.text for part in parts), *(line.text for line in self.book.lines.values())])
         ids = {part.sub_question_id for part in parts}
         told = [
@@ -88,13 +92,13 @@ class Manuscript:
         """All sentences, items and cells."""
         yield from self.answer
         for section in self.sections:
-            yield from _sentences(section)
+            yield from sentences_of(section)
 
     def _with_parts(self, parts: Sequence[SubQuestion]) -> Iterator[tuple[ComposedSentence, str]]:
         """Each sentence with the part of the question that its section is about."""
         texts = {part.sub_question_id: part.text for part in parts}
         for section in self.sections:
-            inside = list(_sentences(section))
+            inside = list(sentences_of(section))
             named = next((texts[s.part] for s in inside if s.part in texts), "")
             about = named or _nearest(" ".join([section.heading, *(s.text for s in inside)]), parts)
             yield from ((sentence, texts.get(sentence.part, about)) for sentence in inside)
@@ -130,7 +134,8 @@ def _together(claims: Mapping[str, Claim]) -> dict[str, Claim]:
     return {name: replace(claim, evidence=tuple(evidence[claim.claim_id].values())) for name, claim in claims.items()}
 
 
-def _sentences(section: ComposedSection) -> Iterator[ComposedSentence]:
+def sentences_of(section: ComposedSection) -> Iterator[ComposedSentence]:
+    """Its sentences, items and cells."""
     for block in section.blocks:
         yield from block.items
         for row in block.rows:

@@ -7,6 +7,8 @@ from pincite.research.model.wording import plain_line
 
 # A sixth more than is asked for, so that what closes a report is not cut off for a paragraph too many.
 WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_400, ReportLength.LONG: 2_800}
+# What a further round may add for what was missing: a section or two.
+FURTHER_WORDS: Final = 300
 _WANTED: Final = {
     ReportLength.SHORT: "short, 150 to 300 words in all",
     ReportLength.STANDARD: "800 to 1,200 words in all where the pages carry it, fewer where not",

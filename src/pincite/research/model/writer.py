@@ -16,12 +16,12 @@ from pincite.ports import EventSink, ModelCalls
 from pincite.research.assembly import Content, DraftedSection, Line, assemble
 from pincite.research.model.blocks import DraftBlock, Planned, drafted, laid_out, leaning, planned
 from pincite.research.model.leads import with_leads
-from pincite.research.model.manuscript import Manuscript, claim_of
-from pincite.research.model.outputs import ComposedSentence
+from pincite.research.model.manuscript import Manuscript, claim_of, sentences_of
+from pincite.research.model.outputs import ComposedSection, ComposedSentence
 from pincite.research.model.proving import Mender
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.shown import code_among, with_places
-from pincite.research.model.style import WORDS
+from pincite.research.model.style import FURTHER_WORDS, WORDS
 from pincite.research.model.wording import foreign, heading_of, plain_line
 from pincite.research.state import within_quotable
 from pincite.research.telling import tell_section
@@ -76,10 +76,14 @@ class _Room:
         return True
 
     def fitting(self, block: Planned) -> Planned | None:
-        """The block with what is new and fits; a table stays whole or goes, and so does code."""
+        """The block with what is new and fits; a table stays whole or goes. Code is shown beside the words."""
         if block.shown is not None:
-            shown = Proposed(block.shown.claim.text, ())
-            return block if self.holds(shown) else None
+            shown = block.shown.claim.text
+            if shown in self.said:
+                self.rejected.append(RejectedClaim(shown, VerdictStatus.UNCHECKED, _TWICE))
+                return None
+            self.said.add(shown)
+            return block
         if block.form in _CELLS:
             size = sum(len(said.text.split()) for said in block.proposed())
             if size > self.left:
@@ -196,7 +200,8 @@ class ModelWriter:
         def propose(said: ComposedSentence) -> Proposed:
             return Proposed(said.text, said.lines, said.derived, question=parts.get(said.part, ""))
 
-        room = _Room(WORDS[task.style.length], set(), [])
+        further = FURTHER_WORDS * max(self._manuscript.rounds - 1, 0)
+        room = _Room(WORDS[task.style.length] + further, set(), [])
         code = code_among(offered, progress.pages)
         known = " ".join([task.question, *(item.claim.text for item in offered.values())])
         answer = tuple(said for said in leaning(self._manuscript.answer, propose) if said.claims)
@@ -208,7 +213,7 @@ class ModelWriter:
         if opening := room.fitting(Planned(BlockForm.PARAGRAPH, (answer[:ANSWER_SENTENCES],))):
             sections.append(_Section("", (opening,)))
         for section in self._manuscript.sections:
-            heading = _heading(section.heading, known)
+            heading = _heading(section, known, parts)
             blocks, over = planned(section.blocks, propose, code, heading)
             room.rejected += [RejectedClaim(said.text, VerdictStatus.UNCHECKED, _TOO_MUCH) for said in over]
             fitting = tuple(found for block in blocks if (found := room.fitting(block)) is not None)
@@ -315,7 +320,7 @@ class ModelWriter:
             by_page = {item.claim.evidence[0].url: item for item in reversed(one.line.items)}
             if len(by_page) > 1:
                 sides = tuple(_side(item) for item in reversed(list(by_page.values())))
-                found.append(Conflict(sides, wording=one.line.text))
+                found.append(Conflict(sides, wording=one.line.text.rstrip(".")))
         return found
 
     def _parts(self, progress: Progress, checked: Mapping[int, Checked], content: Content) -> tuple[ReportPart, ...]:
@@ -368,10 +373,15 @@ def _grouped(sections: Sequence[_Section]) -> list[list[_Section]]:
     return groups
 
 
-def _heading(proposed: str, known: str) -> str:
-    """The proposed heading where it has no name that neither question nor pages have, else a plain one."""
-    line = heading_of(proposed.replace("`", ""), _DEFAULT, known)
-    return _DEFAULT if foreign(line, known) else line
+def _heading(section: ComposedSection, known: str, parts: Mapping[str, str]) -> str:
+    """The proposed heading where it has no name that neither question nor pages have, else the part it is about.
+
+    In German every noun looks like a name: so the part, which is in the language of the question, and not one line for
+    all sections.
+    """
+    plain = next((parts[said.part] for said in sentences_of(section) if said.part in parts), _DEFAULT).rstrip(" ?.!")
+    line = heading_of(section.heading.replace("`", ""), plain, known)
+    return plain[:1].upper() + plain[1:] if foreign(line, known) else line
 
 
 def _lifted(
@@ -408,4 +418,6 @@ def _with_printed(claims: Sequence[VerifiedClaim], content: Content) -> tuple[Ve
 
 
 def _side(item: VerifiedClaim) -> ConflictSide:
-    return ConflictSide(item.claim.text, item.claim.claim_id, max(item.independent_sources, 1))
+    # One page a side is what a conflict is; only where more stand behind it is there something to count.
+    counted = item.independent_sources if item.independent_sources > 1 else 0
+    return ConflictSide(item.claim.text, item.claim.claim_id, counted)

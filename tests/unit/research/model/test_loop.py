@@ -10,8 +10,9 @@ from tests.unit.research.model.small_run import Small
 from pincite.domain.events import EventType
 from pincite.domain.model import Material
 from pincite.domain.page import FetchRequest
-from pincite.domain.plan import ReadPage, SubQuestion, Task
+from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
 from pincite.research.model.lines import Asked, SourceBook
+from pincite.research.model.style import FURTHER_WORDS, WORDS
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
@@ -220,6 +221,29 @@ async def test_a_section_of_the_same_heading_takes_the_place_of_the_one_before()
     assert [[sentence.text for sentence in part.sentences] for part in report.sections] == [
         ["Anna Holm came from Quarrion."]
     ]
+
+
+async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_that_closes() -> None:
+    filler = " ".join(f"word{n}" for n in range(WORDS[ReportLength.STANDARD] - 60))
+
+    def much(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items()]
+        found: Any = [{"part": "2", "queries": ["Anna Holm born"]}]
+        # What rests on no line states nothing, and takes room.
+        long = section("Tower", paragraph(told[1], said(filler)))
+        return composed(told[:1], [long, section("Limits", paragraph(told[2]))], found)
+
+    def more(seen: Seen) -> Any:
+        told = [said(text, name) for name, text in seen.citable.items() if "Quarrion" in text]
+        return composed(sections=[section("Birth", paragraph(*told))])
+
+    run = Small()
+    run.pages.update(PEOPLE)
+    model = ScriptedModel({"planner": PLAN, "compose": [much, more]})
+    report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
+    assert [part.heading for part in report.sections] == ["Tower", "Birth", "Limits"]
+    last = [seen for seen in model.seen if seen.task == "compose"][-1]
+    assert f"At most {FURTHER_WORDS} words" in last.user
 
 
 @pytest.mark.parametrize("count", [12, 40])

@@ -380,7 +380,7 @@ async def test_a_proven_sentence_about_a_contradiction_names_both_sides(ask: Ask
     judged = {"judge_statements": all_stated}
     report = await ask(ScriptedModel({"compose": compose, **judged}))
     [conflict] = report.conflicts
-    assert conflict.wording == both
+    assert conflict.wording == both.rstrip(".")
     assert {"Peter Lund" in side.statement for side in conflict.sides} == {True, False}
     assert len({evidence.url for side in conflict.sides for evidence in side.evidence}) == 2
 
