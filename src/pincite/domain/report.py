@@ -451,7 +451,7 @@ def balance_text(report: Report) -> str:
     judged = [j for j in report.judgements if j.id in names]  # those of second sources are only on record where found
     everything = len(judged) >= _TELLING_JUDGEMENTS and all(j.label is JudgementLabel.STATES for j in judged)
     if text and everything and not report.rejected_claims:
-        text += f"; nothing was left out, all {len(judged)} that needed a judge passed in the end"
+        text += f"; nothing was left out, the judge let all {len(judged)} pass in the end"
     return f"{text}." if text else ""
 
 

@@ -136,7 +136,7 @@ def test_a_judge_that_let_everything_pass_is_told() -> None:
     sentences = tuple(replace(FIRST.sentences[0], proof=Proof.ENTAILED, judgement=j.id) for j in judgements)
     section = replace(FIRST, sentences=(*FIRST.sentences, *sentences), blocks=())
     passed = replace(REPORT, sections=(section, *REPORT.sections[1:]), judgements=judgements, rejected_claims=())
-    warning = "; nothing was left out, all 12 that needed a judge passed in the end."
+    warning = "; nothing was left out, the judge let all 12 pass in the end."
     assert balance_text(passed).endswith(warning)
     refused = RejectedClaim("It is 50 metres tall.", VerdictStatus.CONTRADICTED, "the page says 41")
     assert "judge let" not in balance_text(replace(passed, rejected_claims=(refused,)))
