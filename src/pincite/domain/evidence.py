@@ -247,7 +247,8 @@ class RecordedJudgement:
     """A judgement on the record: it holds for exactly the statement and the evidence that are hashed into it.
 
     `id` is made of judge, statement, evidence, label and beyond (`judgement_id`). `lines` are the texts of the lines
-    it rests on. `likelihood` is 0-1, None when the judge gives no figure.
+    it rests on. `likelihood` is 0-1, None when the judge gives no figure. `judged_at` is when the run began that it was
+    made in, so that a run that was resumed or is replayed gives the same report.
     """
 
     id: str
