@@ -118,7 +118,7 @@ _END_MARKS = " .!?;:"
 # In place of a sentence with words that the page crosses out: nobody quotes it as it stands.
 _STRUCK = "\0"
 _LEADS = frozenset({ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
-_JOINTS = (": ", " - ", ". ", " ")
+_JOINT = re.compile(r"(?:[.:;?!]{0,2}| -) ")
 _SECTION_NUMBER = re.compile(r"(?:[A-Z]|\d+)(?:\.\d+)*\.? ")
 
 
@@ -143,9 +143,10 @@ def _without_lead(wanted: str, page: Sequence[EvidencePassage]) -> Iterator[str]
     yield wanted
     found = {_plain(piece.text) for passage in page for piece in passage.context if piece.role in _LEADS}
     for lead in found | {_SECTION_NUMBER.sub("", lead, count=1) for lead in found if _SECTION_NUMBER.match(lead)}:
-        for joint in _JOINTS:
-            if lead and wanted.startswith(lead + joint):
-                yield wanted[len(lead) + len(joint) :].strip(_END_MARKS)
+        after = wanted[len(lead) :] if lead and wanted.startswith(lead) else ""
+        # A term may have an end mark of its own: "Easy case: the changes are the same.: This happens if ...".
+        if joint := _JOINT.match(after):
+            yield after[joint.end() :].strip(_END_MARKS)
 
 
 def _made_of(wanted: str, page: Sequence[EvidencePassage]) -> bool:

@@ -15,6 +15,8 @@ PAGE = Document(
         Block(BlockKind.PARAGRAPH, "It is not true that the tank leaks. Pumps “fill” it at night. It empties by noon."),
         Block(BlockKind.TERM, "fill_level"),
         Block(BlockKind.DEFINITION, "The height at which pumps stop."),
+        Block(BlockKind.TERM, "Easy case: the tank is full."),
+        Block(BlockKind.DEFINITION, "This happens in spring."),
         Block(BlockKind.TABLE, "pump | power\nA | 4 kW\nB | 6 kW", has_header=True),
     ),
     title="Water",
@@ -69,6 +71,8 @@ def test_a_passage_that_begins_inside_a_sentence_proves_nothing() -> None:
 
 def test_terms_rows_and_several_passages_of_one_page() -> None:
     assert is_quoted("fill_level: The height at which pumps stop.", [of("The height at which pumps stop.")])
+    assert is_quoted("Easy case: the tank is full.: This happens in spring.", [of("This happens in spring.")])
+    assert not is_quoted("Easy case: the tank is fuller: This happens in spring.", [of("This happens in spring.")])
     assert is_quoted("B | 6 kW", [of("B | 6 kW")])
     both = [of("Pumps “fill” it at night."), of("The height at which pumps stop.")]
     assert is_quoted("Pumps “fill” it at night. The height at which pumps stop.", both)

@@ -10,8 +10,8 @@ from pincite.domain.model import Material, ModelRole, Prompt
 from pincite.domain.plan import Analysis, Gap, Progress, SubQuestion, Task
 from pincite.ports import ModelCalls
 from pincite.research.model.lines import Asked
-from pincite.research.model.manuscript import Manuscript
-from pincite.research.model.outputs import Composed
+from pincite.research.model.manuscript import Manuscript, sentences_of
+from pincite.research.model.outputs import Composed, ComposedSentence
 from pincite.research.model.prompts import VERSIONS, instructions
 from pincite.research.model.style import FURTHER_WORDS, WORDS, style_lines
 from pincite.research.model.wording import plain_line
@@ -131,8 +131,9 @@ def _prompt(
         material = (Material("The report so far", _so_far(manuscript)),)
         closing = (
             "Now write only what these further pages add for the parts above: new sections, or sections under the "
-            "heading of one that stands, which then take its place; `answer` only where it changes, with the ids "
-            f"given. At most {FURTHER_WORDS} words in all, whatever is said of length above."
+            "heading of one that stands, which then take its place and keep what stays true of it, with the ids given; "
+            "`answer` only where it changes. Say nothing that stands elsewhere, and add "
+            f"at most {FURTHER_WORDS} words, whatever is said of length above."
         )
     return Prompt(
         "compose",
@@ -149,11 +150,17 @@ def _prompt(
 
 
 def _so_far(manuscript: Manuscript) -> tuple[tuple[str, str], ...]:
-    """The direct answer with the lines it rests on, and the headings."""
-    rows = [("answer", f"{said.text} ({', '.join(said.lines)})") for said in manuscript.answer]
+    """The direct answer with the text of its lines, and the sections, each sentence with the ids it rests on."""
+    rows = [("answer", _with_ids(said)) for said in manuscript.answer]
     rows += [
         (name, manuscript.book.lines[name].text)
         for name in dict.fromkeys(name for said in manuscript.answer for name in said.lines)
         if name in manuscript.book.lines
     ]
-    return (*rows, *(("heading", section.heading) for section in manuscript.sections))
+    for section in manuscript.sections:
+        rows += [("heading", section.heading), *(("says", _with_ids(said)) for said in sentences_of(section))]
+    return tuple(rows)
+
+
+def _with_ids(said: ComposedSentence) -> str:
+    return f"{said.text} ({', '.join(said.lines)})"

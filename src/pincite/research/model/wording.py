@@ -13,7 +13,7 @@ from pincite.domain.model import one_line
 from pincite.text.instructions import is_flagged
 from pincite.text.normalise import fold
 from pincite.text.sentences import sentences
-from pincite.text.tokens import words
+from pincite.text.tokens import is_common_word, words
 
 # A query for a search engine; what is longer may carry the question's material outside.
 MAX_QUERY_CHARS: Final = 160
@@ -118,7 +118,10 @@ def heading_of(proposed: str, text: str, known: str = "") -> str:
         line = text.rstrip(" ?.!")
     if len(line) > MAX_HEADING_CHARS:
         line = line[:MAX_HEADING_CHARS].rsplit(" ", 1)[0] + "…"
-    return line[:1].upper() + line[1:]
+    first, _, rest = line.partition(" ")
+    # A name that the pages write small ("asyncio and what blocks it") stays small, a word at the beginning does not.
+    is_name = first.islower() and first in known and not is_common_word(first)
+    return line if is_name else f"{first[:1].upper()}{first[1:]}{' ' if rest else ''}{rest}"
 
 
 def foreign(text: str, known: str) -> tuple[str, ...]:

@@ -317,9 +317,9 @@ class ModelWriter:
         for one in checked.values():
             if one.line is None or plain_line(one.proposed.text).rstrip(".") not in {t.rstrip(".") for t in tells}:
                 continue
-            by_page = {item.claim.evidence[0].url: item for item in reversed(one.line.items)}
-            if len(by_page) > 1:
-                sides = tuple(_side(item) for item in reversed(list(by_page.values())))
+            # Every line: what the sentence tells of a page may stand in two of them.
+            if len({item.claim.evidence[0].url for item in one.line.items}) > 1:
+                sides = tuple(_side(item) for item in one.line.items)
                 found.append(Conflict(sides, wording=one.line.text.rstrip(".")))
         return found
 

@@ -243,7 +243,9 @@ async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
     assert [part.heading for part in report.sections] == ["Tower", "Birth", "Limits"]
     last = [seen for seen in model.seen if seen.task == "compose"][-1]
-    assert f"At most {FURTHER_WORDS} words" in last.user
+    assert f"at most {FURTHER_WORDS} words" in last.user
+    assert "heading: Limits" in last.user
+    assert "says: " in last.user, "what stands is in sight, so that it is not told again"
 
 
 @pytest.mark.parametrize("count", [12, 40])

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.models import DEFECTS, LyingModel, ObedientModel, leaks
 from tests.unit.research.model.small_run import PAGES, QUESTION, Ask, Small
 
+from pincite.audit.printed import wording_problems
 from pincite.domain.errors import (
     BudgetExhausted,
     ModelBadOutput,
@@ -383,6 +384,22 @@ async def test_a_proven_sentence_about_a_contradiction_names_both_sides(ask: Ask
     assert conflict.wording == both.rstrip(".")
     assert {"Peter Lund" in side.statement for side in conflict.sides} == {True, False}
     assert len({evidence.url for side in conflict.sides for evidence in side.evidence}) == 2
+
+
+async def test_a_contradiction_may_tell_of_one_page_what_stands_in_two_of_its_lines(ask: Ask, small: Small) -> None:
+    small.pages["https://other.test/towers"] = (
+        "# Towers\n\nThe Varden lighthouse was built by Peter Lund in the north.\n\nHe built its tower in 1899."
+    )
+    both = "One page says that Anna Holm built it, another that it was Peter Lund, in 1899."
+
+    def compose(seen: Seen) -> Any:
+        built = [name for name, text in seen.citable.items() if "built by" in text or "1899" in text]
+        return composed([said(both, *built, conflict=True, derived=True)], [])
+
+    report = await ask(ScriptedModel({"compose": compose, "judge_statements": all_stated}))
+    [conflict] = report.conflicts
+    assert any("1899" in side.statement for side in conflict.sides)
+    assert not list(wording_problems("conflict", conflict, {one.n: one for one in report.references}))
 
 
 @pytest.mark.parametrize(
