@@ -6,6 +6,7 @@ hashes or prints one. Making an instance takes less time too: the slots are fill
 """
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,15 @@ _FACTORY = _Factory()
 
 def _takes_more(cls: type) -> bool:
     """Whether something is given to `__init__` that is no field."""
-    hints = vars(cls).get("__annotations__", {}).values()
-    return any("InitVar" in hint if isinstance(hint, str) else isinstance(hint, dataclasses.InitVar) for hint in hints)
+    if sys.version_info >= (3, 14):  # PEP 649: annotations are no longer in the class's own namespace
+        import annotationlib
+
+        found = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    else:
+        found = vars(cls).get("__annotations__", {})
+    return any(
+        "InitVar" in hint if isinstance(hint, str) else isinstance(hint, dataclasses.InitVar) for hint in found.values()
+    )
 
 
 def _frozen(cls: type, **options: Any) -> type:
