@@ -20,8 +20,8 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.ids import new_run_id
 from pincite.domain.records import Outcome, RunRecord
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.lease import this_worker
+from pincite.runtime.system import SystemClock
 from pincite.storage.service import open_storage
 
 VALUE = {"text": "x" * 1000}

@@ -34,7 +34,7 @@ from pincite.exports.html import HtmlExporter
 from pincite.ports import LanguageModel
 from pincite.research.service import ResearchService
 from pincite.research.state import Limits
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.models import Seen, paragraph, said, section
 from pincite.wiring.roles import Run, RunServices, build_roles

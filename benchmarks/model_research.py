@@ -37,7 +37,7 @@ from pincite.engine import Engine
 from pincite.ports import Fetch, LanguageModel
 from pincite.research.service import ResearchService
 from pincite.research.state import Limits
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import Settings, load_settings
 from pincite.testing.models import FaithfulModel, Seen
 from pincite.text.tokens import terms

@@ -47,11 +47,11 @@ from pincite.research.extractive.planner import ExtractivePlanner
 from pincite.research.extractive.verifier import ExtractiveVerifier
 from pincite.research.extractive.writer import ExtractiveWriter
 from pincite.research.reader import PageReader
+from pincite.research.records import LibrarySurvey
 from pincite.research.searcher import QuerySearcher
 from pincite.research.service import ResearchService, Roles
 from pincite.research.state import Limits
-from pincite.research.survey import LibrarySurvey
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import Settings, load_settings
 from pincite.wiring import Parts, open_parts
 from pincite.wiring.checking import check_stored_report

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.storage.database import Transaction
 from pincite.storage.retention import expire
 from pincite.storage.schema import runs

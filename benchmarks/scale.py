@@ -25,7 +25,7 @@ from pincite.domain.budget import Usage
 from pincite.domain.events import Json
 from pincite.domain.records import Outcome
 from pincite.engine import Engine, Filing
-from pincite.jobs.worker import WorkerLimits, open_worker
+from pincite.jobs import WorkerLimits, open_worker
 from pincite.runtime.ledger import RunLedger
 from pincite.settings import load_settings
 from pincite.testing.web import html, write_warc

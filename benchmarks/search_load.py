@@ -39,8 +39,8 @@ from tests.fakes.storage import MemoryCache
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Depth, Query, SearchResponse
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import BATCH, INTERACTIVE, MemoryLimiter
+from pincite.runtime.system import SystemClock
 from pincite.search.catalogue import CATALOGUE, Terms
 from pincite.search.provider import Batched, Row, Surroundings, build_response
 from pincite.search.providers.brave import Brave

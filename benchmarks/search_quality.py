@@ -39,8 +39,8 @@ from tests.fakes.engines.pages import best_pages
 from pincite.apis.client import ApiSettings
 from pincite.domain.errors import PinciteError
 from pincite.domain.search import Constraints, Query
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.limiter import MemoryLimiter
+from pincite.runtime.system import SystemClock
 from pincite.search.intent import RetrievalContext, gate
 from pincite.search.provider import ApiProvider, Surroundings
 from pincite.search.providers.brave import Brave

@@ -15,7 +15,7 @@ from pincite.fetch.client import GuardedClient
 from pincite.fetch.limits import ROBOTS_BYTES_MAX
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Decision, RobotsGate, RobotsMemory, RobotsMode
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.testing.clock import FrozenClock
 from pincite.testing.web import StubRequest, StubResolver, StubWeb
 from pincite.urls import parse_url

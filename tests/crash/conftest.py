@@ -19,7 +19,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.storage.service import open_storage
 
 CALLS_OF_A_RUN = 9

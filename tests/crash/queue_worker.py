@@ -16,7 +16,7 @@ import pincite.runtime.lease
 from pincite.domain.budget import Usage
 from pincite.domain.events import Json
 from pincite.domain.records import Outcome
-from pincite.jobs.worker import WorkerLimits, open_worker
+from pincite.jobs import WorkerLimits, open_worker
 from pincite.runtime.ledger import RunLedger, call_key
 from pincite.settings import load_settings
 from pincite.storage.ledger import SqlCallStore

@@ -102,7 +102,7 @@ def test_two_processes_open_a_new_home_at_once(tmp_path: Any) -> None:
     code = (
         "import sys, anyio; from pathlib import Path\n"
         "from pincite.storage.service import open_storage\n"
-        "from pincite.runtime.clock import SystemClock\n"
+        "from pincite.runtime.system import SystemClock\n"
         "async def go():\n"
         "    async with open_storage(Path(sys.argv[1]), SystemClock()) as s:\n"
         "        print(len(await s.scope('a').runs.list()))\n"

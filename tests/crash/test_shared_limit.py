@@ -8,7 +8,7 @@ import pytest
 
 CALLER = """
 import sys, time, anyio
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.runtime.limiter import INTERACTIVE, Rate
 from pincite.runtime.limiter import SharedLimiter
 from contextlib import asynccontextmanager

@@ -17,9 +17,9 @@ from pincite.domain.budget import Usage
 from pincite.domain.errors import Locked, RunFenced
 from pincite.domain.events import EventType, Json, RunStatus
 from pincite.domain.records import Outcome, PlannedCall, RunRecord, SettledCall
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.lease import Lease, this_worker, with_lease
 from pincite.runtime.ledger import RunLedger, call_key
+from pincite.runtime.system import SystemClock
 from pincite.storage.ledger import SqlCallStore
 from pincite.storage.runs import SqlRunStore
 from pincite.storage.service import ScopedStorage, open_storage

@@ -12,7 +12,7 @@ from tests.e2e.commands import clean_environment, command
 from tests.e2e.test_canaries import CANARY, canaries
 
 from pincite.domain.errors import PinciteError
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import Settings, environment_names, load_settings
 from pincite.storage.database import opened_now
 from pincite.surfaces import errors

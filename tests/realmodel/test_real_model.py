@@ -22,7 +22,7 @@ from pincite.llm.catalogue import Endpoint, parse_model
 from pincite.llm.service import ModelService
 from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 
 pytestmark = [

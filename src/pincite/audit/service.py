@@ -19,7 +19,7 @@ from pincite.domain.errors import ExtraNotInstalled, InvalidInput
 from pincite.domain.events import Json
 from pincite.domain.frozen import dataclass
 from pincite.ports import Judge
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 # Reports as they come: Markdown, plain text, HTML, DOCX, or the JSON of a model's answer with annotations.
 

@@ -14,8 +14,8 @@ import anyio.lowlevel
 
 from pincite.domain.errors import ExtraNotInstalled, Locked, StorageUnavailable
 from pincite.domain.records import Offer
-from pincite.runtime.installing import install_extra
 from pincite.runtime.postgresql import options_beside
+from pincite.runtime.system import install_extra
 
 QUEUE: Final = "pincite"
 _TASK: Final = "pincite.run"

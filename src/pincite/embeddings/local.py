@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types

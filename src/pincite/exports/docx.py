@@ -52,7 +52,7 @@ from pincite.domain.signs import (
     refusal,
 )
 from pincite.exports.docx_layout import write_section
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument

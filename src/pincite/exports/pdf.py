@@ -7,7 +7,7 @@ from pincite.domain.errors import ExtraNotInstalled, PolicyRefusal
 from pincite.domain.page import Document
 from pincite.domain.report import Report
 from pincite.exports.html import HtmlExporter
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 
 class PdfExporter:

@@ -30,7 +30,7 @@ from pincite.fetch.limits import (
 from pincite.fetch.proxies import UpstreamProxy
 from pincite.fetch.resolver import VettedResolver
 from pincite.ports import Clock
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 from pincite.urls.parse import ParsedUrl
 from pincite.urls.policy import UrlPolicy
 

@@ -15,7 +15,7 @@ from pincite.domain.errors import DeadLink, DnsError, InvalidSetting
 from pincite.fetch.limits import DNS_ANSWERS_MAX, DNS_CACHE_S
 from pincite.ports import Clock, Resolver
 from pincite.runtime.concurrency import SingleFlight
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 from pincite.urls.policy import UrlPolicy, check_addresses
 
 # A few megabytes; hosts of a run are hundreds.

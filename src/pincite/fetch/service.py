@@ -25,15 +25,14 @@ from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, 
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
 from pincite.fetch.captures import GIVEN
-from pincite.fetch.document_gate import DocumentGate, needs_rendering
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
-from pincite.fetch.page_failures import failure_of
+from pincite.fetch.page_failures import DocumentGate, failure_of, needs_rendering
 from pincite.fetch.signals import merged_canonical
 from pincite.fetch.window import EXCERPT_CHARS, excerpt, source_text, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight
-from pincite.runtime.installing import install_extra
 from pincite.runtime.recovery import another_may_help, may_serve_stale
+from pincite.runtime.system import install_extra
 from pincite.urls.keys import page_key
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url

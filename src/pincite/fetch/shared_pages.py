@@ -1,13 +1,16 @@
-"""Captures that leave for other installations, and those that come from there: what may go, and what is checked."""
+"""Captures that leave for other installations, and those that come from there: what may go, and what is checked.
+
+A peer is a backend like any other: asked for pages before the site is.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
-from pincite.domain.errors import DomainDenied, PinciteError, ShareRefused
+from pincite.domain.errors import DomainDenied, NotFound, PinciteError, ShareRefused
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import PEER_VIA, FetchRequest, Kept, Snapshot
+from pincite.domain.page import PEER_VIA, FetchRequest, Hosted, Kept, Render, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import body_kind, capture
 from pincite.fetch.limits import FetchLimits
@@ -18,6 +21,7 @@ from pincite.fetch.sessions import NOTE
 from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.sharing.items import BODY_BYTES_MAX, Item, Kind, item_of
+from pincite.sharing.peers import Peer, Peers
 from pincite.urls.keys import page_key
 from pincite.urls.masking import mask_url
 from pincite.urls.parse import host_matches, parse_url
@@ -190,3 +194,47 @@ def _is_named(url: str, rules: ShareRules) -> bool:
     except PinciteError:
         return False
     return True
+
+
+class PeerBackend:
+    """Implements `ports.FetchBackend` over the peers of the settings.
+
+    What a peer gives is checked as if it came from the site: addresses, robots.txt, sizes. Whatever a peer does, the
+    next source is asked: `NotFound` is the only error of its own.
+    """
+
+    name = "peer"
+
+    def __init__(self, peers: Peers, intake: Intake) -> None:
+        self._peers = peers
+        self._intake = intake
+
+    async def fetch(self, request: FetchRequest) -> Snapshot:
+        """The capture of a peer.
+
+        Errors:
+            NotFound: no peer has the page, or the request is one that only the site itself can answer.
+            BudgetExhausted: a question to a peer is a web request.
+            InvalidUrl, BlockedAddress, DomainDenied, RobotsDisallowed: what the site would be refused for as well.
+        """
+        if not _may_be_shared(request):
+            raise NotFound("only the site can answer this", reason="not_shared")
+        try:
+            key = item_key(request.url)
+        except PinciteError:  # of an opened network, where pages have no key
+            raise NotFound("a page without a key is not shared", reason="not_shared") from None
+
+        async def accept(peer: Peer, item: Item) -> Snapshot:
+            return await self._intake.capture(item, request, peer.name)
+
+        found = await self._peers.find(Kind.CAPTURE, key, accept)
+        if found is None:
+            raise NotFound("no peer has the page", reason="not_shared")
+        return found
+
+
+def _may_be_shared(request: FetchRequest) -> bool:
+    """Whether a copy will do: nobody asked for a new one, for a browser's, a scraper's, or in a language."""
+    asks_the_site = request.force_refresh or bool(request.confirms) or bool(request.validators) or not request.persist
+    is_plain = request.allow_redirects and not request.prefer_language
+    return is_plain and not asks_the_site and request.render is not Render.ALWAYS and request.hosted is not Hosted.ONLY

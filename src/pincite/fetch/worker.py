@@ -20,7 +20,7 @@ from typing import IO
 from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.page import Document
 from pincite.fetch.worker_process import HEADER, REPLY, unpack_reply
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 
 READER = "pincite.fetch.extractors:extract"
 _MODULE = "pincite.fetch.worker_process"

@@ -19,7 +19,7 @@ from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.frozen import dataclass
 from pincite.judges.catalogue import languages_of, speaks, verify_files
 from pincite.judges.wrappers import judgement_of, premises_of
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types

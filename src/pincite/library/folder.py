@@ -20,7 +20,7 @@ from pincite.library.records import (
     is_archive,
 )
 from pincite.library.warc import open_archive, wacz_page_at, wacz_pages, warc_page_at, warc_pages
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 
 # Sources of pages: the text file that an HTML page was made from and that is shipped beside it.
 

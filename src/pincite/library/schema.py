@@ -13,7 +13,7 @@ from pincite.domain.errors import Locked, PinciteError, StorageFull, StorageUnav
 from pincite.domain.library import IndexReport, ListedPage, Skipped
 from pincite.library.folder import Source
 from pincite.library.records import is_archive
-from pincite.runtime.files import make_private, too_many_open_files
+from pincite.runtime.system import make_private, too_many_open_files
 
 # Counted up when tables or what fills them change: the file has it in its name and is made anew.
 LAYOUT = 11

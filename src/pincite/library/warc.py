@@ -23,7 +23,7 @@ from pincite.domain.errors import ArchiveCorrupt
 from pincite.domain.library import Skipped
 from pincite.library.members import Damage, Member, member_at, members
 from pincite.library.records import Ignored, RawPage, SourceLimits, is_archive, readable_type
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 
 _ALGORITHMS = frozenset({"md5", "sha1", "sha256", "sha512"})
 _SCHEMES = ("http://", "https://", "local:")

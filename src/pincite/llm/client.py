@@ -15,7 +15,7 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.model import Messages, ModelUsage, Prompt, TextPiece, messages_of
 from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec, priced
 from pincite.llm.transport import translated, unbilled
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 from pincite.text.tokens import token_estimate
 
 if TYPE_CHECKING:

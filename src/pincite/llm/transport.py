@@ -13,7 +13,7 @@ from pincite.domain.errors import (
     ProviderQuota,
     RateLimited,
 )
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 
 if TYPE_CHECKING:
     import httpx2

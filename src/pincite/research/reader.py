@@ -25,9 +25,8 @@ from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import SearchResult
 from pincite.ports import DocumentStore, EventSink, Fetch, Ledger, SnapshotStore
-from pincite.research.records import from_cache, ids_from_record, page_record, was_stale
+from pincite.research.records import from_cache, ids_from_record, page_record, tell_calls, tell_settled, was_stale
 from pincite.research.state import GIVEN, Limits, in_period, page_key
-from pincite.research.telling import tell_calls, tell_settled
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
 from pincite.text.chunks import chunks

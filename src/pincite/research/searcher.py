@@ -21,9 +21,16 @@ from pincite.domain.plan import Found, Lead, Progress, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, LeftOut, Query, SearchResult
 from pincite.ports import EventSink, Ledger, Search
-from pincite.research.records import from_cache, left_out_from_record, query_record, results_from_record, results_record
+from pincite.research.records import (
+    from_cache,
+    left_out_from_record,
+    query_record,
+    results_from_record,
+    results_record,
+    tell_calls,
+    tell_settled,
+)
 from pincite.research.state import GIVEN, QUEUE_WAIT_S, Limits, in_period, page_key, query_key, sendable
-from pincite.research.telling import tell_calls, tell_settled
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.urls import registrable_domain
 

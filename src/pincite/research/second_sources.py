@@ -30,9 +30,9 @@ from pincite.domain.search import Query
 from pincite.ports import EventSink, Judge
 from pincite.ranking.ranker import PassageRanker, RankedPassage, Source
 from pincite.research.extractive.versions import independent_sources
+from pincite.research.records import tell_plan
 from pincite.research.roles import Reader, Searcher
 from pincite.research.state import Limits, query_key, sendable, with_reading, with_results
-from pincite.research.telling import tell_plan
 from pincite.text.context import passage_in_context, units_of
 from pincite.text.fragments import fragment_url
 from pincite.text.instructions import is_flagged

@@ -18,6 +18,7 @@ from pincite.domain.plan import Progress, ReportMetadata, Task
 from pincite.domain.report import Metrics, Mode, Report
 from pincite.domain.search import SearchResult
 from pincite.ports import Clock, EventSink, Ledger
+from pincite.research.records import tell_claims, tell_plan, tell_report, tell_round
 from pincite.research.roles import Analyst, Drafter, Planner, Reader, Searcher, Seconder, Verifier, Writer
 from pincite.research.state import (
     Limits,
@@ -30,7 +31,6 @@ from pincite.research.state import (
     with_verification,
     within_quotable,
 )
-from pincite.research.telling import tell_claims, tell_plan, tell_report, tell_round
 from pincite.runtime.call_context import RequestMeter, metered
 from pincite.runtime.recovery import first_failure
 

@@ -18,7 +18,7 @@ from pincite.domain.errors import (
     TlsError,
 )
 from pincite.domain.frozen import dataclass
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 
 # Retry-After: seconds or a date.
 

@@ -20,7 +20,7 @@ from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ParseError,
 from pincite.domain.events import Json
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 FORMAT: Final = "pincite-share/1"
 # Signed in front of the statement, so that no signature made for another purpose counts here.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from pincite.domain.errors import Internal, Locked, PinciteError, SchemaMismatch, StorageFull, StorageUnavailable
-from pincite.runtime.files import too_many_open_files
+from pincite.runtime.system import too_many_open_files
 
 _CORRUPT_HINT: Final = (
     "Stop all Pincite processes and restore the database file from a backup, or move it away; "

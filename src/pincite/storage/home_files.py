@@ -14,7 +14,7 @@ from typing import Final
 
 from pincite.domain.errors import Locked, StorageUnavailable
 from pincite.domain.records import ApiKey
-from pincite.runtime.files import make_private
+from pincite.runtime.system import make_private
 from pincite.storage import failures
 
 # The file of the database in a home folder.

@@ -17,9 +17,8 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.records import CacheCounts, Entry
 from pincite.ports import Clock
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
-from pincite.runtime.clock import SystemClock
-from pincite.runtime.installing import install_extra
 from pincite.runtime.limiter import Ask
+from pincite.runtime.system import SystemClock, install_extra
 from pincite.runtime.telemetry.meter import count_cache_read
 
 # Ways to a Redis or Valkey: its own protocol, or Upstash's REST API. Both run several commands in one trip.

@@ -1,15 +1,20 @@
-"""The requests of `domain.requests` as doors take them: members of JSON bodies, arguments of tools and functions."""
+"""Requests as doors take them (members of JSON bodies, arguments of tools), and parts of reports as they give them."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput
 from pincite.domain.plan import SubQuestion
+from pincite.domain.report import Report
 from pincite.domain.requests import PlanPart, Rule, rules_of
+
+if TYPE_CHECKING:
+    from pincite.research.summary import Summarised
 
 Kind = TypeVar("Kind", bound=Hashable)
 
@@ -162,3 +167,25 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(map(_plain, value))
     return value.model_dump() if hasattr(value, "model_dump") else value
+
+
+Part = Literal["claims", "sources", "findings", "citations"]
+
+
+def part_json(report: Report, part: Part) -> dict[str, Any]:
+    """Claims with verdicts and quotes, sources with leads, each statement once (findings), or camelCase citations."""
+    if part == "citations":
+        return {"citations": [citation.as_dict(camel_case=True) for citation in report.citations()]}
+    if part == "findings":
+        return {"findings": to_json(report.findings(), outside=True)}
+    names = ("references", "leads") if part == "sources" else ("claims",)
+    return {name: to_json(getattr(report, name), outside=True) for name in names}
+
+
+def summary_json(found: "Summarised") -> dict[str, Any]:
+    """The title, and each point with the passages that state it; `mode` says whether a model wrote it."""
+    points = [
+        {"text": one.text, "url": one.url, "passages": [" ".join(quote.text.split()) for quote in one.quotes]}
+        for one in found.sentences
+    ]
+    return {"title": found.title, "mode": str(found.mode), "points": points, "dropped": found.dropped}

@@ -66,8 +66,8 @@ async def build_fetch(
     `peers` are asked before a site is.
     """
     from pincite.fetch.backends.archive import ArchiveBackend, GivenBackend
-    from pincite.fetch.document_gate import DocumentGate
     from pincite.fetch.page_cache import PageCache
+    from pincite.fetch.page_failures import DocumentGate
     from pincite.fetch.service import FetchService
 
     backends: list[FetchBackend] = [GivenBackend(stores.pages.snapshots)]
@@ -77,7 +77,7 @@ async def build_fetch(
     if settings.profile != OFFLINE:
         net = await _Network.open(settings, clock, kept, stores)
         if peers is not None:
-            from pincite.fetch.backends.peer import PeerBackend
+            from pincite.fetch.shared_pages import PeerBackend
 
             backends.append(PeerBackend(peers, net.intake()))
         backends.append(net.direct())

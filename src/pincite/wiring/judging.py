@@ -20,7 +20,7 @@ from pincite.domain.model import ModelRole
 from pincite.judges.catalogue import FOLDER, KNOWN, LOCK, REFUSED, languages_of, read_thresholds
 from pincite.ports import Clock, Judge, LanguageModel, Ledger, ModelCalls
 from pincite.runtime.concurrency import ResourcePool
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 from pincite.settings import Settings
 from pincite.wiring.models import recorded_models
 from pincite.wiring.registry import JUDGES, load
@@ -239,8 +239,8 @@ async def judge_text(settings: Settings) -> str:
 
     Errors: InvalidSetting, ExtraNotInstalled.
     """
-    from pincite.runtime.clock import SystemClock
     from pincite.runtime.concurrency import resource_pool
+    from pincite.runtime.system import SystemClock
     from pincite.wiring.models import model_chains, wants_models
 
     async def named(wanted: Settings) -> LanguageModel | None:

@@ -13,7 +13,7 @@ from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock, LanguageModel
 from pincite.runtime.concurrency import ResourcePool
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 from pincite.settings import Settings
 
 if TYPE_CHECKING:

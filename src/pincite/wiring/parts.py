@@ -194,8 +194,8 @@ class Parts(OpenStores):
         lease: Lease | None = None,
     ) -> "ResearchService":
         """The loop with its roles, for one run that was taken; or made again `from_record` alone, without a call."""
+        from pincite.research.records import LibrarySurvey
         from pincite.research.service import ResearchService
-        from pincite.research.survey import LibrarySurvey
 
         search: Search | None
         fetch: Fetch

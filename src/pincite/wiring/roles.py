@@ -21,10 +21,10 @@ from pincite.ports import (
     SnapshotStore,
 )
 from pincite.ranking.ranker import PassageRanker
+from pincite.research.records import LibrarySurvey
 from pincite.research.roles import Seconder
 from pincite.research.service import Roles
 from pincite.research.state import Limits
-from pincite.research.survey import LibrarySurvey
 from pincite.settings import Settings, environment_secrets
 
 if TYPE_CHECKING:

@@ -288,7 +288,7 @@ def opened_keys(settings: Settings) -> Iterator[KeyStore]:
     if place is None:
         yield near
         return
-    from pincite.runtime.clock import SystemClock
+    from pincite.runtime.system import SystemClock
     from pincite.storage.database import opened_now
     from pincite.storage.server import SqlKeys
 

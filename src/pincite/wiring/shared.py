@@ -11,7 +11,6 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.records import QueueCounts
 from pincite.ports import Breaker, Clock, Dispatcher, Limiter, RunQueue
 from pincite.runtime.breaker import DEFAULT_RULES, BreakerRules
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.fallback import (
     CountedCache,
@@ -22,6 +21,7 @@ from pincite.runtime.fallback import (
     Switch,
 )
 from pincite.runtime.limiter import Buckets, Rate, SharedLimiter
+from pincite.runtime.system import SystemClock
 from pincite.settings import Settings
 from pincite.storage.redis_store import Link
 

@@ -126,7 +126,7 @@ from pincite.domain.page import FetchRequest
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.resolver import VettedResolver
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.testing.web import StubResolver, StubWeb
 from pincite.urls import parse_url
 

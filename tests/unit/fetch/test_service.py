@@ -24,9 +24,9 @@ from pincite.domain.errors import (
 )
 from pincite.domain.page import Document, FetchRequest, FetchResult, Render, Snapshot
 from pincite.fetch.captures import capture
-from pincite.fetch.document_gate import DocumentGate
 from pincite.fetch.extractors import extract
 from pincite.fetch.page_cache import PageCache
+from pincite.fetch.page_failures import DocumentGate
 from pincite.fetch.service import FetchService
 from pincite.testing.web import StubWeb
 

@@ -14,7 +14,6 @@ from tests.fakes.storage import MemoryCache, MemoryDocumentStore, MemorySnapshot
 
 from pincite.domain.errors import BudgetExhausted, DomainDenied, RobotsDisallowed
 from pincite.domain.page import FetchRequest, FetchResult, Kept, Snapshot
-from pincite.fetch.backends.peer import PeerBackend
 from pincite.fetch.captures import capture
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.extractors import extract
@@ -22,7 +21,7 @@ from pincite.fetch.page_cache import PageCache
 from pincite.fetch.robots_gate import RobotsMode
 from pincite.fetch.service import FetchService
 from pincite.fetch.sessions import NOTE
-from pincite.fetch.shared_pages import Intake, ShareRules, item_key, shared_item, why_not
+from pincite.fetch.shared_pages import Intake, PeerBackend, ShareRules, item_key, shared_item, why_not
 from pincite.runtime.call_context import RequestMeter, metered
 from pincite.settings import load_settings
 from pincite.sharing.items import Item, Kind, Signer, item_of

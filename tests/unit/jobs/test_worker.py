@@ -7,12 +7,12 @@ import anyio
 import psycopg
 import pytest
 
+from pincite import jobs
 from pincite.dispatch import procrastinate
 from pincite.domain.events import EventType, RunStatus
 from pincite.engine import Engine, RunOptions
 from pincite.execution import KILLS_WORKERS, MAX_DEATHS
-from pincite.jobs import worker as worker_module
-from pincite.jobs.worker import WorkerLimits, open_worker
+from pincite.jobs import WorkerLimits, open_worker
 from pincite.research.service import ResearchService
 from pincite.settings import Settings, load_settings
 from pincite.storage import connections
@@ -83,7 +83,7 @@ async def test_a_worker_without_work_keeps_four_connections(
 ) -> None:
     monkeypatch.setattr(connections, "CALM_S", 0.4)
     monkeypatch.setattr(procrastinate, "_IDLE_S", 0.4)
-    monkeypatch.setattr(worker_module, "SWEEP_S", 0.1)
+    monkeypatch.setattr(jobs, "SWEEP_S", 0.1)
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     ended: dict[str, RunStatus | None] = {}
     stopping = anyio.Event()

@@ -19,7 +19,7 @@ from pincite.llm.catalogue import Endpoint, parse_model
 from pincite.llm.service import ModelService
 from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.testing.models import FaithfulModel
 
 PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is the Varden lighthouse?",))

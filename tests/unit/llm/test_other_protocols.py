@@ -24,7 +24,7 @@ from pincite.llm.service import ModelService
 from pincite.llm.transport import model_http_client
 from pincite.research.model.outputs import PlannedQuestion
 from pincite.research.model.prompts import instructions
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 from pincite.testing.models import FaithfulModel
 from pincite.wiring.models import model_chains

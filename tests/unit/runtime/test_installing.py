@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.runtime.installing import command
+from pincite.runtime.system import command
 
 
 @pytest.mark.parametrize(

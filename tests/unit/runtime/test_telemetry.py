@@ -15,8 +15,8 @@ from pincite.domain.errors import NetworkError
 from pincite.domain.events import RunStatus
 from pincite.domain.records import Outcome, RunRecord
 from pincite.domain.search import ProviderAttempt
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.ledger import open_ledger
+from pincite.runtime.system import SystemClock
 from pincite.runtime.telemetry import meter, spans
 from pincite.runtime.telemetry.logs import configure_logs, masker
 from pincite.runtime.telemetry.meter import MAX_SERIES, METER, Meter

@@ -14,7 +14,7 @@ import pytest
 from pincite.domain.budget import Budget
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.storage.evidence import EvidenceReader
 from pincite.storage.service import open_storage
 
@@ -25,7 +25,7 @@ import os, sys, anyio, resource
 from dataclasses import replace
 from pathlib import Path
 from pincite.domain.errors import PinciteError
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.storage.service import open_storage
 from pincite.storage.evidence import EvidenceReader
 from pincite.domain.budget import Budget

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from pincite.domain.errors import SchemaMismatch
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.storage import migrations
 from pincite.storage.database import opened_now
 from pincite.storage.schema import metadata
@@ -25,7 +25,7 @@ from pincite.storage.schema import metadata
 # Arguments: the database, how many statements to let through, whether to be killed (else: to freeze there).
 MIGRATES = """
 import os, signal, sys
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.storage import migrations
 from pincite.storage.database import opened_now
 

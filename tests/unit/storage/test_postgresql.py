@@ -9,8 +9,8 @@ from pincite.domain.budget import Budget
 from pincite.domain.errors import StorageUnavailable
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
-from pincite.runtime.clock import SystemClock
 from pincite.runtime.postgresql import options_beside
+from pincite.runtime.system import SystemClock
 from pincite.storage import runs
 from pincite.storage.schema import metadata
 from pincite.storage.service import open_storage

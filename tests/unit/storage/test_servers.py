@@ -21,8 +21,8 @@ from pincite.domain.errors import StorageUnavailable
 from pincite.domain.events import RunStatus
 from pincite.domain.records import RunRecord
 from pincite.engine import Engine
-from pincite.jobs.worker import WorkerLimits, open_worker
-from pincite.runtime.clock import SystemClock
+from pincite.jobs import WorkerLimits, open_worker
+from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 from pincite.storage.service import open_storage
 from pincite.testing.web import html, write_warc

@@ -13,7 +13,7 @@ from pincite.wiring.server import KEY_NAME, master_key
 FIRST_USE = """
 import sys, anyio
 from pathlib import Path
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 from pincite.storage.service import open_storage
 from pincite.wiring.server import master_key

@@ -24,7 +24,7 @@ from pincite.fetch.robots_gate import Admission, RobotsGate
 from pincite.fetch.signals import page_signals
 from pincite.ports import Clock
 from pincite.runtime.call_context import current_meter
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Dialog, Frame, Page, Request, Response, Route

@@ -20,7 +20,7 @@ MAX_FILE_BYTES = 50_000_000
 _TEXT_READERS = {
     Format.HTML: ("html", "read_html"),
     Format.MARKDOWN: ("markdown", "read_markdown"),
-    Format.TEXT: ("plain", "read_plain"),
+    Format.TEXT: ("preformatted", "read_plain"),
     Format.CSV: ("structured", "read_csv"),
     Format.JSON: ("structured", "read_json"),
 }

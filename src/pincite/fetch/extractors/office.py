@@ -10,13 +10,13 @@ from typing import Any
 
 from pincite.domain.errors import EmptyContent, ExtraNotInstalled, ParseError, TooLarge
 from pincite.domain.page import Block, BlockKind, Document
-from pincite.fetch.extractors.archives import BROKEN, open_archive, read_member
 from pincite.fetch.extractors.blocks import BlockWalk, blocks_of
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dom import parse
+from pincite.fetch.extractors.ebooks import BROKEN, open_archive, read_member
 from pincite.fetch.extractors.html import links_of
 from pincite.fetch.extractors.tables import names_columns
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 
 VERSION = "3"
 # "List Bullet 5" is the deepest that Word has.

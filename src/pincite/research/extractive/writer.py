@@ -17,7 +17,7 @@ from pincite.research.assembly import Content, DraftedSection, Line, assemble, r
 from pincite.research.extractive.closing import LEAST_SECTIONS, label_of, tells_figure
 from pincite.research.extractive.excerpts import marked_words, stands_alone, table_header
 from pincite.research.extractive.versions import version_labels
-from pincite.research.telling import tell_section
+from pincite.research.records import tell_section
 from pincite.text.sentences import Span
 
 SECTION_BY_SECTION: Final = "Section by section"

@@ -14,8 +14,8 @@ from pincite.domain.reasons import reason_text
 from pincite.domain.report import Mode, Report
 from pincite.ports import EventSink, Judge
 from pincite.research.model.manuscript import Manuscript
+from pincite.research.records import tell_section
 from pincite.research.roles import Analyst, Drafter, Planner, Verifier, Writer
-from pincite.research.telling import tell_section
 
 T = TypeVar("T")
 _FAILURES = (ProviderError, RemoteError, BudgetExhausted, ExtraNotInstalled)

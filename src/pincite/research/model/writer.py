@@ -23,8 +23,8 @@ from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.shown import code_among, with_places
 from pincite.research.model.style import FURTHER_WORDS, WORDS
 from pincite.research.model.wording import foreign, heading_of, plain_line
+from pincite.research.records import tell_section
 from pincite.research.state import within_quotable
-from pincite.research.telling import tell_section
 from pincite.runtime.recovery import first_failure
 from pincite.text.tokens import terms, words
 

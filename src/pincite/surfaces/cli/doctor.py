@@ -14,7 +14,7 @@ import typer
 
 from pincite.domain.errors import PinciteError, Timeout
 from pincite.domain.frozen import dataclass
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async
 from pincite.surfaces.errors import EXIT_CODES
@@ -89,8 +89,8 @@ async def tried(name: str, call: Call) -> Tried:
 async def _ask_model(settings: "Settings") -> Decimal | None:
     """The price of one word from the model."""
     from pincite.domain.model import ModelRole, Prompt
-    from pincite.runtime.clock import SystemClock
     from pincite.runtime.concurrency import resource_pool
+    from pincite.runtime.system import SystemClock
     from pincite.wiring.models import open_models
 
     prompt = Prompt("setup", "1", "Answer with the single word: ready", closing="Answer now.", max_tokens_out=200)

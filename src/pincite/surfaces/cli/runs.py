@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pincite.archive import RunView
     from pincite.domain.events import Json
     from pincite.domain.records import CallRecord, RunRecord
-    from pincite.surfaces.parts import Part
+    from pincite.surfaces.requests import Part
 
 app = typer.Typer(
     help="List, show, stop, resume, retry, export and delete runs.", no_args_is_help=True, rich_markup_mode=None
@@ -120,7 +120,7 @@ def show(
 def _show_part(run_id: str, part: ShownPart, home: Path | None, *, as_json: bool) -> None:
     async def job() -> "dict[str, Json]":
         from pincite.engine import Engine
-        from pincite.surfaces.parts import part_json
+        from pincite.surfaces.requests import part_json
 
         async with Engine.from_settings(home=home) as engine:
             if part is ShownPart.ANSWER:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidInput
-from pincite.runtime.installing import install_extra
+from pincite.runtime.system import install_extra
 from pincite.surfaces.cli import options
 from pincite.surfaces.cli.research import writable_home
 from pincite.surfaces.cli.run import guarded, note, print_json, print_text, run_async
@@ -205,7 +205,7 @@ def worker(
     async def job() -> None:
         import anyio
 
-        from pincite.jobs.worker import WorkerLimits, open_worker
+        from pincite.jobs import WorkerLimits, open_worker
         from pincite.settings import load_settings
         from pincite.wiring.observing import observe
 

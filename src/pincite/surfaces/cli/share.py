@@ -106,9 +106,9 @@ def serve(
 
         vet_server()
         vet_scope(load_settings({"home": home}))
-        sharing = importlib.import_module("pincite.surfaces.http.sharing")
+        serving = importlib.import_module("pincite.surfaces.http.serving")
         note(f"Sharing on http://{host}:{port}. Ctrl-C stops.")
-        sharing.serve(host, port, home)
+        serving.serve_peer(host, port, home)
 
     guarded(job, as_json=as_json)
 

@@ -208,7 +208,7 @@ def summarize(
 
     found = run_async(job, as_json=as_json)
     if as_json:
-        from pincite.surfaces.parts import summary_json
+        from pincite.surfaces.requests import summary_json
 
         print_json(summary_json(found))
         return

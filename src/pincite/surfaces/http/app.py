@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from pincite.domain.records import QueueCounts
 from pincite.domain.version import VERSION
 from pincite.exports import codec
-from pincite.jobs.worker import WorkerLimits, working_beside
+from pincite.jobs import WorkerLimits, working_beside
 from pincite.runtime.telemetry.meter import METER, METRICS, SECONDS, Series
 from pincite.settings import Settings
 from pincite.surfaces.engines import OpenEngine, ServerLimits

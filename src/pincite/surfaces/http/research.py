@@ -23,8 +23,7 @@ from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import EventStream
 from pincite.surfaces.http.service import Scope, Service, account_of, owner_of, run_options_of, service_of
 from pincite.surfaces.http.shapes import cursor_after, published, read_cursor, shaped, streamed
-from pincite.surfaces.parts import Part, part_json
-from pincite.surfaces.requests import body_of, request_of
+from pincite.surfaces.requests import Part, body_of, part_json, request_of
 from pincite.wiring.registry import BUNDLE, export_formats
 
 

@@ -18,8 +18,7 @@ from pincite.surfaces.http import shapes
 from pincite.surfaces.http.responses import PlainJson, answer
 from pincite.surfaces.http.service import Scope, account_of, files_of, is_multipart, service_of
 from pincite.surfaces.http.shapes import PAGE_UNREADABLE, cursor_after, published, read_cursor, shaped
-from pincite.surfaces.parts import summary_json
-from pincite.surfaces.requests import body_of, request_of
+from pincite.surfaces.requests import body_of, request_of, summary_json
 from pincite.wiring import check_stored_report
 
 router = APIRouter(prefix="/v1")

@@ -41,9 +41,8 @@ from pincite.surfaces.mcp.results import (
     found_or_tool_error,
     result_or_tool_error,
 )
-from pincite.surfaces.parts import summary_json
 from pincite.surfaces.progress import STAGES
-from pincite.surfaces.requests import tool_arguments
+from pincite.surfaces.requests import summary_json, tool_arguments
 from pincite.surfaces.runs import RunManager, open_manager
 from pincite.wiring import DailyBudget
 

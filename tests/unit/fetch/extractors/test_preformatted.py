@@ -7,7 +7,7 @@ import pytest
 
 from pincite.domain.page import BlockKind, Document
 from pincite.fetch.extractors import extract
-from pincite.fetch.extractors.plain import read_plain
+from pincite.fetch.extractors.preformatted import read_plain
 
 RFC = """
 Network Working Group                                          A. Writer

@@ -24,7 +24,7 @@ from pincite.domain.codec import to_json
 from pincite.domain.events import EventType, RunStatus
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
-from pincite.runtime.clock import SystemClock
+from pincite.runtime.system import SystemClock
 from pincite.settings import load_settings
 from pincite.surfaces.http.responses import EventStream
 from pincite.testing.web import PUBLIC_STAND_IN, StubRequest, StubWeb

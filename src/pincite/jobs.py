@@ -1,4 +1,4 @@
-"""A worker: takes the runs that wait, of every scope, and lets go of them in good order when it is told to stop.
+"""Work that goes on beside a caller: workers take the runs that wait, of every scope, and let go of them in good order.
 
 On PostgreSQL any number of them share the work; on SQLite one process does it. Runs whose owner died are found by
 their leases, also those that nobody queued: what a killed `pincite research` left goes on here.

@@ -1,15 +1,40 @@
-"""Files and their limits: files that only their owner may read, and running out of file descriptors."""
+"""The machine and this installation: its time, files for their owner alone, file descriptors, how an extra is added."""
 
 import errno
+import json
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import anyio
 
 from pincite.domain.errors import TooManyOpenFiles
+
+
+class SystemClock:
+    """Implements `ports.Clock` on the operating system's clocks."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, UTC."""
+        return datetime.now(UTC)
+
+    def monotonic_s(self) -> float:
+        """Seconds that never run backwards."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`; other tasks run meanwhile."""
+        await anyio.sleep(max(seconds, 0.0))
+
 
 # Files that only their owner may read, whatever the folder and the umask say.
 
@@ -91,3 +116,32 @@ def _told() -> TooManyOpenFiles:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else None
     of = "" if limit is None else f" of {limit}"
     return TooManyOpenFiles(f"this process is at its limit{of} open files and connections", context={"limit": limit})
+
+
+def install_extra(*names: str) -> str:
+    """The command that adds the extras, as it can be typed. Paths of this machine are not in it: errors travel."""
+    return command(_origin(), ",".join(names))
+
+
+def command(origin: str, extras: str) -> str:
+    """The command for a package that came from `origin`, the address pip was given; empty means an index."""
+    name = PurePosixPath(unquote(urlsplit(origin).path)).name
+    if origin.startswith("file:"):
+        if name.endswith((".whl", ".tar.gz")):
+            return f'pip install "./{name}[{extras}]" in the folder of that file'
+        return f'pip install ".[{extras}]" in the folder of Pincite\'s source'
+    if origin:
+        return f'pip install "pincite[{extras}] @ {origin}"'
+    return f'pip install "pincite[{extras}]"'
+
+
+@cache
+def _origin() -> str:
+    """The address pip was given for this package (PEP 610)."""
+    try:
+        found = json.loads(distribution("pincite").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError, OSError):
+        return ""
+    vcs = found.get("vcs_info", {}).get("vcs", "")
+    url = str(found.get("url", ""))
+    return f"{vcs}+{url}" if vcs else url

@@ -1,1 +1,0 @@
-"""Work that goes on beside a caller: workers that execute runs, and files of many questions."""
