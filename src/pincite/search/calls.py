@@ -36,9 +36,11 @@ RETRY_PAUSES_S = (0.5, 1.0, 2.0)
 _DEFAULT_PUSH_BACK_S = 5.0
 # With another engine at hand nobody waits long for a turn at this one.
 _SHORT_WAIT_S = 2.0
+# Refusals of this side: nothing left the machine, so nothing is counted as asked.
 _NOT_SENT = frozenset({"own_limit", "breaker_open"})
 # Where filters left too little, as many as a page of any engine costs the same for.
 _SECOND_TRY_RESULTS = 10
+# Signs of an engine that is down. A refused key or an empty account is up: the router rests those by the hour.
 _BREAKING = (NetworkError, Timeout, TlsError, ProviderBadReply, SearchProviderUnavailable)
 Judge = Callable[[SearchResponse], bool]
 
@@ -96,6 +98,7 @@ class Caller:
         except BudgetExhausted as error:
             if error.reason != "cost_usd" or query.depth is not None or route.depth is Depth.BASIC:
                 raise
+            # The dearer try was never sent: it would read as a call that failed.
             trail.attempts.pop()
             del trail.causes[route.engine.label]
             lower = replace(route, depth=Depth.BASIC, why=f"{route.why}; depth lowered to basic to stay within the cap")
@@ -143,6 +146,7 @@ class Caller:
             raise
         cost, outcome = cost_of(value)
         self._note(trail, engine, outcome, start, cost, route.why)
+        # An empty answer is an answer: the engine is up.
         await self._breaker.record(engine.key, ok=True)
         self._router.tell(engine, error=None, cost_usd=cost)
         return value
@@ -156,6 +160,7 @@ class Caller:
         cost_of: Callable[[T], tuple[Decimal, str]],
     ) -> T:
         engine = route.engine
+        # Breaker, price, limit, money, in this order: what is refused first has taken nothing that must be given back.
         if not await self._breaker.allow(engine.key):
             last = self._contacts.last(engine.key)
             said = f"{engine.provider.name} failed repeatedly and is rested"
@@ -174,12 +179,14 @@ class Caller:
             try:
                 await conditions.spending.reserve(estimate)
             except BudgetExhausted:
+                # A turn that nobody takes would slow the next caller down for nothing.
                 await self._limiter.release(place)
                 raise
         # A call that is cut off may have been charged all the same: the estimate stands then.
         actual = estimate
         try:
             await self._clock.sleep(place.wait_s) if place.wait_s > 0 else None
+            # The clock starts after the wait for a turn: a queue of ours is no slowness of the engine.
             with anyio.fail_after(self._call_deadline_s):
                 value = await self._met(engine.key, do)
             actual = replace(estimate, cost_usd=cost_of(value)[0])
@@ -188,6 +195,7 @@ class Caller:
             message = f"{engine.provider.name} did not answer within {self._call_deadline_s:g} s"
             raise Timeout(message, reason="search_call") from None
         except PinciteError:
+            # Engines charge for answers, not for errors; the request itself still counts.
             actual = without_price(estimate)
             raise
         finally:
@@ -208,6 +216,7 @@ class Caller:
         if isinstance(error, RateLimited):
             if error.reason != "own_limit":
                 wait = error.retry_after_s
+                # Pushed back, not broken: the engine works and says when it wants to be asked again.
                 await self._limiter.push_back(engine.key, _DEFAULT_PUSH_BACK_S if wait is None else wait)
             return
         if error.reason == "breaker_open" or isinstance(error, BudgetExhausted | InvalidInput | TooManyOpenFiles):
@@ -246,12 +255,14 @@ class Caller:
             SearchProviderUnavailable: every engine failed; `causes` says how.
         """
         end = self._clock.monotonic_s() + conditions.deadline_s
+        # The first round waits at no limit where there are others to ask; later rounds do, since nobody else is left.
         answers = await self._race(routes, query, conditions, trail, is_good, patient=len(routes) == 1)
         for pause_s in RETRY_PAUSES_S:
             again = [route for route in routes if _may_retry(trail.causes.get(route.engine.label))]
             if answers or not again:
                 break
             told = [trail.causes[route.engine.label].retry_after_s or 0.0 for route in again]
+            # The earliest that any of them wants to be asked again; the others get their turn in the next round.
             wait_s = max(pause_s, min(told))
             if self._clock.monotonic_s() + wait_s >= end:
                 break
@@ -274,6 +285,7 @@ class Caller:
         """One engine after the other; a second one starts beside the first when that is slow (hedging)."""
         answers: list[SearchResponse] = []
         waiting, wider = list(routes), query  # after a miss the next engine is asked for more at the same price
+        # One at most: two slow engines are a slow network, and a third call would only cost more.
         hedges = 1 if conditions.hedge_after_s is not None else 0
         send, receive = anyio.create_memory_object_stream[SearchResponse | None](max_buffer_size=len(routes) or 1)
 
@@ -283,6 +295,7 @@ class Caller:
             except PinciteError:
                 send.send_nowait(None)
 
+        # Room for an answer of each engine: whoever answers after the winner must not wait for a reader.
         with send, receive:
             async with anyio.create_task_group() as tasks:
                 running = 0
@@ -305,6 +318,7 @@ class Caller:
                     if answer is not None:
                         answers.append(answer)
                         wider = replace(query, max_results=max(query.max_results, _SECOND_TRY_RESULTS))
+                        # Two answers are fused; a third adds little to what two engines agree on. Chosen, not measured.
                         if is_good(answer) or len(answers) >= 2:
                             tasks.cancel_scope.cancel()
                             break
@@ -343,6 +357,7 @@ class Caller:
         For misses with nobody left to ask. An engine that had fewer results than `asked` for has no more of them,
         unless it was asked for a shorter time than `query` wants.
         """
+        # The window of time was ours and not the caller's: without it every engine may have more.
         if asked.constraints != query.constraints:
             full = {route.engine.provider.name for route in routes}
         else:
@@ -351,6 +366,7 @@ class Caller:
         for route in routes:
             name = route.engine.provider.name
             more_to_find = asked.constraints != query.constraints or asked.max_results < _SECOND_TRY_RESULTS
+            # A library gave all that it has at the first time of asking.
             if name in full and name != "local" and more_to_find:
                 try:
                     return [await self.ask(route, more, conditions, trail, _SHORT_WAIT_S)]
@@ -378,6 +394,8 @@ def all_failed(trail: Trail) -> PinciteError:
     That this process may open nothing more is not blamed on an engine.
     """
     causes = trail.causes
+    # The order is from what explains most: a limit of this process, no money, a bad request, all at their limits, the
+    # rest.
     for error in causes.values():
         if isinstance(error, TooManyOpenFiles):
             return error

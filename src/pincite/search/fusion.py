@@ -60,10 +60,13 @@ def fuse(query: Query, responses: Sequence[SearchResponse], now: datetime, *, by
                 merged[key] = (hit, [hit.provider], gain)
                 continue
             known, engines, total = merged[key]
+            # Two addresses of one page from one engine are one vote.
             if hit.provider in engines:
                 continue
             # The better-ranked entry with the longer snippet and whichever date is known.
             first, second = (known, hit) if known.rank <= hit.rank else (hit, known)
+            # Engines choose a snippet for the query: the better rank keeps its own unless it says next to nothing
+            # beside the other.
             snippet = second.snippet if len(second.snippet) > 2 * len(first.snippet) else first.snippet
             merged[key] = (
                 replace(first, snippet=snippet, published_at=first.published_at or second.published_at),
@@ -71,6 +74,7 @@ def fuse(query: Query, responses: Sequence[SearchResponse], now: datetime, *, by
                 total + gain,
             )
     entries = list(merged.values())
+    # The score of a page that every engine puts first: scores of two and of five engines mean the same then.
     ceiling = max(len(responses), 1) / (RRF_K + 1)
     relevance = local_scores(query, [hit for hit, _, _ in entries])
     fused = [
@@ -119,6 +123,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
     for answer in answers:
         dropped.update(answer.info.dropped)
     filtered = [replace(answer, results=apply_filters(query, answer.results, quality, dropped)) for answer in answers]
+    # One engine's order is made from far more than title and snippet; only dates are a reason to touch it.
     if len(filtered) == 1 and not (made.timely and has_dates(filtered[0].results, now)):
         ranked = filtered[0].results
     else:
@@ -128,6 +133,7 @@ def assembled(made: Made, quality: QualityRules, now: datetime, cache: str) -> S
     # A local library ranks whole passages; its short snippets say less than it knows.
     known = all(result.provider == "local" for result in ranked)
     relevant = tuple(ranked) if known else _relevant(made, ranked, quality, dropped)
+    # Relevance before caps: a cap on domains must not keep a page that says nothing over one that does.
     results = cap_and_rank(query, relevant, quality, dropped)
     said = next((answer.answer for answer in answers if answer.answer), None)
     notes = dict.fromkeys(answer.info.reason for answer in answers if answer.info.reason)

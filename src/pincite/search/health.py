@@ -142,6 +142,7 @@ class ProviderHealthBook:
             if entry is not None:
                 self._read(account, entry)
         for account in accounts:
+            # After all were read: what a newcomer is level with are the others' turns.
             if account.key not in self._known:
                 self.change(account)  # noted at once: a newcomer must not be one again in every process
 
@@ -157,6 +158,7 @@ class ProviderHealthBook:
 
     def _read(self, account: Account, entry: Entry) -> None:
         known = self._known.get(account.key)
+        # The last writer counts; two processes that noted one moment differ by a turn, which evens out.
         if known is not None and known.changed_at is not None and known.changed_at >= entry.stored_at:
             return
         try:
@@ -183,6 +185,7 @@ def _health_of(plain: dict[str, Any], quota: Quota) -> ProviderHealth:  # the JS
     error = None
     if plain["error"] and until and changed_at:
         code, message, reason, hint = plain["error"]
+        # The hour of rest for a used-up quota is for the process that was refused itself.
         until = min(until, changed_at + _RETOLD_REST)
         error = _REFUSALS[code](message, reason=reason, hint=hint)
     left, of, full_at = plain["quota"]
@@ -245,6 +248,7 @@ class Contacts:
             with first_failure():
                 for value in await _unless(told, wait):
                     return value
+        # A copy: one exception raised in many tasks would collect the tracebacks of all of them.
         raise copy(self._failures[key][1])
 
 

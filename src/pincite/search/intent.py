@@ -93,6 +93,8 @@ def intent_of(query: Query) -> Intent:
     if query.topic in _BY_TOPIC:
         return _BY_TOPIC[query.topic]
     text = query.text
+    # From the surest sign to the weakest: an error message may hold code, dates and names of manuals, and none of those
+    # holds an error message.
     if _any(_ERROR, text):
         return Intent.ERROR
     if _any(_LOCAL, text):
@@ -168,6 +170,7 @@ def freshness_of(query: Query, today: date) -> Freshness | None:
     """What the query's words of time ask for; None when they ask for nothing."""
     dated = query.constraints.since is not None or query.constraints.until is not None
     for days, pattern in _WINDOWS:
+        # Short windows stand first: "today's latest" means today.
         if pattern.search(query.text):
             return Freshness(None if dated else days)
     if _MAYBE.search(query.text) or str(today.year) in _YEAR.findall(query.text):

@@ -47,6 +47,7 @@ def checked(query: Query, *, max_results: int = MAX_RESULTS) -> Query:
     """
     query = _with_typed_limits(query)
     text = " ".join(_CONTROL.sub(" ", searchable(unicodedata.normalize("NFC", query.text))).split())
+    # Signs alone find nothing anywhere, and some engines charge for the attempt.
     if not any(character.isalnum() for character in text):
         raise InvalidTopic("the query has no word in it", reason="query_empty", hint="Give at least one word.")
     if len(text) > MAX_QUERY_CHARS:
@@ -82,6 +83,7 @@ def _checked_constraints(constraints: Constraints) -> Constraints:
         tuple(dict.fromkeys(_domain(entry) for entry in entries if entry.strip()))
         for entries in (constraints.include_domains, constraints.exclude_domains, constraints.prefer_domains)
     )
+    # Refused rather than resolved: whichever list won, half of the callers would not see why results are missing.
     both = sorted(set(include) & set(exclude))
     if both:
         raise InvalidInput(f"{', '.join(both)} is both included and excluded", reason="domains_contradict")
@@ -138,6 +140,7 @@ def with_operators(query: Query, card: ProviderCard, *, max_words: int | None = 
     The text gives way to the first three: without them the results would all be dropped.
     """
     limits, max_chars = query.constraints, card.query_chars
+    # One site always stays: a search held to no site would bring nothing that passes the filters.
     include, exclude = limits.include_domains, limits.exclude_domains
     least = f"site:{include[0]}" if include else ""
     # One mark a word: what several engines make of quotation marks behind `intitle:` is not written down.
@@ -201,6 +204,7 @@ def time_range(since: date | None, until: date | None, today: date) -> str | Non
     if since is None or (until is not None and until < today):
         return None
     days = (today - since).days
+    # The longest month and year: a window that is a day too short would lose pages, one too long is filtered here.
     for name, length in (("day", 1), ("week", 7), ("month", 31), ("year", 366)):
         if days <= length:
             return name
@@ -238,6 +242,7 @@ def near_key(query: Query, sources: tuple[str, ...]) -> str | None:
     subject = [word if not word.isalpha() else stem(word) for word in _subject_words(text)]
     if len(subject) < 3:
         return None
+    # "convert pdf to docx" and "docx to pdf" have the same words and not the same answer.
     ordered = subject if _DIRECTION.search(text) else sorted(set(subject))
     negated = [
         word for word in words(text) if word in {"not", "no", "never", "without", "except"} or word.endswith("n't")

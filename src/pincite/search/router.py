@@ -126,16 +126,21 @@ class Router:
 
         With `peek` nobody's turn is used up.
         """
+        # Bands from the top down: fit decides between them, price and turns within one. Sorting by price alone would
+        # send an error message to the cheapest news engine.
         ranked = sorted(engines, key=lambda engine: -self._fit(engine, intent))
         ordered: list[Engine] = []
         while ranked:
             leader = self._fit(ranked[0], intent)
+            # The 1e-9 is for sums of floats: two engines exactly one margin apart count as equal.
             equal = [engine for engine in ranked if leader - self._fit(engine, intent) <= FIT_MARGIN + 1e-9]
             ordered += self._by_price(equal)
             ranked = ranked[len(equal) :]
+        # Last, not left out: where all rest, their own refusals are what the caller has to read.
         resting = [engine for engine in ordered if self.resting(engine) is not None]
         awake = [engine for engine in ordered if engine not in resting]
         routes = [self._route(engine, query, intent) for engine in awake]
+        # Short money reorders and refuses nothing: a hard cap is the budget's matter.
         if self.pace is not None and routes and not self.pace.allows(routes[0].cost_usd):
             affordable = [route for route in routes if self.pace.allows(route.cost_usd)]
             dearer = sorted((route for route in routes if route not in affordable), key=_price)
@@ -143,6 +148,7 @@ class Router:
         if not peek and routes:
             # Its next turn is the farther away, the less its weight and the less is left of its quota.
             share = routes[0].engine.quota.share(self.clock.now())
+            # Weighted turns as in weighted fair queueing: each use moves an engine on by the inverse of its weight.
             worth = routes[0].engine.weight * max(1.0 if share is None else share, _LEAST_SHARE)
             self.health.change(routes[0].engine.remembered).turn += 1 / max(worth, 1e-6)
         return (*routes, *(self._route(engine, query, intent) for engine in resting))
@@ -157,6 +163,7 @@ class Router:
     def tell(self, engine: Engine, *, error: PinciteError | None, cost_usd: Decimal) -> None:
         """Take note of how a call went."""
         state = self.health.change(engine.remembered)
+        # From the health as it has recovered by now, not as it was written down at the last call.
         state.health = _MEMORY * self._health(state) + (1 - _MEMORY) * (error is None)
         state.told_at = self.clock.now()
         if isinstance(error, ProviderQuota | ProviderAuth):
@@ -198,6 +205,7 @@ class Router:
         if "depth" not in engine.card.native:
             return Route(engine, Depth.BASIC, fit)
         advanced = engine.card.cost(Depth.ADVANCED)
+        # Half of a day's money stays for searches that have no cheaper way. Chosen, not measured.
         if self.pace is None or self.pace.allows(advanced, leaving=0.5):
             return Route(engine, Depth.ADVANCED, fit)
         return Route(engine, Depth.BASIC, f"{fit}; depth lowered to basic to save money")

@@ -142,9 +142,11 @@ class SearchService:
 
     async def __aenter__(self) -> "SearchService":
         for engine in self._engines:
+            # `ports.SearchProvider` asks for no `aclose`: a library on this disk has nothing to close.
             close: Callable[[], object] | None = getattr(engine.provider, "aclose", None)
             if close is not None:
                 self._stack.push_async_callback(close)  # type: ignore[arg-type]  # every aclose is async
+        # Entered last, so left first: nothing refreshes through an engine that is closed already.
         self._behind = await self._stack.enter_async_context(anyio.create_task_group())
         return self
 
@@ -193,6 +195,7 @@ class SearchService:
         job = self._job(query, sources, priority, spending, scopes)
         job = replace(job, conditions=replace(job.conditions, queue_wait_s=queue_wait_s))
         if context is not None:
+            # Before the cache: what the caller knows already is the cheapest answer of all.
             verdict = gate(job.query, context, self._options.gate)
             if not verdict.needs_web:
                 return await self._without_web(job, verdict.reason)
@@ -211,8 +214,10 @@ class SearchService:
         options = self._options
         sources = sources or options.sources
         clean = checked(query, max_results=options.max_results)
+        # A second engine beside a slow one costs a second call; only where a person waits is that worth it.
         hedge = options.hedge_after_s if priority <= INTERACTIVE else None
         conditions = Conditions(priority, spending, options.deadline_s, hedge)
+        # Only for its errors: an engine that isn't there is refused before the cache could hide it.
         self._chosen(sources)
         return _Job(clean, intent_of(clean), sources, scopes or options.scopes, conditions)
 
@@ -238,6 +243,7 @@ class SearchService:
         clean = checked(query, max_results=self._options.max_results)
         intent = intent_of(clean)
         chosen = self._fitting(sources or self._options.sources, intent)
+        # So that the order shown is the order that the next search would take, with what other processes have noted.
         await self._router.recall(chosen)
         lines = [f"intent: {intent.value}"]
         for n, route in enumerate(self._router.order(clean, intent, chosen, peek=True), start=1):
@@ -270,8 +276,11 @@ class SearchService:
             self._behind.start_soon(self._refresh, job)
             return from_cache(found)
         try:
+            # Callers of one process who ask the same at once share one call; those of other processes meet at the
+            # lease.
             response, coalesced = await self._flights.run(self._flight_key(job), partial(self._fetch, job))
         except PinciteError as error:
+            # A request that is wrong stays wrong: an old answer would hide that.
             if found is None or isinstance(error, InvalidInput):
                 raise
             counts.stale += 1
@@ -280,6 +289,7 @@ class SearchService:
         counts.miss += not coalesced
         if not coalesced:
             return response
+        # The one who asked first is charged; charged twice, the sums of a run would not meet the bill.
         info = replace(response.info, cache="coalesced", cost_usd=Decimal(0))
         return replace(response, query=job.query.text, info=info)
 
@@ -296,6 +306,7 @@ class SearchService:
         """Ask the engines and store the answer, unless another process is doing just that."""
         if self._store is None:
             return await self._fresh(job)
+        # Cheapest first: what another process is just being told, what a peer was told, then a paid call.
         elsewhere = await self._await_other_process(self._store, job)
         if elsewhere is not None:
             return from_cache(elsewhere)
@@ -326,6 +337,7 @@ class SearchService:
 
     async def _await_other_process(self, store: AnswerStore, job: _Job) -> Found | None:
         key, now = self._flight_key(job), self._clock.monotonic_s()
+        # As long as one call may take: a process that dies in it holds the others up no longer than that.
         if await store.lease(job.query, job.sources, job.scopes, self._options.call_deadline_s):
             self._own_leases[key] = now + self._options.call_deadline_s
             while len(self._own_leases) > _MOST_LEASES:
@@ -346,6 +358,7 @@ class SearchService:
     def _chosen(self, sources: tuple[str, ...]) -> tuple[Engine, ...]:
         """The engines that `sources` names. Errors: InvalidSetting, InvalidInput (`unknown_provider`)."""
         if sources == AUTO:
+            # A library on this disk is asked where it is named or where there is nothing else: `auto` means the web.
             chosen = tuple(engine for engine in self._engines if engine.provider.name != "local") or self._engines
         else:
             for name in sources:
@@ -385,6 +398,7 @@ class SearchService:
         names = {engine.provider.name for engine in engines}
         # Two libraries are two sources, not two accounts of one.
         several = len(engines) > 1 and ((job.sources != AUTO and len(names) > 1) or names == {"local"})
+        # Judged after the filters: ten results that will all be dropped are no answer.
         good = partial(is_good, job.query, self._options.quality)
         today = self._clock.now().date()
         fresh = freshness_of(job.query, today)
@@ -402,6 +416,7 @@ class SearchService:
                 f"the search took longer than {job.conditions.waits_s:g} s in all", reason="search_total"
             ) from None
         finally:
+            # Also for a caller who went away: turns were used and money was spent, and the next process has to know.
             with anyio.CancelScope(shield=True):
                 await self._router.remember()
         made = Made(job.query, job.intent, tuple(answers), trail, timely=fresh is not None)

@@ -10,8 +10,6 @@ from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock, Ledger
 from pincite.runtime.limiter import INTERACTIVE, Ask, Buckets
 
-# Caps on the calls and dollars of searches, reserved before the call and settled after.
-
 
 class Spending(Protocol):
     """What a caller lets a search spend. A run's ledger can stand behind it."""
@@ -92,6 +90,7 @@ class RunSpending:
 
     async def reserve(self, estimate: Usage) -> None:
         """Set the estimate aside. Errors: BudgetExhausted with the name of the cap."""
+        # What is under way counts as spent: searches side by side must not each see the same money.
         cap = self._caps.first_exceeded(await self._ledger.spent() + self._under_way + estimate)
         if cap is not None:
             raise BudgetExhausted(f"the run's cap on {cap} does not allow this search", reason=cap)
@@ -195,6 +194,7 @@ class Pace:
         if spent:
             await self._buckets.take(KEY, (Ask(spent / self._per_s, _ANY_DEBT_S),))
         # A question for nothing, with no room: the wait is how far the bucket is from full.
+        # What was spent here meanwhile is not in the bucket yet and stays owed.
         short_s = await self._buckets.take(KEY, (Ask(0.0, 0.0),))
         self._level = self._burst - short_s * self._per_s - self._untold_usd
         self._at = self._clock.monotonic_s()

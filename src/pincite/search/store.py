@@ -21,6 +21,8 @@ from pincite.urls import mask_typed
 # What takes secrets out of a text.
 Mask = Callable[[str], str]
 
+# How soon pages of each kind change. News by the hour; manuals and papers change with versions and issues, a week late
+# does no harm; everything else by the day. Chosen, not measured.
 _HOUR_S, _DAY_S = 3_600.0, 86_400.0
 TTL_S = {
     Intent.CURRENT_EVENT: _HOUR_S,
@@ -35,7 +37,7 @@ TTL_S = {
 EMPTY_TTL_S = 600.0
 # How long an old answer may stand in while no engine answers.
 STALE_S = 7 * _DAY_S
-# In the last tenth of its time an answer is given at once and fetched anew behind it.
+# For a tenth of its time past its end an answer is given at once and fetched anew behind it.
 REVALIDATE_SHARE = 0.1
 # Of the words of two queries: the order may differ or a word of five. Chosen, not measured.
 NEAR_SIMILARITY = 0.8
@@ -95,6 +97,7 @@ class AnswerStore:
         """The best cached answer of these scopes: fresh before stale, exact before near."""
         stale: Found | None = None
         for cache, namespace in self._places(scopes):
+            # Exact before near, so that another wording never answers what was asked in these very words.
             for level, key in self._keys(query, sources):
                 found = await self._read(cache, namespace, key, level, query)
                 if found is not None and found.fresh:
@@ -115,13 +118,16 @@ class AnswerStore:
 
         The time of one that a peer shared began there.
         """
+        # A cache is read by whoever has the file: a pasted key must not outlive the call it was pasted for.
         if self._mask(query.text) != query.text:
             return
         now = (response.info.fetched_at if response.info.shared_by else None) or self._clock.now()
+        # The terms of an engine cap both times: what may not be kept may not stand in either.
         ttl_s = min(TTL_S[intent] if response.results else EMPTY_TTL_S, terms.cap_s())
         stale_s = min(ttl_s + (STALE_S if response.results else 0.0), terms.cap_s())
         if ttl_s <= 0:
             return
+        # To the team where the terms allow it, otherwise to whoever asked.
         cache, namespace = self._places(scopes)[-1 if terms.may_share() else 0]
         entry = Entry(
             value=json.dumps(
@@ -141,6 +147,7 @@ class AnswerStore:
         )
         keys = self._keys(query, sources)
         await cache.put(namespace, keys[0][1], entry)
+        # Under the second key stands where the answer is, not the answer: it is kept once and goes once.
         if len(keys) > 1 and response.results:
             pointer = json.dumps({"text": query.text, "see": keys[0][1]}, ensure_ascii=False).encode()
             await cache.put(namespace, keys[1][1], replace(entry, value=pointer))
@@ -177,6 +184,7 @@ class AnswerStore:
             return None
         stored = _parsed(entry.value)
         if "see" in stored:
+            # The key leaves words out; this looks at them again.
             if similarity(query.text, str(stored.get("text", ""))) < NEAR_SIMILARITY:
                 return None
             entry = await cache.get(namespace, str(stored["see"]))
@@ -190,6 +198,7 @@ class AnswerStore:
         now = self._clock.now()
         if now > entry.stale_until:
             return None
+        # `stale-while-revalidate` of RFC 5861.
         grace = (entry.fresh_until - entry.stored_at) * REVALIDATE_SHARE
         return Found(
             replace(response, query=query.text),

@@ -188,6 +188,7 @@ class TableCache:
             late = f"DELETE FROM cache_entries WHERE {mine} AND stale_until <= :now"  # noqa: S608  # a constant
             return tx.apply(late, {"now": utc_text(self._clock.now())}, every_scope=every_scope)
 
+        # A running sum from the newest use down: all that lies beyond the bound is what was not used for longest.
         held = f"SELECT coalesce(sum(size_bytes), 0) FROM cache_entries WHERE {mine}"  # noqa: S608  # a constant
         evict = (
             f"DELETE FROM cache_entries WHERE {mine} AND (scope, namespace, entry_key) IN ("  # noqa: S608  # a constant
@@ -197,6 +198,7 @@ class TableCache:
         )
         self._counts["evicted"] += await self.tables.write(expire)
         ((size_bytes,),) = await self.tables.read(lambda tx: tx.query(held, every_scope=every_scope))
+        # In batches, each a transaction of its own: others write between them.
         gone = _PRUNE_BATCH if size_bytes > bound_bytes else 0
         room = {"kept": int(bound_bytes * _PRUNE_TO), "most": _PRUNE_BATCH}
         while gone == _PRUNE_BATCH:

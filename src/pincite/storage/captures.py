@@ -76,6 +76,7 @@ def get_blob(tx: Transaction, sha256: str) -> bytes | None:
     if row is None or row.encoding in DROPPED:
         return None
     content = unpacked(row.encoding, row.content)
+    # On every read: a body that rotted on the disk must not become evidence.
     if sha256_hex(content) != sha256:
         raise StorageUnavailable(f"the stored body {sha256[:12]} is not what was stored", reason="corrupt")
     return content
@@ -102,6 +103,7 @@ def _get(tx: Transaction, snapshot_id: str) -> Snapshot | None:
     if row is None:
         return None
     stored = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == row.body_sha256))
+    # A body that was dropped under the rules is no damage; one that is missing is.
     kept = Kept(stored.encoding) if stored is not None and stored.encoding in DROPPED else Kept.FULL
     body = get_blob(tx, row.body_sha256) if kept is Kept.FULL else b""
     if body is None:
@@ -210,6 +212,7 @@ def read_document(tx: Transaction, content_sha256: str, document_id: str) -> Doc
     if content is None:
         raise StorageUnavailable(f"the content of {document_id} is missing", reason="corrupt")
     document = document_of(content)
+    # The id is made of the content: this compares what is stored with what it was stored as.
     if document is not None and document.document_id != document_id:
         raise StorageUnavailable(f"the stored document is not {document_id}", reason="corrupt")
     return document

@@ -142,6 +142,7 @@ class Transaction(Statements):
 
     def run(self, statement: Select[Any] | Update | Delete, **values: object) -> Sequence[Row[Any]]:
         """The rows of a statement, or those its RETURNING names; `values` fill in a prepared one."""
+        # A prepared statement takes the scope as a parameter, others carry it already and overlook this one.
         result = self._connection.execute(statement, {"in_scope": self.scope, **values})
         return result.all() if result.returns_rows else ()
 
@@ -219,6 +220,8 @@ class _Attempt(Generic[T]):
     def __call__(self) -> T:
         """What `do` returned, committed. Errors: as `Database.write`."""
         with (
+            # The commit is in here, at the end of the block: from then on nobody knows whether it happened, so it is
+            # not repeated.
             nullcontext() if self._idle is None else self._idle.counted(),
             _our_errors(),
             self._engine.connect().execution_options(durable=self._durable) as connection,
@@ -247,6 +250,7 @@ class Database:
         self._clock = clock
         self._idle = IdleConnections(writer, clock)
         one_writer = writer is not reader
+        # One thread for SQLite's one writer: more would only wait inside SQLite, where a deadline can't reach them.
         self._writing = anyio.CapacityLimiter(1 if one_writer else _POOL)
         self._reading = anyio.CapacityLimiter(_READERS) if one_writer else self._writing
 
@@ -289,6 +293,7 @@ class Database:
 
     def migrate_now(self) -> None:
         """Apply what is missing of the schema, in one transaction; a schema up to date is only looked at."""
+        # Looked at by a reader first: opening a home must not wait for whoever is writing to it.
         if self._retries.run(self._version, lambda: True) == migrations.newest():
             return
         with _our_errors(), self._writer.connect() as connection, connection.begin():
@@ -310,6 +315,8 @@ class Database:
         with _our_errors(), self._writer.connect() as connection:
             raw = connection.connection.cursor()
             try:
+                # A pragma works while its rows are fetched. The log of writes is cut last: it holds the pages that the
+                # vacuum moved.
                 raw.execute("PRAGMA incremental_vacuum").fetchall()
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
@@ -323,6 +330,7 @@ class Database:
     async def close(self) -> None:
         """Close every connection; running transactions end first."""
         with anyio.CancelScope(shield=True):
+            # Behind the last writer, by the same limiter.
             await anyio.to_thread.run_sync(self.close_now, limiter=self._writing)
 
 

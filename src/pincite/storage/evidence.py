@@ -24,9 +24,9 @@ from pincite.storage.failures import translated
 from pincite.storage.home_files import open_read_only
 
 _SPENT: Final = ("searches", "pages", "web_requests", "size_bytes", "tokens_in", "tokens_out")
-# As `snapshots.DROPPED`, without the database layer.
+# As `pages.DROPPED`, without the database layer.
 _DROPPED: Final = frozenset({Kept.RUN.value, Kept.EXCERPTS.value})
-# As `documents.EXCERPTS_KEY`.
+# As `captures.EXCERPTS_KEY`.
 _EXCERPTS_KEY: Final = "excerpts"
 _RUN: Final = "SELECT * FROM runs WHERE scope = ?"
 
@@ -103,6 +103,7 @@ class EvidenceReader:
         row = None
         if snapshot_id is not None:
             row = self._one(query + " AND snapshot_id = ?", document_id, snapshot_id)
+        # Equal content has one id, whichever capture it came from.
         row = row or self._one(query + " ORDER BY stored_at, snapshot_id LIMIT 1", document_id)
         content = None if row is None else self._blob(row["content_sha256"])
         if content is None:
@@ -184,6 +185,7 @@ def _record(row: Any) -> RunRecord:  # a sqlite3.Row of `runs`
     spent = {name: row[f"spent_{name}"] for name in _SPENT}
     cost_usd = (Decimal(row["spent_cost_nanousd"]) / 1_000_000_000).normalize() + Decimal(0)
     newer = {}  # columns that a home of an older release does not have
+    # Read as it is: `check` on an old home must not migrate it.
     if "deaths" in row.keys():  # noqa: SIM118  # `in row` looks at the values
         newer = {"for_workers": bool(row["for_workers"]), "deaths": row["deaths"], "request_id": row["request_id"]}
     with _readable("run"):

@@ -143,6 +143,7 @@ def open_side_file(path: Path, schema: str, version: int = 0) -> sqlite3.Connect
         except sqlite3.DatabaseError as error:
             if failures.of_sqlite(error).reason != "corrupt":
                 raise
+        # The log first: a new file with the old one's log beside it would be damaged at once.
         for ending in ("-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)
         path.replace(f"{path}.damaged")
@@ -154,6 +155,7 @@ def _open(path: Path, schema: str, version: int) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
         switch_to_wal(connection, _WAIT_S)
+        # What a power cut may take back here is cached answers and levels of limits.
         connection.execute("PRAGMA synchronous = NORMAL")
         if version and connection.execute("PRAGMA user_version").fetchone()[0] != version:
             _begin_anew(connection, version)
@@ -240,9 +242,11 @@ class FileKeys:
             raise _unwritable(self.path, error) from error
 
     def _write(self, keys: Sequence[ApiKey]) -> None:
+        # Written beside and renamed: a reader sees the old keys or the new ones, a full disk leaves the old.
         partial = self.path.with_suffix(f".{secrets.token_hex(4)}.partial")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Closed to others before there is anything in it.
             partial.touch(mode=0o600)
             partial.write_text(json.dumps([asdict(key) for key in keys], indent=1) + "\n", encoding="utf-8")
             partial.replace(self.path)

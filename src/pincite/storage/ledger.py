@@ -37,6 +37,8 @@ _MINE = (
 def _fits(name: str) -> ColumnElement[bool]:
     cap, spent, reserved = (runs.c[f"{prefix}_{name}"] for prefix in ("cap", "spent", "reserved"))
     asked = bindparam(f"asked_{name}", type_=BigInteger)
+    # A call that asks for nothing of a cap passes it even where the cap is overrun: a price that turned out higher must
+    # not stop calls that are free.
     return or_(asked == 0, cap.is_(None), spent + reserved + asked <= cap)
 
 
@@ -47,6 +49,7 @@ def _plus(column: ColumnElement[int], name: str) -> ColumnElement[int]:
 _RUN = PREPARED.select(runs).where(*_MINE)
 _TAKE = (
     PREPARED.update(runs)
+    # All caps in the condition of the one UPDATE: between a look and a write another call could take the rest.
     .where(*_MINE, *(_fits(name) for name in DIMENSIONS))
     .values({f"reserved_{name}": _plus(runs.c[f"reserved_{name}"], f"asked_{name}") for name in DIMENSIONS})
     .returning(runs.c.run_id)
@@ -64,6 +67,7 @@ _THIS = (calls.c.run_id == bindparam("in_run"), calls.c.call_key == bindparam("o
 _FIND = PREPARED.select(calls).where(*_THIS)
 _SETTLE = (
     PREPARED.update(calls)
+    # Once only, and by its owner: an answer that comes after the run was taken over is not counted twice.
     .where(*_THIS, calls.c.status == RESERVED, calls.c.epoch == bindparam("at_epoch"))
     .values(
         {
@@ -145,9 +149,12 @@ class SqlCallStore:
     def _outcomes(self, tx: Transaction, statuses: tuple[str, ...]) -> dict[str, str]:
         query = tx.select(calls, calls.c.call_key, calls.c.outcome)
         rows = tx.run(query.where(calls.c.run_id == self._run_id, calls.c.status.in_(statuses)))
+        # What went out and never came back is not on record: the call is made anew.
         return {row.call_key: row.outcome for row in rows if row.outcome != UNKNOWN_OUTCOME}
 
     def _reserve(self, tx: Transaction, call: PlannedCall) -> None:
+        # The budget first: on PostgreSQL it locks the run's row, so that no other call of the run looks at `calls`
+        # meanwhile.
         self._own(tx, _TAKE, **usage_values("asked", call.estimate))
         old = tx.first(_FIND, in_run=self._run_id, of_key=call.key)
         if old is None:
@@ -196,6 +203,7 @@ class SqlCallStore:
         )
         if row is None:
             raise RunFenced(f"the reservation of a {call.kind} call is gone: another worker has run {self._run_id}")
+        # In the same transaction as the money: a bill and what it was for are never apart after a crash.
         tx.insert_many(provider_attempts, self._attempts(call, settled, row.attempts))
         for snapshot_id in settled.snapshot_ids:
             tx.insert_new(run_snapshots, run_id=self._run_id, snapshot_id=snapshot_id)
@@ -229,6 +237,7 @@ class SqlCallStore:
         row = tx.first(_RUN, **mine)
         if row is None:
             raise self._fenced()
+        # Still ours, so a cap refused it.
         raise _over(row, amounts)
 
     def _spent(self, tx: Transaction) -> Usage:

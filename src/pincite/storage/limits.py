@@ -39,6 +39,7 @@ _BUCKET: Final = "scope = :in_scope AND bucket_key = :key"
 
 
 def _after(n: int) -> str:
+    # GCRA: a bucket is one number, the time at which it is full again; taking moves it on, and nothing refills it.
     return f"(CASE WHEN full_{n}_s > :now_s THEN full_{n}_s ELSE :now_s END + :cost_{n})"
 
 
@@ -105,6 +106,7 @@ def _follow_clock(tx: TextStatements) -> None:
     behind_s = seen[0][0] - now_s if seen else 0.0
     if behind_s > _STEP_S:
         tx.apply(_MOVE_BACK, {"behind_s": behind_s})
+    # Twice a second at most: a write for each look would cost more than the limit itself.
     if not seen or behind_s > _STEP_S or behind_s < -_STEP_S / 2:
         tx.apply("INSERT OR REPLACE INTO seen VALUES (:in_scope, :now_s)", {"now_s": now_s})
 
@@ -122,6 +124,7 @@ def _take(tx: TextStatements, key: str, asks: Sequence[Ask]) -> float:
         if tx.apply(_TAKE, asked):
             return 0.0
         rows = tx.query(_READ, {"key": key})
+    # Never 0: that would say it was taken.
     return max(_wait_s(rows[0], asks, now_s), _SLACK_S)
 
 

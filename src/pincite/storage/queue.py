@@ -44,11 +44,13 @@ def redelivery_of(tx: Transaction, row: Any) -> Redelivery:  # a row of `runs`
     # An owner that had finished a call before it died was getting on: the run is not what kills its owners.
     finished = (calls.c.run_id == row.run_id, calls.c.epoch == row.epoch, calls.c.status != "reserved")
     if tx.first(tx.select(calls, calls.c.call_key).where(*finished).limit(1)) is not None:
+        # A death beside other runs counts for nobody yet: any of them may have been the cause.
         held = Redelivery(1, 1, 0.0)
         return held if not _company(tx, row) else Redelivery(1, 0, 0.0)
     in_company = _company(tx, row)
     losses = row.losses + 1
     deaths = row.deaths + (not in_company or row.not_before_s > 0)
+    # The first death in company is forgiven: mostly it was a deployment.
     waits = in_company and losses > 1
     return Redelivery(losses, deaths, min(BACKOFF_S * 2.0 ** (losses - 2), BACKOFF_MAX_S) if waits else 0.0)
 
@@ -60,8 +62,6 @@ def _company(tx: Transaction, row: Any) -> bool:  # a row of `runs`
     return bool(told or row.in_company)
 
 
-# The operator's view of all scopes: which runs wait for a worker, by id and state alone, never what was asked.
-#
 # The runs' own rows are the truth. Whatever wakes workers (a queue, a poll) is a hint that may be lost or come twice.
 
 # A run that was offered and not taken is offered again after this: the hint may have been lost.

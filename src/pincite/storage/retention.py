@@ -43,8 +43,6 @@ from pincite.storage.schema import (
 )
 from pincite.urls.policy import Retention
 
-# Forgetting: what goes when a run, a report or old captures go. Deleted content is overwritten on SQLite.
-
 _OF_A_RUN: tuple[Table, ...] = (
     calls,
     provider_attempts,
@@ -58,6 +56,7 @@ _OF_A_RUN: tuple[Table, ...] = (
     webhooks,
     runs,
 )
+# The run's own row goes last: what refers to it is gone by then.
 _OF_A_REPORT: tuple[Table, ...] = (claims, evidence, citations)
 _STAYS: tuple[Table, ...] = (schema_versions, api_keys, server_secrets)
 # Ids in one statement, far below every database's limit on parameters.
@@ -69,6 +68,7 @@ def delete_runs(tx: Transaction, run_ids: tuple[str, ...]) -> None:
 
     Every statement finds its rows by an index: what it costs does not depend on how much else is kept.
     """
+    # Asked before the rows go that say so.
     used = set()
     for table in (run_snapshots, evidence, citations):
         rows = tx.run(tx.select(table, table.c.snapshot_id).where(table.c.run_id.in_(run_ids)).distinct())
@@ -194,9 +194,11 @@ def _drop_body(tx: Transaction, body_sha256: str, kept: Kept, rules: Retention) 
     others = tx.run(tx.select(snapshots).where(snapshots.c.body_sha256 == body_sha256))
     if any(rules.of(_described(other)) is Kept.FULL for other in others):
         return
+    # Rules may have been loosened since: what was cut back under the stricter one can't come back.
     known = tx.first(tx.select(blobs, blobs.c.encoding).where(blobs.c.sha256 == body_sha256))
     if known is not None and known.encoding in DROPPED:
         kept = max(kept, Kept(known.encoding), key=_STRICTEST.index)
+    # The row stays, so that the hash of the page still says which bytes were read.
     values = {"encoding": kept.value, "content": b"", "stored_bytes": 0}
     tx.change(tx.update(blobs).where(blobs.c.sha256 == body_sha256).values(**values))
 
@@ -252,6 +254,7 @@ async def in_small_steps(database: Database, scope: str, step: Callable[[Transac
     total = 0
     while True:
         begun_s = time.monotonic()
+        # Not durable: what a power cut brings back is deleted again by the next sweep.
         went = await database.write(scope, step, durable=False)
         total += went
         if not went:
@@ -315,6 +318,7 @@ def _plain(table: Table, row: Any) -> dict[str, Any]:  # a row of the table
         values["content"] = unpacked(values["encoding"], values["content"])
     if table is reports:
         values["content"] = json.loads(zlib.decompress(values["content"]))
+    # Even a hash of a key has no business in a file that is handed out.
     if table is api_keys:
         del values["sha256"]
     return {name: _json(value) for name, value in values.items()}

@@ -99,6 +99,7 @@ class SqlRunStore:
 
     async def hand_back(self, run_id: str, epoch: int) -> None:
         """Let another worker go on with the run, at once. Errors: RunFenced."""
+        # The epoch stays: whoever takes the run next raises it, and until then nobody writes.
         back: dict[str, object] = {
             "status": RunStatus.QUEUED,
             "for_workers": True,
@@ -141,6 +142,7 @@ class SqlRunStore:
         row = _row(tx, run_id)
         now_s = tx.now_s()
         self._free_or_locked(row, now_s)
+        # Asked for by a person: what is held against the run from earlier tries is forgiven.
         taken = self._own_anew(tx, row, worker, now_s + lease_s, deaths=0, losses=0, not_before_s=0.0)
         if taken is None:
             raise Locked(f"another worker took run {run_id} at the same moment", reason="run_owned")
@@ -152,12 +154,14 @@ class SqlRunStore:
         now_s = tx.now_s()
         if row is None or row.status not in ACTIVE or _is_live(row, now_s):
             return None
+        # Running and not live: its owner is gone. What waits in the queue is not running.
         died = row.status == RunStatus.RUNNING
         if died and row.cancel_requested:
             self._cancel(tx, run_id)
             return None
         owned = tx.run(tx.select(runs).where(runs.c.status == RunStatus.RUNNING, runs.c.lease_until_s > now_s))
         if sum(_is_live(other, now_s) for other in owned) >= at_most:
+            # Offered again at the next sweep, when the scope may have room.
             tx.change(tx.update(runs).where(runs.c.run_id == run_id).values(offered_at_s=0.0))
             return None
         if not died:
@@ -181,6 +185,7 @@ class SqlRunStore:
             "worker": "",
             "lease_until_s": 0.0,
         }
+        # A higher epoch, though nobody owns it: the owner that counts as dead may only be frozen, and wakes fenced.
         values |= {"epoch": row.epoch + 1, "offered_at_s": 0.0, "in_company": False}
         values |= {"losses": redelivery.losses, "deaths": redelivery.deaths, "not_before_s": now_s + redelivery.wait_s}
         as_found = (runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
@@ -194,6 +199,7 @@ class SqlRunStore:
         values |= {"priority": priority, "deaths": 0, "reason": "", "cancel_requested": False, "lease_until_s": 0.0}
         values |= {"losses": 0, "not_before_s": 0.0}
         values["epoch"] = row.epoch + 1 if row.epoch else 0  # one that nobody had has no owner to be fenced
+        # Compare and swap: between the look and here another worker may have taken it.
         as_found = (runs.c.run_id == run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
         waiting = tx.update(runs).where(*as_found).values(updated_at=self._clock.now(), worker="", **values)
         return tx.change(waiting) == 1
@@ -203,6 +209,7 @@ class SqlRunStore:
     ) -> RunRecord | None:
         taken = tx.first(
             tx.update(runs)
+            # Epoch and lease as they were read: of two workers that saw it free one changes the row, the other none.
             .where(runs.c.run_id == row.run_id, runs.c.epoch == row.epoch, runs.c.lease_until_s == row.lease_until_s)
             .values(
                 status=RunStatus.RUNNING,
@@ -279,6 +286,7 @@ def _create(tx: Transaction, record: RunRecord) -> bool:
 
 def _is_live(row: Any, now_s: float) -> bool:  # a row of `runs`
     """Whether a worker that may still be alive works on the run."""
+    # A process of this machine can be asked for; of one on another machine only the lease tells.
     return bool(row.status == RunStatus.RUNNING and row.lease_until_s > now_s and not is_gone(row.worker))
 
 
@@ -304,6 +312,7 @@ def _newest(
     project: str | None,
     status: RunStatus | None,
 ) -> Sequence[RunRecord]:
+    # By time and id: pages of a list neither repeat nor lose runs that began in the same moment.
     query = tx.select(runs).order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(limit)
     if project is not None:
         query = query.where(runs.c.project == project)

@@ -96,6 +96,7 @@ class SqlServerMemory:
         )
 
     def _remember(self, tx: Transaction, key: str, body_sha256: str, run_id: str) -> tuple[str, str]:
+        # Here and not in a sweep: whoever adds keys pays for those that are past their time.
         tx.change(tx.delete(request_keys).where(request_keys.c.created_at < self._clock.now() - KEYS_KEPT))
         tx.insert_new(
             request_keys,

@@ -14,8 +14,6 @@ from zlib import crc32
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Thresholds
 from pincite.text.tokens import is_stop, stem, words
 
-# Judges that say what they are told, as objects and as an endpoint on loopback.
-
 
 def same_words(claim: str, passage: str) -> float:
     """Share of the claim's words in the passage: a stand-in for a judgement."""

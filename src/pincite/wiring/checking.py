@@ -116,8 +116,6 @@ def _or_raise(found: "T | PinciteError | None") -> "T | None":
     return found
 
 
-# Checking a stored report against a home, without the database layer.
-
 # APPNOTE.TXT §4.3.7; damaged at the start, a bundle still has its end.
 ZIP_START = b"PK\x03\x04"
 ZIP_END = b"PK\x05\x06"
