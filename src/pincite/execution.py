@@ -73,6 +73,7 @@ class Execution:
             record = await runs.claim(run_id, this_worker(), LEASE_S, at_most)
         if record is None:
             return None
+        # Before anything is sent: the next try may kill this worker as well.
         if record.deaths > MAX_DEATHS:
             return await self._give_up(record)
         try:
@@ -155,6 +156,7 @@ class Execution:
             if record.epoch > 1:
                 await sink.emit(EventType.RUN_RESUMED, {"epoch": record.epoch})
             research = await parts.research(record, task, settings, sink, lease=lease)
+            # Stored before the run is given its end: a run that says completed has its report.
             report = next_version(await research.run(task), await runs.get_report(record.run_id))
             await runs.put_report(report)
             return report
@@ -198,6 +200,7 @@ class Execution:
         )
         METER.add(meter.RUNS, 1, FINAL_STATUS[report.status])
         METER.add(meter.RUN_SECONDS, parts.clock.monotonic_s() - started_s)
+        # At the very end, when nobody needs the pages whole: what may not be kept is cut to its quotes.
         await parts.settle_run(record.run_id)
         return report
 
@@ -253,6 +256,7 @@ def next_version(report: Report, newest: Report | None) -> Report:
     if newest is None:
         return report
     same = replace(report, report_id=newest.report_id, version=newest.version)
+    # A resumed run that made the same report again: a second version that says nothing new would only confuse.
     if replace(same, metrics=newest.metrics, created_at=newest.created_at) == newest:
         return same
     version = newest.version + 1
@@ -301,9 +305,11 @@ class PublishingSink:
 
     async def emit(self, type_: EventType, data: Mapping[str, Json]) -> Event:
         """The stored event, told. Errors: RunFenced."""
+        # Its reader goes on reading: an end that is none would close the stream.
         goes_on = type_ is EventType.RUN_CANCELLED or (type_ is EventType.RUN_FAILED and data.get("code") in _PASSING)
         if goes_on and self._lease.lost is None and self._handoff():
             return Event(0, type_, "", datetime.now(UTC), data)
+        # Stored, then logged, then told: nobody hears of an event that a crash took back.
         event = await self._sink.emit(type_, {name: mask_all(value) for name, value in data.items()})
         if type_ is EventType.RUN_RESUMED:
             self._said_before = event.seq

@@ -49,10 +49,12 @@ class Engines:
     @asynccontextmanager
     async def of(self, scope: str) -> AsyncIterator[Engine]:
         """The engine of a scope, open while the block runs. Errors: those of opening one."""
+        # One at a time: two tasks would open two engines of one scope.
         async with self._opening:
             if scope not in self._held:
                 self._held[scope] = await self._open(scope)
             held = self._held[scope]
+            # Counted before room is made, so that its own engine is never the one that goes.
             held.users += 1
             self._held.move_to_end(scope)
             self._close_unused(MAX_OPEN)
@@ -162,6 +164,7 @@ class Worker:
                 stopping.set()
 
     async def _work(self, offer: Offer) -> None:
+        # A hint that came twice.
         if offer.run_id in self._working:
             return
         status: RunStatus | None = None
@@ -197,6 +200,7 @@ class Worker:
 
     async def _drain(self, stopping: anyio.Event) -> None:
         await stopping.wait()
+        # What ends within this time ends here; the rest is handed on with all that was paid for.
         await anyio.sleep(self._limits.drain_s)
         for scope in self._working.values():
             scope.cancel()

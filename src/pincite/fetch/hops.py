@@ -167,6 +167,7 @@ async def visit(  # noqa: PLR0913  # what a caller may set of one request
 
 
 def _location(exchange: Exchange, here: ParsedUrl) -> str:
+    # Two targets: a cache in between and we could follow different ones.
     given = set(exchange.all_headers("location"))
     if len(given) > 1:
         raise NetworkError("the redirect names two targets", reason="redirect_ambiguous", retryable=False)

@@ -15,9 +15,7 @@ from pincite.urls.keys import page_key
 from pincite.urls.parse import parse_url
 from pincite.urls.policy import ALL, Retention
 
-# How long a page counts as fresh, by what it is.
-
-# How long a page counts as fresh is chosen by how often its kind changes, not measured.
+# How long a page counts as fresh: by how often its kind changes. Chosen, not measured.
 NEWS = timedelta(hours=1)
 PAGE = timedelta(hours=24)
 DOCUMENTATION = timedelta(days=7)
@@ -35,6 +33,8 @@ _RECENT = timedelta(days=3)
 
 def time_to_live(snapshot: Snapshot, document: Document) -> timedelta:
     """How long this capture is served without asking the host again."""
+    # By type, then date, then address: a PDF hardly changes wherever it is, and a manual that came out today may be
+    # mended tomorrow.
     if "pdf" in snapshot.content_type.lower():
         return PDF
     url = parse_url(snapshot.final_url)
@@ -50,6 +50,7 @@ def time_to_live(snapshot: Snapshot, document: Document) -> timedelta:
 def may_be_kept(snapshot: Snapshot) -> bool:
     """Whether the shared page cache may hold this capture at all."""
     control = dict(snapshot.headers).get("cache-control", "").lower()
+    # Only `no-store` (RFC 9111 §5.2.2.5): `private` is between the site and this user, whose cache this is.
     return snapshot.status == 200 and "no-store" not in control
 
 
@@ -57,9 +58,9 @@ _PAGES, _FAILURES, _TURNS = "pages", "page_failures", "page_turns"
 # How long one process may hold others back; a page that takes longer is fetched twice.
 TURN_S = 20.0
 _FORMAT = "1"
-# Failures that stay true for a while; the others may pass with the next call.
 # The reason of a dead link when no site may be asked and no library has the page.
 UNKNOWN_PAGE = "unknown_page"
+# Failures that stay true for a while; the others may pass with the next call.
 _KEPT_FAILURES = frozenset(
     {"DEAD_LINK", "PAGE_BLOCKED", "LOGIN_REQUIRED", "UNSUPPORTED_CONTENT_TYPE", "TOO_LARGE", "PARSE_ERROR"}
     | {"EMPTY_CONTENT", "TOO_MANY_REDIRECTS"}
@@ -131,6 +132,7 @@ class PageCache:
         stored = json.loads(entry.value)
         snapshot = await self._snapshots.get(stored["snapshot_id"])
         document = await self._documents.get(stored["document_id"])
+        # The cache may outlive what it points to: retention takes captures, not entries.
         if snapshot is None or document is None or snapshot.kept is not Kept.FULL:
             return None
         now = self._clock.now()
@@ -139,6 +141,7 @@ class PageCache:
             snapshot,
             document,
             is_fresh=now < entry.fresh_until,
+            # `stale-while-revalidate` (RFC 5861), for as long again as the page was fresh. Chosen, not measured.
             is_usable_while_checking=now < entry.fresh_until + lived,
             validators=conditional(entry.validators),
         )
@@ -154,6 +157,7 @@ class PageCache:
         if snapshot.shared_by:  # what a peer gave has lived there already
             lives = max(lives - (self._clock.now() - snapshot.fetched_at), timedelta())
         await self._put(_PAGES, key, value, lives, validators)
+        # A page that is there again must not be refused for the rest of the ten minutes.
         await self._cache.delete(_FAILURES, key)
 
     async def take_turn(self, key: str) -> bool:

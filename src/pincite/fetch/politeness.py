@@ -57,12 +57,14 @@ class HostTurns:
             row = self._hosts[host] = _Seats(seats)
         row.users += 1
         try:
+            # A seat before the turn: whoever has a turn goes at once, or the rate of the host would be off by the wait
+            # for a seat.
             async with row.seats:
                 await self.wait(host, delay_s, priority=priority)
                 try:
                     yield
                 except PinciteError as error:
-                    await self.told(host, error)
+                    await self._note_failure(host, error)
                     raise
                 await self._breaker.record(key, ok=True)
         finally:
@@ -79,10 +81,11 @@ class HostTurns:
         key = f"host:{host}"
         if await self._limiter.reserve(key, 1.0, priority, self._limits.queue_max_s) is None:
             raise Timeout(f"too many pages of {host} are waiting", reason="host_queue")
+        # After the turn was taken: the site's own delay counts from this request to the next.
         if delay_s is not None and delay_s > 1.0 / self._limits.requests_per_s_per_host:
             await self._limiter.push_back(key, delay_s)
 
-    async def told(self, host: str, error: PinciteError) -> None:
+    async def _note_failure(self, host: str, error: PinciteError) -> None:
         """Take note of how a call failed: the breaker counts it, and a Retry-After holds everybody back."""
         key = f"host:{host}"
         if error.retry_after_s is not None:

@@ -184,6 +184,7 @@ class EgressProxy:
             url = vet_parsed(f"https://{target}/" if method == "CONNECT" else target, policy=self._policy)
             if method != "CONNECT" and (method not in _FORWARDED or url.scheme != "http"):
                 raise BlockedAddress("only reading is forwarded", reason="method_denied")
+            # Addresses are asked for here and dialled here: nothing that the browser resolved itself counts.
             upstream = await self._connect(url)
         except PinciteError as error:
             self.refused[error.reason] += 1

@@ -100,6 +100,7 @@ class RobotsMemory:
             return
         now = self._clock.now()
         fresh_until = now + timedelta(seconds=site.until_s - self._clock.monotonic_s())
+        # RFC 9309 §2.3.1.4: a site that can't be asked may be treated by the last rules it gave.
         stale_until = max(fresh_until, site.read_at + STAND_IN) if site.read_at else fresh_until
         value = {
             "decision": site.decision.value,
@@ -256,6 +257,7 @@ class RobotsGate:
 
     async def _ask(self, url: ParsedUrl, known: SiteRules | None) -> SiteRules:
         if known is None and self._memory is not None:
+            # Past its time, too: it may have to stand in.
             known = await self._memory.recall(url.origin)
         if known is None or self._clock.monotonic_s() >= known.until_s:
             known = await self._fetched(url, known)
@@ -291,9 +293,12 @@ class RobotsGate:
 
         try:
             return self._judged(await within_deadline(_DEADLINE_S, ask), known)
+        # RFC 9309 §2.3.1.2: after five hops the file may be taken as unavailable, so nothing is disallowed.
         except TooManyRedirects:
             return self._keep(Decision.ALLOW_ALL, Robots(), _KEEP_UNCLEAR_S)
         except (BlockedAddress, DomainDenied, InvalidUrl):
+            # The origin itself is refused by policy, whatever its robots.txt says; a target of its redirect only makes
+            # the file unreachable.
             if not redirects:
                 raise
             return self._unreachable(known, _RETRY_S)
@@ -306,11 +311,13 @@ class RobotsGate:
         exchange = seen.exchange
         if 200 <= exchange.status < 300:
             rules = parse_robots(exchange.body)
+            # An empty file, or one of comments: the same as none.
             if not rules.groups:
                 return self._keep(Decision.ALLOW_ALL, rules, _KEEP_S)
             decision = Decision.APPLY_FIRST_500KIB if exchange.truncated else Decision.APPLY_RULES
             until_s = self._clock.monotonic_s() + _kept_s(exchange.header("cache-control"))
             return SiteRules(decision, rules, until_s, exchange.body, self._clock.now())
+        # Google reads 429 as a server error as well: "later" is no permission.
         if exchange.status == 429 or exchange.status >= 500:
             wait = retry_after_s(exchange.header("retry-after"), self._clock.now())
             return self._unreachable(known, min(wait or _RETRY_S, RETRY_AFTER_MAX_S))

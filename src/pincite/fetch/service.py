@@ -134,6 +134,7 @@ class FetchService:
             request = replace(request, url=vet_url(request.url, policy=self._policy))
             self._vet_lists(request, request.url)  # before the cache, which knows nothing of this request's lists
         page = await self._page(request)
+        # A redirect, or the cache, may lead out of what this request allows.
         if page.snapshot.final_url != request.url and not page.snapshot.final_url.startswith(LOCAL_SCHEME):
             self._vet_lists(request, page.snapshot.final_url)
         if len(page.snapshot.body) < _LARGE_BYTES:
@@ -151,8 +152,10 @@ class FetchService:
         if pages is None:
             return await self._fresh(request)
         key = pages.key(request)
+        # A flight of its own: who wants a paid scraper must not get the answer of one who wanted none.
         flight = f"{key}$" if request.hosted is Hosted.ONLY else key
         if request.force_refresh:
+            # Nor may one who wants the page anew get an answer that was on its way before.
             page, shared = await self._flights.run(f"{flight}!", lambda: self._refreshed(pages, key, request, None))
         else:
             page, shared = await self._flights.run(flight, lambda: self._cached(pages, key, request))
@@ -186,6 +189,7 @@ class FetchService:
 
     async def _in_turn(self, pages: PageCache, key: str, request: FetchRequest, found: CachedPage | None) -> _Page:
         """A new capture by one process at a time; the others take what it got, or its turn when it got nothing."""
+        # No longer than a turn lasts: the process that holds it may be dead.
         until_s = self._clock.monotonic_s() + min(TURN_S, request.deadline_s or TURN_S)
         while not await pages.take_turn(key):
             await self._clock.sleep(_LOOK_S)
@@ -220,6 +224,7 @@ class FetchService:
         try:
             page = await self._fresh(request, found)
         except PinciteError as error:
+            # Before the failure is kept: a host that fails for a moment must not make a good copy unreachable.
             if found is not None and may_serve_stale(error):
                 return _Page(found.snapshot, found.document, "stale_if_error", is_stale=True)
             await pages.keep_failure(key, error)
@@ -230,6 +235,7 @@ class FetchService:
     async def _fresh(self, request: FetchRequest, found: CachedPage | None = None) -> _Page:
         started = self._clock.monotonic_s()
         first_error: PinciteError | None = None
+        # In the order of what they cost: what is here, what a peer has, the site, a paid scraper.
         for source in self._sources(request):
             try:
                 snapshot = await source.fetch(request)
@@ -247,6 +253,7 @@ class FetchService:
                 first_error = first_error or error
                 if not another_may_help(error):
                     raise first_error from None
+        # The first failure: it is the site's own, while the last is that of a stand-in.
         raise first_error or DeadLink("nothing here knows this page", reason=UNKNOWN_PAGE)
 
     def _sources(self, request: FetchRequest) -> Sequence[FetchBackend]:
@@ -258,6 +265,7 @@ class FetchService:
                     hint=f"Run: {install_extra('browser')}; it needs a Chromium on this system (apt install chromium).",
                 )
             return (self._renderer,)
+        # The renderer is not in this row: it comes in where the page turns out to be empty.
         own = () if request.hosted is Hosted.ONLY else self._backends
         return (*own, *(() if request.hosted is Hosted.NEVER else self._hosted))
 
@@ -288,6 +296,7 @@ class FetchService:
         if failure is not None and snapshot.via != GIVEN:  # a file that was handed over is what was meant
             raise failure
         snapshot, document = await self._read_or_rendered(request, snapshot)
+        # An error page is no evidence anyway, and is what the caller has to see.
         if 200 <= snapshot.status < 300:
             if len(snapshot.body) < _LARGE_BYTES:
                 self._gate.check(document)

@@ -75,6 +75,7 @@ class MemoryBreaker:
         if len(self._states) > _MAX_KEYS:
             self._states.popitem(last=False)
         now = self._clock.monotonic_s()
+        # Once it has been open, every failure counts until a probe succeeds.
         if not state.opened and (not state.failures or now - state.since > self._rules.within_s):
             state.failures, state.since = 0, now
         state.failures += 1

@@ -36,6 +36,7 @@ class FairSlots:
         try:
             await turn.wait()
         except anyio.get_cancelled_exc_class():
+            # A place that was handed to somebody who is gone would be lost for ever.
             if turn.is_set():  # it came at the same moment
                 self.release(user)
             else:
@@ -51,6 +52,7 @@ class FairSlots:
 
     def _hand_out(self) -> None:
         while self._free and self._waiting:
+            # Fewest places, then longest ago: a user with a hundred jobs and one with one get every other place.
             user = min(self._waiting, key=lambda name: (self._held[name], self._served.get(name, 0)))
             self._waiting[user].popleft().set()
             if not self._waiting[user]:
@@ -100,6 +102,7 @@ class SingleFlight(Generic[T]):
 
         Errors: what `do` raises; every caller gets it.
         """
+        # In a loop: where the one in flight was cancelled without a value, one of those who waited flies.
         while (flight := self._flights.get(key)) is not None:
             await flight.done.wait()
             if flight.error is not None:
@@ -108,6 +111,7 @@ class SingleFlight(Generic[T]):
                 return flight.value[0], True
         flight = self._flights[key] = _Flight()
         try:
+            # Errors of ours are shared, as the value is; a cancellation is the caller's own and is not.
             value = await do()
             flight.value = (value,)
             return value, False
@@ -115,6 +119,7 @@ class SingleFlight(Generic[T]):
             flight.error = error
             raise
         finally:
+            # First gone, then done: whoever wakes must find either the outcome or an empty place.
             del self._flights[key]
             flight.done.set()
 
@@ -229,6 +234,7 @@ async def resource_pool() -> AsyncIterator[ResourcePool]:
             kept = ResourcePool(tasks)
             try:
                 yield kept
+            # Services close while the error is on its way: they may be what it needs to be written down.
             except Exception as error:  # raised below: a task group would wrap it in a group
                 failure = error
             finally:

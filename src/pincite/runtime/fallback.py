@@ -34,6 +34,7 @@ class Switch:
 
     async def either(self, shared: Callable[[], Awaitable[T]], own: Callable[[], Awaitable[T]]) -> T:
         """What the shared one gives, or while it is gone this process's own. Errors: those of the own one."""
+        # While it is gone nobody waits for its timeout: one caller each 15 s does.
         if not self.is_gone or self._clock.monotonic_s() >= self._again_at:
             try:
                 value = await shared()
@@ -57,7 +58,7 @@ class Switch:
 
 
 class FallbackBuckets:
-    """Implements `shared_limiter.Buckets`."""
+    """Implements `limiter.Buckets`."""
 
     def __init__(self, switch: Switch, shared: Buckets, own: Buckets) -> None:
         self._switch, self._shared, self._own = switch, shared, own
@@ -134,6 +135,7 @@ class FallbackCache:
 
     async def delete(self, namespace: str, key: str | None = None) -> int:
         """As `Cache.delete`, in both."""
+        # In both: what was deleted must not come back with the next switch.
         removed = await self._own.delete(namespace, key)
         return removed + await self._switch.either(lambda: self._shared.delete(namespace, key), _none)
 

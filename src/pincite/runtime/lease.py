@@ -36,6 +36,7 @@ def is_gone(worker: str) -> bool:
     pid, _, started = process.partition("/")
     if f"{machine}/{boot}" != _machine() or boot == "-" or not pid.isdigit():
         return False
+    # A number that was given to another process since has another start.
     return _started(int(pid)) != started
 
 
@@ -116,7 +117,9 @@ async def with_lease(
                 done.value = (await work(),)
             except PinciteError as error:
                 done.error = error
+        # The work is over: the lease need not be kept.
         tasks.cancel_scope.cancel()
+    # A lost lease explains what the work then failed with.
     failure = held.lost or done.error
     if failure is not None:
         raise failure
@@ -127,6 +130,7 @@ async def _keep(runs: RunStore, record: RunRecord, clock: Clock, lease: Lease, w
     pause_s = min(lease.lease_s / _LOOKS_PER_LEASE, _LOOK_AT_MOST_S)
     while lease.lost is None:
         await clock.sleep(pause_s)
+        # Counted from before the question: an answer that took long has used part of the lease up.
         asked_at_s = clock.monotonic_s()
         try:
             if await runs.renew(record.run_id, record.epoch, lease.lease_s):

@@ -68,6 +68,7 @@ class PassingLedger:
         if self._account is not None and money.cost_usd:
             await self._account.reserve(money)
         self._reserved = self._reserved + estimate
+        # Cancelled or broken: what the call cost is unknown, and the estimate is the safe guess.
         used = estimate
         try:
             outcome = await do()
@@ -152,6 +153,7 @@ class RunLedger:
             )
         if outcome is None:
             planned = PlannedCall(key, kind, canonical, estimate)
+            # Equal calls in flight are one call: two would be two bills for one outcome on record.
             outcome, _ = await self._flights.run(key, lambda: self._make(planned, do))
         return self._value_of(key, outcome)
 
@@ -177,6 +179,8 @@ class RunLedger:
         try:
             await self._store.reserve(planned)
         except BudgetExhausted as error:
+            # On record, so that a strict replay meets the same refusal; never final, so that a resumed run with more
+            # money asks.
             await self._store.refuse(planned, _dumps({"error": _error_json(error)}))
             raise
         if self._lease is not None and not self._lease.is_sure:  # stopped for a while since the reservation
@@ -185,6 +189,7 @@ class RunLedger:
         failure: PinciteError | None = None
         try:
             try:
+                # The key and never the request: traces leave the machine.
                 with span(planned.kind, {spans.CALL_KIND: planned.kind, spans.CALL_KEY: planned.key}) as around:
                     settled = await _spanned(planned, do, around)
             except PinciteError as error:
@@ -200,6 +205,7 @@ class RunLedger:
         with anyio.CancelScope(shield=True):
             await self._store.settle(planned, settled)
         if settled.final:
+            # Once it is in the store, so that nothing is answered from memory that a crash would forget.
             self._recorded[planned.key] = settled.outcome
         if failure is not None:
             raise failure

@@ -52,6 +52,7 @@ class Rate:
     def usable_burst(self, priority: int) -> float:
         """What this priority may take at once: all, half of the kept part less, or all of the kept part less."""
         share = min(max(priority, CRITICAL), BATCH) / BATCH
+        # One unit at least, or a lane could never call at all where the burst is small.
         return max(self.burst - self.kept_back * share, min(self.burst, 1.0))
 
 
@@ -61,6 +62,8 @@ def within(calls: float, per_s: float, *, kept_back: float = 0.25) -> Rate:
     A bucket lets out its burst and the flow of a window; together they must stay below the window limit of the
     other side, which counts arrivals and not departures: one tenth is left for jitter of the network.
     """
+    # A third of the window at once, since runs ask in waves; the flow fills up to nine tenths, but a small window keeps
+    # half of itself as flow. Chosen, not measured.
     burst = max(1.0, 0.3 * calls)
     flow = max(0.9 * calls - burst, 0.45 * calls)
     return Rate(amount=flow, per_s=per_s, burst=burst, kept_back=burst * kept_back)
@@ -128,6 +131,7 @@ class MemoryLimiter:
         line = self._line(key)
         now = self._clock.monotonic_s()
         line.rates = rates
+        # Full: what was taken under the old rates says nothing about the new ones.
         line.full_at = [now] * len(rates)
 
     async def reserve(self, key: str, cost: float, priority: int, max_wait_s: float) -> Reservation | None:
@@ -135,9 +139,11 @@ class MemoryLimiter:
         line = self._line(key)
         start = self._clock.monotonic_s()
         wait = line.wait_s(start, cost, priority)
+        # Past the line only where it is empty.
         if not line.waiting and wait <= 0:
             line.take(start, cost)
             return Reservation(key, 0.0, cost)
+        # Refused now and not at the end of the wait: the caller may ask another engine meanwhile.
         if wait + line.ahead_s(priority) > max_wait_s or len(line.waiting) >= _MAX_WAITERS_PER_KEY:
             return None
         ticket = next(self._numbers)
@@ -156,6 +162,7 @@ class MemoryLimiter:
     async def push_back(self, key: str, wait_s: float) -> None:
         """Nobody may call `key` for `wait_s`; a shorter push-back never shortens a longer one."""
         line = self._line(key)
+        # Bounded: a `Retry-After` of centuries is arithmetic, not a time.
         line.blocked_until = max(line.blocked_until, self._clock.monotonic_s() + min(wait_s, _NEVER_S))
 
     async def release(self, reservation: Reservation) -> None:
@@ -194,6 +201,7 @@ class MemoryLimiter:
         if len(self._lines) <= _MAX_KEYS:
             return
         now = self._clock.monotonic_s()
+        # Idle ones among the oldest tenth: looking at all of them would cost more than they hold.
         idle = [
             key
             for key, line in itertools.islice(self._lines.items(), _MAX_KEYS // 10)
@@ -296,6 +304,7 @@ class SharedLimiter:
         asks = self._asks(key, cost, priority)
         deadline = self._clock.monotonic_s() + max_wait_s
         async with line.asking:
+            # A more urgent caller passes the line, as in the limiter of one process.
             if not any(other <= priority for other, _ in line.waiting):
                 wait_s = await self._buckets.take(key, asks)
                 if wait_s <= 0:

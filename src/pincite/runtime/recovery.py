@@ -73,8 +73,10 @@ RECOVERY: dict[str, Recovery] = {
     ),
     # the network and the other side
     "NETWORK_ERROR": _AGAIN,
+    # Once: each further try may wait as long as the first again.
     "TIMEOUT": Recovery(BACKOFF_S[:1], counts=True),
     "DNS_ERROR": Recovery(BACKOFF_S[:2], counts=True),
+    # A certificate is not better a second later.
     "TLS_ERROR": Recovery(counts=True),
     # the host answered; the page is the trouble
     **dict.fromkeys(
@@ -85,10 +87,12 @@ RECOVERY: dict[str, Recovery] = {
         _NEVER,
     ),
     # providers and models
+    # A rate limit counts for nothing: who is too quick meets a host that works.
     "RATE_LIMITED": Recovery(BACKOFF_S),
     "SEARCH_PROVIDER_UNAVAILABLE": _AGAIN,
     "PROVIDER_AUTH": _NEVER,
     "PROVIDER_QUOTA": _NEVER,
+    # A torn answer may be whole the next time; one of another shape stays so.
     "PROVIDER_BAD_REPLY": Recovery(BACKOFF_S[:1], counts=True),
     "MODEL_UNAVAILABLE": _AGAIN,
     "MODEL_BAD_OUTPUT": _NEVER,

@@ -104,6 +104,7 @@ class Batch:
 
         Errors: StorageUnavailable, StorageFull, ... (a question that fails alone is a line with `error`).
         """
+        # The file of answers is the memory of the batch: it survives with what was paid for, wherever it is moved to.
         answered = _answered(self._out)
         waiting = [item for item in self._items if item.key not in answered]
         self.progress.kept = len(self._items) - len(waiting)
@@ -116,6 +117,7 @@ class Batch:
         return self.progress
 
     async def _answer_here(self, waiting: list[Item], out: IO[str], slots: int, on_answer: OnAnswer) -> None:
+        # One iterator for all of them: each takes the next line when it has a place.
         places = iter(waiting)
 
         async def work() -> None:
@@ -186,6 +188,7 @@ class Batch:
 
     async def _tell(self, line: Mapping[str, Any], out: IO[str], on_answer: OnAnswer) -> None:
         text = json.dumps(line, ensure_ascii=False) + "\n"
+        # One line at a time: two tasks that write side by side would tear both.
         async with self._told:
             await anyio.to_thread.run_sync(_append, out, text)
         if "error" in line:
@@ -210,6 +213,7 @@ class Batch:
             repr(replace(item.asked, time_range=None).constraints()),
         ]
         asked += [more] if more else []
+        # A hash of what is asked: the same line finds its run again, a changed one begins a new one.
         return "run_" + hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:26]
 
 

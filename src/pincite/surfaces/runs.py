@@ -53,6 +53,7 @@ async def follow_elsewhere(engine: Engine, run_id: str, told: Callable[[Event], 
             away_since_s = now_s if away_since_s is None else away_since_s
             if now_s - away_since_s > DEAD_AFTER_S:
                 raise
+            # Away is not over: the run may well go on while its database does not answer us.
             going = True
         if not going:
             return
@@ -72,6 +73,7 @@ class _Signs:
             return may_be_worked_on(record)
         now_s = anyio.current_time()
         if record.updated_at != self._seen:
+            # A change of the row is the sign, whatever its time says: clocks of two machines differ.
             self._seen, self._since_s = record.updated_at, now_s
         return now_s - self._since_s < DEAD_AFTER_S
 
@@ -159,6 +161,7 @@ class RunManager:
 
         Errors: RateLimited (`runs_of_key`: this one has too many; else too many are waiting).
         """
+        # The server's own bound first: what one key may do is no answer where there is no room for anybody.
         if len(self._scopes) >= MAX_WAITING_RUNS:
             raise RateLimited("too many runs are waiting on this server", retry_after_s=30)
         if sum(one == owner for one in self._owners.values()) >= self.limits.jobs_per_key:
@@ -327,6 +330,7 @@ class RunManager:
                     for event in page:
                         after = event.seq
                         yield event
+                    # A full page: there may be more, without waiting for news of it.
                     if len(page) == EVENTS_AT_ONCE:
                         continue
                     if news is None:
@@ -431,6 +435,7 @@ async def open_manager(make: Callable[[TaskGroups], D]) -> AsyncIterator[D]:
             async with anyio.create_task_group() as jobs:
                 manager = make(TaskGroups(base, hosts, jobs))
                 yield manager
+                # Said before the jobs are cancelled: what breaks off from here on is handed over, not stopped.
                 manager.will_close()
                 jobs.cancel_scope.cancel()
         finally:  # whatever ended the jobs: engines stay open until they are told to close

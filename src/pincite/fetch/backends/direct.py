@@ -85,6 +85,7 @@ class DirectBackend:
             exclude=request.exclude_domains,
             typed=request.url if request.user_triggered else "",
         )
+        # A hop to another host waits for that host as well; one on the same host goes on within its turn.
         if job.admissions and job.admissions[-1].url.host != admission.url.host:
             await self._turns.wait(admission.url.host, admission.delay_s)
         job.admissions.append(admission)
@@ -92,6 +93,7 @@ class DirectBackend:
 
     async def _once(self, job: _Job, start: ParsedUrl) -> Snapshot:
         request = job.request
+        # A further try begins at the start, and asks again for every hop after it.
         del job.admissions[1:]
         seen = await visit(
             self._client,
