@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from tests.fakes.small_web import SmallWeb
 
 from pincite import extract

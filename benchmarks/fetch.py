@@ -23,7 +23,7 @@ from typing import Any
 
 import aiohttp
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 import httpcore2
 import httpx2
 from httpcore2 import AnyIOBackend, AsyncNetworkBackend

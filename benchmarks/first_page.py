@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 import httpx2
 from simulated_time import SimulatedClock, run
 from tests.fakes.engines import EngineTransport, FakeEngines, FakePage

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from tests.fakes.models import ObedientModel
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 

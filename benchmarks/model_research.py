@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from questions import library_of
 from tests.fakes.models import DEFECTS, LyingModel, leaks
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from tests.fakes.models import LABELLED, OPEN_LIES, LabelledStatement, OpenLiar, ParaphrasingModel
 
 from pincite.domain.evidence import JudgementLabel, Proof

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from mini_web import served, settings_for, without_port
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores
 

@@ -12,7 +12,7 @@ import json
 import zipfile
 from pathlib import Path
 
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from tests.fakes.models.recorded import calls_of, record
 
 from pincite.testing.models import seen_messages

@@ -36,7 +36,7 @@ async def prune(place: str) -> None:
         went, _ = await expire(storage.database, SCOPE, runs_before=AT + timedelta(days=9999), events_before=None)
         after = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(json.dumps({"runs": went, "cpu_ms_a_run": round(cpu_s * 1000 / max(went, 1), 2), "wall_s": round(time.monotonic() - begun_s, 1)}))  # fmt: skip  # noqa: E501
+    print(json.dumps({"runs": went, "cpu_ms_a_run": round(cpu_s * 1000 / max(went, 1), 2), "wall_s": round(time.monotonic() - begun_s, 1)}))  # fmt: skip  # noqa: E501  # a row of figures
 
 
 def touch(tx: Transaction) -> int:
@@ -56,7 +56,7 @@ async def measure(place: str, count: int) -> None:
             )
         waits, errors = [], []
         command = [sys.executable, __file__, "--prune", place]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:  # noqa: ASYNC220
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:  # noqa: ASYNC220  # its end is polled
             while other.poll() is None:
                 begun_s = time.monotonic()
                 try:
@@ -69,7 +69,7 @@ async def measure(place: str, count: int) -> None:
             told = json.loads(other.stdout.read())
         waits.sort()
         shown = {"median": waits[len(waits) // 2], "p99": waits[int(len(waits) * 0.99)], "max": waits[-1]}
-        told |= {"live_writes": len(waits), "errors": errors[:3]} | {f"wait_{k}_ms": round(v * 1000) for k, v in shown.items()}  # fmt: skip  # noqa: E501
+        told |= {"live_writes": len(waits), "errors": errors[:3]} | {f"wait_{k}_ms": round(v * 1000) for k, v in shown.items()}  # fmt: skip  # noqa: E501  # a row of figures
         print(json.dumps(told))
 
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 import httpx2
 from simulated_time import START, SimulatedClock, run
 from tests.fakes.engines import EngineServer, EngineTransport, FakeEngines, FakePage

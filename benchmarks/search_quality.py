@@ -32,7 +32,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from tests.fakes.engines import EngineServer, FakeEngines, FakePage
 from tests.fakes.engines.pages import best_pages
 

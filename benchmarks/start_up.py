@@ -18,7 +18,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from tests.e2e.test_start_up import YARDSTICK
 
 import pincite

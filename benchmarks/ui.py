@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-import beside_tests  # noqa: F401
+import beside_tests  # noqa: F401  # its import is its effect
 from playwright.sync_api import sync_playwright
 from tests.fakes.stored import keep_report, large_report
 

@@ -95,7 +95,7 @@ def test_what_a_library_prints_goes_to_stderr(capsys: pytest.CaptureFixture[str]
     from pincite.surfaces.cli.run import print_json, run_async
 
     async def job() -> dict[str, int]:
-        print("a plug-in says hello")  # noqa: T201
+        print("a plug-in says hello")  # noqa: T201  # what a plug-in should not do
         return {"value": 1}
 
     print_json(run_async(job, as_json=True))

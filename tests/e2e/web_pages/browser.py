@@ -96,7 +96,7 @@ class _Answers(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as http.server calls it
         """Nothing: the tests look at `asked`."""
 
 

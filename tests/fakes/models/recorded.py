@@ -9,6 +9,7 @@ and a line that it is not shown any more it can't name, which `missed` and `unse
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from pincite.domain.events import Json
@@ -27,7 +28,7 @@ def record(calls: Iterable[tuple[Seen, Any]]) -> Recording:
             case "planner":
                 made["planner"] = answer
             case "compose":
-                made["composed"].append(_with_lines(answer, lambda names, seen=seen: _named(names, _told_apart(seen))))  # type: ignore[misc]
+                made["composed"].append(_with_lines(answer, partial(_named, texts=_told_apart(seen))))
             case "judge_statements":
                 _record_judgements(made, seen, answer)
             case "rewrite":
@@ -57,7 +58,8 @@ class RecordedModel(ModelFake):
         """The recorded answer, in the ids of this prompt."""
         match seen.task:
             case "planner":
-                return self._book["planner"]  # type: ignore[no-any-return]
+                planned: Json = self._book["planner"]
+                return planned
             case "compose":
                 self._composed += 1
                 reports = self._book["composed"]
@@ -78,7 +80,8 @@ class RecordedModel(ModelFake):
             self.unseen += [text for text in texts if text not in ids]
             return [ids[text] for text in texts if text in ids]
 
-        return _with_lines(written, known)  # type: ignore[no-any-return]
+        made: Json = _with_lines(written, known)
+        return made
 
     def _judgement(self, seen: Seen, name: str, text: str) -> Json:
         rows = self._book["judgements"].get(text)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.fakes.extractor import TinyExtractor
@@ -138,8 +139,8 @@ def test_a_library_is_held_to_a_file_type_and_words_of_the_title(folder: Path, o
     library = open_library(folder)
     library.refresh()
 
-    def found(**limits: str) -> set[str]:
-        asked = Query("owls mice bees", constraints=Constraints(**limits))  # type: ignore[arg-type]
+    def found(**limits: Any) -> set[str]:
+        asked = Query("owls mice bees", constraints=Constraints(**limits))
         return {hit.url.rpartition(".")[2] + ":" + hit.title for hit in library.search(asked)}
 
     assert found(file_type="md") == {"md:Owls in notes"}

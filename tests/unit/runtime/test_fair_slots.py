@@ -1,7 +1,5 @@
 """Places are given to users in turn, also when those who wait give up."""
 
-from collections.abc import Callable
-
 import anyio
 import pytest
 
@@ -61,12 +59,10 @@ async def test_the_next_place_is_for_whoever_has_fewest() -> None:
 async def test_who_is_cancelled_keeps_no_place(when: str) -> None:
     slots = FairSlots(1)
     await slots.acquire("a")
-    cancel: Callable[[], None] = lambda: None  # noqa: E731
+    scope = anyio.CancelScope()
 
     async def wait() -> None:
-        nonlocal cancel
-        with anyio.CancelScope() as scope:
-            cancel = scope.cancel
+        with scope:
             await slots.acquire("b")
             slots.release("b")
 
@@ -75,7 +71,7 @@ async def test_who_is_cancelled_keeps_no_place(when: str) -> None:
         await settled()
         if when != "waiting":
             slots.release("a")  # b's turn has come, and b has not run since
-        cancel()
+        scope.cancel()
     if when == "waiting":
         slots.release("a")
     with anyio.fail_after(60):

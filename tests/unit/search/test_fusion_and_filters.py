@@ -1,6 +1,7 @@
 """Several engines at once, what is refused before a call, and what is filtered after it."""
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 from tests.unit.search.scripted import POOL, Scripted, limited, service
@@ -131,10 +132,8 @@ async def test_results_are_held_to_a_file_type_and_words_of_the_title_whatever_t
             ]
             return SearchResponse(query.text, tuple(hits))
 
-    async def found(name: str, **limits: str) -> tuple[set[str], SearchResponse]:
-        response = await service(engine := Deaf(name)).search(
-            Query("pool size", constraints=Constraints(**limits))  # type: ignore[arg-type]
-        )
+    async def found(name: str, **limits: Any) -> tuple[set[str], SearchResponse]:
+        response = await service(engine := Deaf(name)).search(Query("pool size", constraints=Constraints(**limits)))
         assert engine.queries[0].max_results == 10, "some are left out, so more are asked for"
         return {hit.url[8] for hit in response.results}, response
 

@@ -89,7 +89,7 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
     for number, found in enumerate(failed, start=1):
         said = found.proposed
         scores = index.scores(terms(said.text))
-        order = sorted(range(len(scores)), key=lambda at, s=scores: (-s[at], at))[:_NEAREST]  # type: ignore[misc]
+        order = sorted(range(len(scores)), key=lambda at, s=scores: (-s[at], at))[:_NEAREST]  # type: ignore[misc]  # mypy infers no defaults
         names = [name for name in said.claims if name in offered]
         names += [names_of[at] for at in order if scores[at] > 0 and names_of[at] not in names]
         wanted |= {name: offered[name] for name in names}

@@ -7,7 +7,7 @@ from pincite.research.model.wording import plain_line
 
 # A sixth more than is asked for, so that what closes a report is not cut off for a paragraph too many.
 WORDS: Final = {ReportLength.SHORT: 350, ReportLength.STANDARD: 1_400, ReportLength.LONG: 2_800}
-# What a further round may add for what was missing: a section or two.
+# What a further round may add for what was missing: a section or two. Chosen, not measured.
 FURTHER_WORDS: Final = 300
 _WANTED: Final = {
     ReportLength.SHORT: "short, 150 to 300 words in all",

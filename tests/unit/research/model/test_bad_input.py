@@ -1,5 +1,7 @@
 """Models that behave badly without failing, models that think long, and askers who want the rules broken."""
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -19,30 +21,35 @@ from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed,
 WOODS = ("ash", "beech", "cedar", "hazel", "larch", "maple")
 
 
-def never_content(seen: Seen) -> Any:
+def never_content() -> Callable[[Seen], Any]:
     """Every part is missing in every round, and worded anew, with ever other queries."""
-    never_content.asked = getattr(never_content, "asked", 0) + 1  # type: ignore[attr-defined]
-    number = never_content.asked  # type: ignore[attr-defined]
-    told = [said(text, name, part="1") for name, text in seen.citable.items() if "built by" in text]
-    return composed(
-        told[:1],
-        missing=[
-            {"part": str(n), "queries": [f"{WOODS[-number]} room {n}"], "question": f"Varden {number}?"}
-            for n in range(40)
-        ],
-    )
+    rounds = count(1)
+
+    def compose(seen: Seen) -> Any:
+        number = next(rounds)
+        told = [said(text, name, part="1") for name, text in seen.citable.items() if "built by" in text]
+        return composed(
+            told[:1],
+            missing=[
+                {"part": str(n), "queries": [f"{WOODS[-number]} room {n}"], "question": f"Varden {number}?"}
+                for n in range(40)
+            ],
+        )
+
+    return compose
 
 
 async def test_a_model_that_is_never_content_ends_with_what_was_proven() -> None:
     small = Small()
     for wood in WOODS:
         small.pages[f"https://{wood}.test/"] = f"# Varden {wood}\n\nThe Varden lighthouse has a room of {wood}."
-    model = ScriptedModel({"planner": PLAN, "compose": never_content})
+    model = ScriptedModel({"planner": PLAN, "compose": never_content()})
     report = await small.run(model, "Who built the Varden lighthouse, and where was she born?", max_rounds=4)
     assert not list(broken_rules(report))
     assert 2 <= sum(seen.task == "compose" for seen in model.seen) <= 4
-    plans = [event.data["sub_questions"] for event in small.events.events if event.type is EventType.PLAN_CREATED]
-    assert all(len(plan) == 2 for plan in plans), "no part comes, none goes"  # type: ignore[arg-type]
+    made = [event.data for event in small.events.events if event.type is EventType.PLAN_CREATED]
+    plans: list[Any] = [data["sub_questions"] for data in made]
+    assert all(len(plan) == 2 for plan in plans), "no part comes, none goes"
     assert FIRST in [part.text for part in report.parts], "a part that waits for nothing keeps its words"
     assert "Anna Holm" in report.markdown, "what was proven stands"
     assert small.ledger.budget.first_exceeded(small.ledger.usage) is None

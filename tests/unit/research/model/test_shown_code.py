@@ -110,7 +110,9 @@ async def test_no_more_code_is_shown_than_its_site_lets_be_quoted(signal: str, t
 
 
 async def test_a_line_that_is_no_code_shows_none() -> None:
-    wrong = lambda seen: block("code", said("print(1)", listing(seen)[0] + "1"), said("x", "zz9"))  # noqa: E731
+    def wrong(seen: Seen) -> Any:
+        return block("code", said("print(1)", listing(seen)[0] + "1"), said("x", "zz9"))
+
     report, _ = await run(PAGE, wrong)
     assert shown(report) == []
 
