@@ -180,6 +180,16 @@ async def test_a_second_installation_researches_without_site_and_engine(two: Two
     assert checked.code == 0, checked.out + checked.err
 
 
+async def test_whose_a_bundle_is_is_told_even_where_it_holds_nothing(two: Two) -> None:
+    made = await two.run("a", "share", "export", "out.pincite", "--json", more=two.sharing)
+    key = made.json["key"]
+    taken = await two.run("b", "share", "import", "out.pincite", "--key", key)
+    assert taken.out == f"0 captures and 0 search answers of {key[8:16]}\n"
+    peers = {"PINCITE_SHARE_PEERS": json.dumps({"office": f"http://office.example {key}"})}
+    known = await two.run("b", "share", "import", "out.pincite", "--json", more=peers)
+    assert known.json["shared_by"] == "office", known.err
+
+
 async def test_a_bundle_carries_pages_and_answers(two: Two) -> None:
     assert (await two.run("a", "research", QUESTION)).code == 0
     assert (await two.run("a", "fetch", two.web.url("site.example", "/secret"))).code == 0

@@ -93,8 +93,8 @@ class BundleWriter:
 
 def read_bundle(
     path: Path, keys: Sequence[str], now: Callable[[], datetime]
-) -> Iterator[tuple[str, Item | ShareRefused]]:
-    """The key of the file, one of `keys`, with each item, or why that is refused. Blocking.
+) -> Iterator[tuple[str, Item | ShareRefused | None]]:
+    """The key of the file, one of `keys`, once alone and then with each item, or why that is refused. Blocking.
 
     Errors:
         InvalidInput: no such file. ShareRefused: the file as a whole (`malformed`, `too_large`, `bad_signature`, ...).
@@ -115,7 +115,7 @@ def read_bundle(
 
 def _items(
     archive: zipfile.ZipFile, keys: Sequence[str], now: Callable[[], datetime]
-) -> Iterator[tuple[str, Item | ShareRefused]]:
+) -> Iterator[tuple[str, Item | ShareRefused | None]]:
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()):
         raise _malformed("names a member twice")
@@ -128,6 +128,7 @@ def _items(
     key, names = _listed(_unpacked(archive, members.pop(_LIST), _LIST_BYTES_MAX), keys, now())
     if set(names) != {name.removeprefix("items/") for name in members}:
         raise _malformed("does not hold what its list says")
+    yield key, None
     for name in names:
         try:
             data = _unpacked(archive, members[f"items/{name}"], ITEM_BYTES_MAX)

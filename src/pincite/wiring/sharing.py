@@ -300,11 +300,13 @@ class Sharing:
         trusted = [vet_key(key)] if key else list(names)
         intake = await build_intake(self._settings, self._clock, kept, self._stores)
         taken, refused, by = Counter[str](), Counter[str](), ""
-        found: Iterator[tuple[str, Item | ShareRefused]] = read_bundle(path, trusted, self._clock.now)
+        found: Iterator[tuple[str, Item | ShareRefused | None]] = read_bundle(path, trusted, self._clock.now)
         while (step := await anyio.to_thread.run_sync(next, found, None)) is not None:
             signed_by, item = step
             by = names.get(signed_by, signed_by.removeprefix("ed25519:")[:8])
             try:
+                if item is None:
+                    continue
                 if isinstance(item, ShareRefused):
                     raise item
                 if item.statement.kind is Kind.CAPTURE:

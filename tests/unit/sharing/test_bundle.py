@@ -30,7 +30,7 @@ def written(path: Path, items: tuple[Item, ...] = ITEMS, signer: Signer = SIGNER
 
 
 def read(path: Path, *keys: str) -> list[Item | ShareRefused]:
-    return [item for _, item in read_bundle(path, keys or (SIGNER.public,), lambda: NOW)]
+    return [item for _, item in read_bundle(path, keys or (SIGNER.public,), lambda: NOW) if item is not None]
 
 
 def listing(names: list[str]) -> bytes:
@@ -41,7 +41,8 @@ def listing(names: list[str]) -> bytes:
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = written(tmp_path / "a.pincite")
     assert read(path) == list(ITEMS)
-    assert [key for key, _ in read_bundle(path, (STRANGER.public, SIGNER.public), lambda: NOW)] == [SIGNER.public] * 3
+    given = [(key, item is None) for key, item in read_bundle(path, (STRANGER.public, SIGNER.public), lambda: NOW)]
+    assert given == [(SIGNER.public, True)] + [(SIGNER.public, False)] * 3
     names = zipfile.ZipFile(path).namelist()
     assert {sha256_hex(zipfile.ZipFile(path).read(name)) for name in names[:-1]} == {name[6:] for name in names[:-1]}
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.pincite"]

@@ -87,7 +87,7 @@ def take_in(
 
         print_json(to_json(taken, outside=True))
         return
-    print_text(f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by or 'nobody'}")
+    print_text(f"{taken.captures} captures and {taken.answers} search answers of {taken.shared_by}")
     note(_counted("Refused", taken.refused))
 
 
