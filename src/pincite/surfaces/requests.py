@@ -40,7 +40,6 @@ def members_of(kind: type, door: str, changed: Mapping[str, Mapping[str, Any]] |
             "max_length": rule.longest,
         }
         options["min_length"] = rule.shortest or None
-        options["pattern"] = f"^{rule.pattern}$" if rule.pattern else None
         if door != "mcp" and rule.also:
             options["validation_alias"] = AliasChoices(own_name, *rule.also)
         options |= (changed or {}).get(name, {})
@@ -149,12 +148,16 @@ def sentence(rule: Rule) -> str:
 
 
 def _json_type(hint: Any, rule: Rule, door: str) -> Any:
-    """The type of a member in JSON."""
+    """The type of a member in JSON. A pattern is told here and held to by the request, which says what is wrong."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     optional = type(None) in parts
     plain = next(part for part in parts if part is not type(None))
     if rule.choices:
         plain = Literal[rule.choices]
+    elif rule.pattern:
+        from pydantic import WithJsonSchema
+
+        plain = Annotated[str, WithJsonSchema({"type": "string", "pattern": f"^{rule.pattern}$"})]
     elif get_origin(plain) is tuple and SubQuestion in get_args(get_args(plain)[0]):
         plain = tuple[body_of(PlanPart, door), ...]  # type: ignore[misc]  # made at run time
     elif get_origin(plain) not in (None, tuple):

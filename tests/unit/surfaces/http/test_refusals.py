@@ -52,6 +52,20 @@ async def test_bad_requests_get_a_problem_document(
     assert answer.json()["request_id"] == answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize(("path", "member"), [
+    ("/v1/search", {"query": "pool", "file_type": "p d f"}),
+    ("/v1/research", {"question": "How tall?", "file_type": "../pdf"}),
+])  # fmt: skip
+async def test_what_is_not_of_its_form_is_told_as_at_the_command_line(
+    client: httpx2.AsyncClient, path: str, member: dict[str, str]
+) -> None:
+    answer = await client.post(path, json=member)
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["reason"]) == (422, "INVALID_INPUT", "file_type")
+    assert "file_type is not of its form" in problem["detail"]
+    assert problem["hint"] == "file_type: only files of this type, as in `pdf`."
+
+
 async def test_a_body_in_pieces_is_bounded_too(client: httpx2.AsyncClient) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(MAX_BODY_BYTES // 100_000 + 2):

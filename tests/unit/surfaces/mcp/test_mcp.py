@@ -19,6 +19,7 @@ from pincite.testing.models import ScriptedModel
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 
 QUESTION = "How tall is the Halden lighthouse?"
+OF_NO_FORM = "INVALID_INPUT: file_type is not of its form. file_type: only files of this type, as in `pdf`."
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
 
@@ -93,6 +94,8 @@ async def test_errors_say_what_to_do(tmp_path: Path, library: Path) -> None:
             ("research_result", {"run_id": "run_none", "section": "gaps"}, "INVALID_INPUT: section: "),
             ("web_search", {"query": ""}, "INVALID_INPUT: query: "),
             ("web_search", {}, "INVALID_INPUT: query: "),
+            ("web_search", {"query": "a", "file_type": "p d f"}, OF_NO_FORM),
+            ("research", {"question": "How tall?", "file_type": "../pdf"}, OF_NO_FORM),
         ):
             result = await client.call_tool(tool, arguments)
             assert result.is_error
