@@ -65,6 +65,7 @@ class Languages:
         script, language = self._pages[index]
         own = script_of(claim)
         if own and script and own != script:
+            # The script first: it is certain even for one word, where a language is a guess.
             return f"the page is in another script than the sentence ({script.lower()})"
         mine = language_of(claim) or (self._report if own == _LATIN else "")
         if mine and language and mine != language:
@@ -202,6 +203,7 @@ class Auditor:
         done: dict[int, Judged] = {}
         waiting: dict[int, _Open] = {}
         for number, sentence in enumerate(sentences):
+            # "It also ..." names nothing that could be looked for.
             before = sentences[number - 1].claim if number and points_back(sentence.claim) else ""
             cited = [index for index in sentence.references if index in self._pages]
             if sentence.heading or (not sentence.references and not sentence.missing and _says_nothing(sentence.claim)):
@@ -210,6 +212,7 @@ class Auditor:
                 done[number] = Judged(found, len(cited), 0)
             else:
                 waiting[number] = _Open(sentence, before, cited)
+        # In this order: a sentence that its own page carries needs no other, and most are carried.
         await self._against_cited(waiting.values())
         if self._judge is not None:
             await self._looked_further([item for item in waiting.values() if _not_seen(item.own)])
@@ -262,6 +265,7 @@ class Auditor:
         passages = searched(claim, searches, limit)
         if item.before and searches:
             both = searched(f"{item.before} {claim}", searches, limit)
+            # The sentence's own passages first; those of both together only fill up.
             passages = (*passages, *(passage for passage in both if passage not in passages))
         pages = tuple(search.document.text for search in searches)
         return Statement(claim, passages, pages, repin=True, after=item.before)
@@ -290,6 +294,7 @@ class Auditor:
             outcome = AuditVerdict.NO_ENTRY if sentence.missing else _OUTCOMES[own.verdict]
             detail = "; ".join(filter(None, (own.reason, _missing(sentence))))
             return Judged(_audited(sentence, outcome, detail, proven=own), len(item.cited), carrying)
+        # Before the accusation: a wrong number in brackets is no invention.
         if item.elsewhere:
             detail = f"wrong source: {self._names(item.cited)}, found in {self._names(item.elsewhere)}"
             found = _audited(
@@ -298,6 +303,7 @@ class Auditor:
             return Judged(found, len(item.cited), 0)
         if sentence.missing:
             return Judged(_audited(sentence, AuditVerdict.NO_ENTRY, _missing(sentence), proven=own), len(item.cited), 0)
+        # Only where words decided: a judge reads across languages.
         if own.judgement is None and own.verdict is not VerdictStatus.UNCHECKED:
             foreign = [self._languages.foreign(sentence.claim, at, self._pages[at].text) for at in item.cited]
             if all(foreign):

@@ -266,6 +266,7 @@ async def _page(
     before = reference.snapshot_id
     try:
         with anyio.fail_after(_DEADLINE_S):
+            # Past the cache: what was read an hour ago says nothing of today.
             result = await fetch.fetch(FetchRequest(url=url, force_refresh=True))
     except TimeoutError:
         reason = f"no answer within {_DEADLINE_S:.0f} s"
@@ -275,6 +276,7 @@ async def _page(
     except (InvalidUrl, NotFound, PolicyRefusal, RemoteError, ProviderError, BudgetExhausted) as error:
         # anything else is this machine's trouble, not the page's
         return RecheckedPage(reference.n, url, PageState.COULD_NOT_CHECK, error.message, before=before), None
+    # By the page's identity: a new tracking parameter or a slash is no move.
     moved = _key(result.final_url) != _key(url)
     same = hashes.get(before) == result.snapshot.body_sha256
     state = PageState.MOVED if moved else PageState.UNCHANGED if same else PageState.CHANGED
@@ -322,6 +324,7 @@ def _quotes(
             key = evidence.snapshot_id
             if key not in found:
                 quotes.append(_quote(claim, evidence, QuoteState.COULD_NOT_CHECK))
+            # The same bytes: nothing has to be read again.
             elif found[key].snapshot.body_sha256 == evidence.body_sha256:
                 quotes.append(_stands(claim, evidence))
             else:
@@ -340,6 +343,7 @@ def _looked_at(
     span = locate_folded(evidence.quote, folded)
     if span is None:
         near = locate_near(evidence.quote, page.text)
+        # Where no word of the claim is left, the top of the page says what it is about now.
         passages = search.best(text, LIMIT) or search.opening(LIMIT)
         if near is not None:
             passages = (*around(page, near.span.start, near.span.end, old), *passages)

@@ -121,9 +121,11 @@ class Intake:
                 raise ShareRefused(
                     "a shared page has an address that is not written as it is sent", reason="not_normal"
                 )
+        # The signer's word on which page it is holds only for a page that was asked for.
         if _page(request.url) not in {_page(said.url), _page(said.final_url)}:
             raise ShareRefused("a shared page is of another address than was asked for", reason="other_url")
         robots, signals = "not_asked", list[str]()
+        # robots.txt is asked for here: what another installation may read is no leave for this one.
         for url in dict.fromkeys((request.url, said.final_url)):
             robots, asked = await self._admitted(url, request)
             signals += asked

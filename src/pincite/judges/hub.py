@@ -100,6 +100,7 @@ class ModelHub:
         known = known_judge(name)
         if revision and not _COMMIT.fullmatch(revision):
             raise InvalidInput("a revision is the 40 characters of a commit", reason="revision")
+        # Beside the target, on the same disk: the last step is a rename.
         target, new = folder / name, folder / f".{name}.new"
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
@@ -135,6 +136,8 @@ class ModelHub:
             headers=headers, follow_redirects=False, trust_env=True, timeout=_READ_S, transport=self._transport
         ) as client:
             for name, path in known.files.items():
+                # The first file names the commit, and all others are fetched of that one: files of two commits are no
+                # model.
                 place = f"{self._base}/{known.repository}/resolve/{quote(commit or 'main', safe='')}/{quote(path)}"
                 try:
                     announced = await self._announced(client, place)
@@ -208,6 +211,7 @@ async def _written(reply: "httpx2.Response", announced: _Announced, path: Path, 
     async with await anyio.open_file(path, "wb") as file:
         async for piece in reply.aiter_bytes():
             size += len(piece)
+            # While it is written, not after: what was announced as small could fill the disk.
             if size > _MOST_BYTES or (announced.size is not None and size > announced.size):
                 raise _bad(f"{path.name} is longer than was told", "wrong_size")
             whole.update(piece)

@@ -98,6 +98,7 @@ class ModelJudge:
 
         Errors: those of `ModelCalls.ask_named`, when no call at all was answered.
         """
+        # A call that failed was tried again already by `ModelCalls`; only what an answer left out is asked anew.
         found, failures = await self._asked(batches(cases), "")
         left = [case for case in cases if case.case_id not in found and case.case_id not in failures]
         if left:
@@ -129,6 +130,7 @@ class ModelJudge:
             for row in answer.statements:
                 judgement = shown.read(row, by)
                 if judgement is not None:
+                    # The first row of a case counts: a model that repeats itself does not overrule itself.
                     found.setdefault(judgement.case_id, judgement)
 
         with first_failure():
@@ -146,10 +148,12 @@ def batches(cases: Sequence[JudgeCase]) -> Iterator[tuple[JudgeCase, ...]]:
     """
     by_pages: dict[tuple[str, ...], list[JudgeCase]] = {}
     for case in cases:
+        # In the order in which the pages first come, so that the same cases make the same calls, as a replay needs.
         by_pages.setdefault(case.pages, []).append(case)
     batch: list[JudgeCase] = []
     alone = False
     for group in by_pages.values():
+        # Orders of a page to machines could otherwise turn the verdicts on another page's statements.
         apart, alone = alone, any(is_flagged(line.text) for case in group for line in case.lines)
         if batch and (apart or alone or not _fits([*batch, *group])):
             yield tuple(batch)

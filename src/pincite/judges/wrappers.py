@@ -194,6 +194,7 @@ def premises_of(case: JudgeCase, *, chars: int = PREMISE_CHARS) -> tuple[str, ..
         if line.role in _NAMING:
             piece = f"{line.text.rstrip()}{'' if line.text.rstrip()[-1:] in '.:!?' else '.'} "
             if len(header) + len(piece) <= HEADER_CHARS:
+                # Whole names only: half a title names another page.
                 header += piece
     room = chars - len(header)
     pieces: list[str] = []
@@ -213,6 +214,7 @@ def judgement_of(
     if not (math.isfinite(states) and 0 <= states <= 1):
         return None
     stated = states >= (thresholds.supported_from if thresholds is not None else _EVEN)
+    # More likely than not, and likelier than the opposite: "contradicts" strikes a sentence, so doubt reads as absent.
     refused = JudgementLabel.CONTRADICTS if contradicts > max(states, _EVEN) else JudgementLabel.ABSENT
     label = JudgementLabel.STATES if stated else refused
     return Judgement(case.case_id, label, states)

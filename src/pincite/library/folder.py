@@ -143,6 +143,8 @@ def list_files(source: Source) -> Iterator[FileEntry | Skipped | Ignored]:
     count = 0
     for here, entries in _walk(source, problems):
         for entry in entries:
+            # Named, not followed: a link to a folder above would never end, and one outside is not what the user
+            # opened.
             if _is_folder(entry) and entry.is_symlink() and not entry.name.startswith("."):
                 yield Skipped(here + entry.name, "linked_folder", "links to folders are not followed")
         for entry in entries:
@@ -177,10 +179,12 @@ def _walk(source: Source, problems: list[Skipped]) -> Iterator[tuple[str, Sequen
         except OSError as error:
             if (full := too_many_open_files(error)) is not None:
                 raise full from error
+            # A folder without leave costs its own files and not the library.
             problems.append(Skipped(here.removesuffix("/") or ".", "unreadable", error.strerror or ""))
             continue
         yield here, entries
         folders = [e.name for e in entries if _is_folder(e) and not e.is_symlink() and not e.name.startswith(".")]
+        # Backwards onto the stack, so that they come off by name: the order is stable from run to run.
         waiting.extend(f"{here}{name}/" for name in reversed(folders))
 
 
@@ -315,6 +319,7 @@ class _Beside:
         other = known or _entry(self._source, PurePosixPath(page))
         if isinstance(other, Skipped):
             return entry
+        # Both together: a change of the page alone may make the text beside it count again.
         size_bytes, mtime_ns = entry.size_bytes + other.size_bytes, max(entry.mtime_ns, other.mtime_ns)
         return replace(entry, size_bytes=size_bytes, mtime_ns=mtime_ns, beside=other.path)
 
@@ -339,6 +344,7 @@ def _file_page(source: Source, entry: FileEntry) -> RawPage:
     # A link put there since it was resolved is an error, where the system can tell. Path.open has no opener.
     with open(real, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))) as stream:
         status = os.fstat(stream.fileno())
+        # Size and time of what is open, not of what the path meant a moment ago.
         body = stream.read(source.limits.page_bytes + 1)
     return RawPage(
         url=source.manifest.url_of(path),

@@ -92,6 +92,7 @@ class Update:
         started = time.monotonic()
         with mapped(self._file):
             self._start_over_if_other(revision)
+            # What listing skips belongs to no file, and is found again below.
             self._db.execute("DELETE FROM skipped WHERE file = ''")
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -120,6 +121,7 @@ class Update:
         manifest = self._source.manifest
         identity = json.dumps([revision, manifest.name, [str(f) for f in manifest.folders], manifest.exclude])
         row = self._db.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
+        # Another extractor cuts other passages: a mixed index would rank the two against each other.
         if row is not None and row[0] == identity:
             return
         self._db.execute("BEGIN IMMEDIATE")
@@ -170,16 +172,19 @@ class Update:
                 self._skip("", found, None)
             else:
                 yield from self._file_jobs(found, known.pop(found.path, None))
+        # What is left of the known files is not there any more.
         for file_id, *_ in known.values():
             self._drop_file(file_id)
 
     def _file_jobs(
         self, entry: FileEntry, known: tuple[int, int, int, str, int, int] | None
     ) -> Iterator[tuple[int, RawPage]]:
+        # As rsync and make do: a change that keeps both size and time is not seen.
         if known and known[4] and (known[1], known[2]) == (entry.size_bytes, entry.mtime_ns):
             self._tally.unchanged += known[5]
             return
         sha256 = _sha256_of(self._source.root, entry)
+        # Touched or copied, with the same bytes: a checkout sets new times on every file.
         if known and known[4] and sha256 and known[3] == sha256:
             self._db.execute("UPDATE files SET mtime_ns = ? WHERE file_id = ?", (entry.mtime_ns, known[0]))
             self._tally.unchanged += known[5]
@@ -190,6 +195,7 @@ class Update:
             values = (entry.path, entry.size_bytes, entry.mtime_ns)
             added = self._db.execute("INSERT INTO files (path, size_bytes, mtime_ns) VALUES (?,?,?)", values)
             file_id = added.lastrowid or 0
+        # Until its last page is in: a killed update reads this file again.
         self._db.execute("UPDATE files SET done = 0 WHERE file_id = ?", (file_id,))
         self._db.execute("DELETE FROM skipped WHERE file = ?", (entry.path,))
         keep = self._keep.setdefault(file_id, set())
@@ -216,6 +222,7 @@ class Update:
                 yield found
                 continue
             page_id, body_sha256, captured_at = row
+            # Seen in this pass already, and newer.
             if page_id in keep and captured_at > _stamp(found.captured_at):
                 continue
             if body_sha256 == sha256_hex(found.body):

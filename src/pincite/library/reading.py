@@ -118,6 +118,7 @@ class _Child:
             killed.set()
             process.kill()
 
+        # Killed and not asked to stop: native code that hangs hears nothing.
         timer = threading.Timer(self._deadline_s, kill)
         timer.start()
         try:
@@ -214,6 +215,7 @@ def read_all(
                 for child in children[1:]:
                     free.put(child)
             waiting.append((key, page, pool.submit(read, page)))
+            # One page in work and one at hand for each reader; more would only be memory.
             if len(waiting) >= 2 * workers:
                 first_key, first_page, result = waiting.popleft()
                 yield first_key, first_page, result.result()

@@ -135,6 +135,7 @@ class RecordedCalls:
     ) -> tuple[T, str]:
         """As `ask`, with the name of the model that answered. Errors: as `ask`."""
         ends_at = None if deadline_s is None else self._clock.monotonic_s() + deadline_s
+        # One fence for the whole run: another for each call would break the prompt caches of providers.
         prompt = replace(prompt, fence=self._fence, effort=self._efforts.get(str(role), prompt.effort))
         last: PinciteError = ModelUnavailable(
             f"no model is set for the {role}", reason="model_not_set", retryable=False
@@ -168,6 +169,7 @@ class RecordedCalls:
         ends_at: float | None,
     ) -> T:
         choice, attempt = place
+        # Refused before the ledger is asked: without a price the cap could not be kept.
         if self._budget.cost_usd is not None and not info.price_known:
             raise BudgetExhausted(
                 f"the price of {info.name} is unknown and the run has a cap on dollars",
@@ -182,6 +184,7 @@ class RecordedCalls:
             if left_s is not None and left_s <= 0:
                 raise BudgetExhausted("the time of the run is over", reason="deadline")
             try:
+                # The deadline is read at the last moment: the call may have waited for its turn.
                 made = await self._model.generate(role, sent, output_type, choice=choice, deadline_s=left_s)
             except ModelBadOutput as error:
                 return _useless(error)
@@ -191,6 +194,8 @@ class RecordedCalls:
         request: dict[str, Json] = {
             "role": str(role),
             "prompt": f"{prompt.name}/{prompt.version}",
+            # A hash: the prompt itself holds pages and would be stored with each call. Choice and attempt keep tries
+            # apart.
             "digest": digest_of(prompt),
             "output": output_type.__name__,
             "choice": choice,
@@ -216,6 +221,7 @@ class RecordedCalls:
             if self._budget.first_exceeded(taken + estimate_of(wanted, info)) is None:
                 return wanted
             async with self._settled:
+                # Nothing under way that could give anything back: it has to do with less.
                 if self._reserved == Usage():
                     break
                 await self._settled.wait()
@@ -241,6 +247,7 @@ class RecordedCalls:
         told = record if isinstance(record, dict) else {}
         thinking, failure = _count(told.get("thinking")), told.get("failure")
         if isinstance(failure, dict):
+            # Learnt from the record as from the answer, so that a replay asks with the same room.
             if failure.get("reason") == "truncated":
                 self._room.cut(info.name, prompt.effort, thinking)
             raise ModelBadOutput(
@@ -259,11 +266,13 @@ class RecordedCalls:
 
     def _wait_s(self, error: PinciteError, attempt: int, info: ModelInfo) -> float | None:
         """Seconds until the same model is asked again; None when the next one's turn has come."""
+        # Does not count as a try: it was our cap that did not fit, not the model that failed.
         if error.reason in _TOO_MUCH_ASKED and self._room.of(info.name, "low"):
             self._room.refused(info.name)
             return 0.0
         if not error.retryable or attempt >= self._retries:
             return None
+        # The model was there and answered: nothing gets better by waiting.
         if isinstance(error, ModelBadOutput) or error.reason == "model_mode_rejected":
             return 0.0
         wait_s = error.retry_after_s if error.retry_after_s is not None else 0.5 * 2**attempt

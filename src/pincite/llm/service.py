@@ -60,6 +60,7 @@ def _strict(node: Any) -> Any:  # any JSON
         and not (name == "description" and properties)
     }
     if isinstance(properties, dict):
+        # What strict modes ask for (OpenAI, Structured Outputs): all members required, no others.
         kept["required"] = list(properties)
         kept["additionalProperties"] = False
     return kept
@@ -103,6 +104,8 @@ def read_answer(text: str, output_type: type[T], *, finish: str = "", refusal: s
 def _find_json(text: str, *, cut: bool) -> Json:
     """The first JSON object in the text."""
     decoder = json.JSONDecoder()
+    # Models write a sentence before the object, or fence it: the first `{` that reads as JSON is taken. 20 tries bound
+    # a text full of braces.
     position = text.find("{")
     tries = 0
     while position >= 0 and tries < 20:
@@ -110,6 +113,7 @@ def _find_json(text: str, *, cut: bool) -> Json:
             found, _ = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             position, tries = text.find("{", position + 1), tries + 1
+            # An object that was cut holds whole ones inside: one of those is not the answer.
             if tries == 1 and (cut or _unfinished(text)):
                 break
             continue
@@ -151,6 +155,7 @@ class ModelService:
         self._http = model_http_client(timeout_s)
         self._turns = anyio.Semaphore(concurrency)
         clients = {
+            # Equal specs share a client, and with it what was learnt of the modes that its server knows.
             spec: ModelClient(spec, self._http, mode=output_mode, temperature=temperature, timeout_s=timeout_s)
             for chain in chains.values()
             for spec in chain
@@ -161,6 +166,7 @@ class ModelService:
 
     async def __aenter__(self) -> "ModelService":
         """Begin to import what speaks with the models, so that it is there when the first search has answered."""
+        # A daemon: a run that ends without asking any model must not wait for an import.
         Thread(target=self._load, name="pincite-models", daemon=True).start()
         return self
 

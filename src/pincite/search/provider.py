@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # From an engine's rows to our results: clean text, canonical URLs, dates, and counts of what was dropped.
 #
-# What engines say instead of an answer is in `apis.refusals`.
+# What engines say instead of an answer is in `apis.client`.
 
 # Engines give 150 to 400; longer extracts are cut to what a reader or a model skims.
 SNIPPET_CHARS = 400

@@ -61,10 +61,12 @@ def item_of_stored(key: str, stored: Mapping[str, Json], contracts: Mapping[str,
     except (ParseError, ValueError):
         return None  # kept by an earlier version, which did not note what was asked
     terms = terms_of(response, contracts)
+    # Not what came from others: an answer must not travel in circles and grow younger.
     if response.info.shared_by or not response.results or not terms.may_share():
         return None
     if now - at >= timedelta(seconds=min(TTL_S[kind], terms.cap_s())):
         return None
+    # An address with a key in it stays at home.
     results = tuple(hit for hit in response.results if mask_url(hit.url) == hit.url)
     engines = tuple(
         ProviderAttempt(name, "ok")
@@ -136,6 +138,7 @@ class AnswerIntake:
         if len(found.response.results) > _RESULTS_MAX or {hit.provider for hit in found.response.results} - names:
             raise ShareRefused("a shared answer names results of nobody", reason="malformed")
         at, now = item.statement.at, self._clock.now()
+        # Only of engines set up here: their terms are agreed to here, not over there.
         if not names or not names <= self._engines or not self._allowed(found, at, now):
             return None
         results: list[SearchResult] = []

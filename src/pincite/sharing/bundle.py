@@ -53,6 +53,7 @@ class BundleWriter:
         self._names: dict[str, None] = {}
         self._bytes = 0
         with self._telling():
+            # Without ZIP64: its directory is a second place that could say something else.
             self._out = zipfile.ZipFile(self._partial, "w", zipfile.ZIP_DEFLATED, allowZip64=False)
 
     def add(self, item: Item) -> bool:
@@ -117,6 +118,7 @@ def _items(
     archive: zipfile.ZipFile, keys: Sequence[str], now: Callable[[], datetime]
 ) -> Iterator[tuple[str, Item | ShareRefused | None]]:
     members = {info.filename: info for info in archive.infolist()}
+    # Two members of one name: readers differ on which of them counts.
     if len(members) != len(archive.infolist()):
         raise _malformed("names a member twice")
     if strangers := [name for name in members if name != _LIST and not _NAME.fullmatch(name)]:
@@ -126,6 +128,7 @@ def _items(
     if _LIST not in members:
         raise _malformed("has no list")
     key, names = _listed(_unpacked(archive, members.pop(_LIST), _LIST_BYTES_MAX), keys, now())
+    # The list is what is signed: a member beside it was put there by somebody else.
     if set(names) != {name.removeprefix("items/") for name in members}:
         raise _malformed("does not hold what its list says")
     yield key, None
@@ -175,6 +178,7 @@ def _vet_directory(file: IO[bytes]) -> None:
     size = file.seek(0, io.SEEK_END)
     if size > FILE_BYTES_MAX:
         raise ShareRefused("the bundle is larger than any may be", reason="too_large")
+    # 20 bytes before the end record would stand the locator of a ZIP64 directory (APPNOTE 4.3.15).
     file.seek(max(size - _END_BYTES - 20, 0))
     tail = file.read()
     end = tail[-_END_BYTES:]
@@ -191,6 +195,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most_bytes: int) 
         raise ShareRefused("an item unpacks to more than any may", reason="too_large")
     try:
         with archive.open(info) as member:
+            # One more than may be: the size in the directory is only what the file says of itself.
             data = member.read(most_bytes + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
         raise _malformed("has a damaged item") from None

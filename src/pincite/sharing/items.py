@@ -121,11 +121,13 @@ def opened(data: bytes, key: str, now: datetime) -> Item:
     """
     if len(data) > ITEM_BYTES_MAX:
         raise ShareRefused("a shared item is larger than any may be", reason="too_large")
+    # Searched within the bound: a body without a line end would be copied whole.
     line, _, rest = data[: STATEMENT_BYTES_MAX + SIGNATURE_CHARS + 2].partition(b"\n")
     signature = rest[:SIGNATURE_CHARS]
     head = len(line) + SIGNATURE_CHARS + 2
     if len(line) > STATEMENT_BYTES_MAX or len(signature) != SIGNATURE_CHARS or data[head - 1 : head] != b"\n":
         raise ShareRefused("a shared item is not a statement, a signature and a body", reason="malformed")
+    # Before the JSON is parsed: nothing that an unknown key wrote reaches the parser.
     _check_signature(line, signature, key)
     body = data[head:]
     statement = _statement(line)

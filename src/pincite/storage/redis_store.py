@@ -236,7 +236,7 @@ class _Clocked:
 
 
 class RedisBuckets(_Clocked):
-    """Implements `shared_limiter.Buckets`. Errors of every method: StorageUnavailable."""
+    """Implements `limiter.Buckets`. Errors of every method: StorageUnavailable."""
 
     async def take(self, key: str, asks: Sequence[Ask]) -> float:
         """0 when all of it was taken at once from every bucket; else nothing was, and this many seconds are short."""

@@ -59,6 +59,8 @@ class Gate:
                 ]
             await send(message)
 
+        # Host and origin before the body: pages of other sites, and names that were rebound to this address, get
+        # nothing read.
         refusal = _refusal(request, self._hosts)
         body = b""
         status = 403 if isinstance(refusal, Unauthorized) else None
@@ -77,6 +79,7 @@ class Gate:
             await self._app(scope, replayed(body, receive), named)
 
     async def _body(self, request: Request, receive: Receive) -> bytes:
+        # What is said is believed where it refuses; what comes is counted all the same.
         declared = request.headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
             raise _too_large()
@@ -102,6 +105,7 @@ def _refusal(request: Request, hosts: frozenset[str]) -> PinciteError | None:
     if hosts and name not in hosts:
         return InvalidInput(f"this server is not {host[:200]!r}", reason="host_unknown")
     origin = request.headers.get("origin")
+    # Programs send no `Origin`; a browser sends it with every POST, and can't be made to lie.
     if origin and request.method not in _READING and origin.split("://", 1)[-1].lower() != host:
         return Unauthorized("pages of other sites may not post here", reason="origin_foreign")
     return None

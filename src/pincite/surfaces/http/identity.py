@@ -1,7 +1,7 @@
 """Who asks: API keys, hashed at rest, each with the scope it owns and what it may take.
 
 They are kept in the database where many machines use it, and in the file `keys.json` of the home otherwise
-(`wiring.keys`). A key itself is shown once, when it is made.
+(`wiring.server`). A key itself is shown once, when it is made.
 """
 
 import hashlib
@@ -55,6 +55,7 @@ class KeyRing:
         """Read the keys if they have changed. Errors: StorageUnavailable, Locked."""
         state = self._store.state()
         if state != self._state:
+            # The state from before the read: a change in between is seen at the next look.
             self._keys, self._state = tuple(self._store.read()), state
 
     async def follow(self) -> None:

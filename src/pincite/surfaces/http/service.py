@@ -49,7 +49,9 @@ class Turns:
         now = self._now_s()
         full_at = max(self._full_at.pop(key.name, now), now) + step_s
         wait_s = full_at - now - room_s
+        # Room for the arithmetic of floating-point times.
         if wait_s > 1e-9:
+            # A request that is refused takes nothing: who knocks again and again would never get in.
             self._keep(key.name, full_at - step_s)
             raise too_often(key, wait_s)
         self._keep(key.name, full_at)
@@ -167,6 +169,7 @@ class Sessions:
         """The cookie of a new session for the owner of a key. Errors: Unauthorized."""
         key = self._keys.key_of(secret)
         cookie = secrets.token_urlsafe(32)
+        # The hash and not the cookie: a picture of the memory opens nothing.
         self._open[_digest(cookie)] = _Session(key, self._now_s() + LIFETIME_S)
         while len(self._open) > MAX_SESSIONS:
             self._open.popitem(last=False)
@@ -186,6 +189,7 @@ class Sessions:
     def key_of(self, cookie: str | None) -> ApiKey | None:
         """The key that a session was opened with, or None when it has ended."""
         session = self._open.get(_digest(cookie or ""))
+        # The key is looked up for each request: with its key a session ends at once.
         if session is None or session.until_s < self._now_s() or session.key not in self._keys.active:
             self.close(cookie)
             return None

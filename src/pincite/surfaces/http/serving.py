@@ -151,7 +151,7 @@ def _worker_settings(home: Path | None) -> Settings | None:
 
 @contextmanager
 def key_ring(home: Path | None) -> Iterator[KeyRing]:
-    """The API keys of the home, or of its database. Errors: InvalidSetting, and those of `wiring.keys.opened_keys`."""
+    """The API keys of the home, or of its database. Errors: InvalidSetting, and those of `opened_keys`."""
     with opened_keys(load_settings({"home": home})) as store:
         yield KeyRing(store)
 

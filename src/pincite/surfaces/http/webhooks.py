@@ -60,6 +60,7 @@ async def _try(service: Service, webhook: Webhook) -> None:
         status, detail = 0, ""
         try:
             body = await _body(engine, webhook)
+            # The time of this try: receivers refuse signatures that are minutes old (Standard Webhooks).
             now_s = int(datetime.now(UTC).timestamp())
             with anyio.fail_after(TRY_S):
                 status = await services.hooks.send(webhook.scope, webhook.url, webhook.delivery_id, now_s, body)
@@ -70,6 +71,7 @@ async def _try(service: Service, webhook: Webhook) -> None:
             detail = "timeout"
         except PinciteError as error:
             detail = error.code.lower()
+            # An address that may not be called will not be allowed in an hour.
             status = 0 if error.retryable else GONE
         if 200 <= status < 300:
             await services.memory.webhook_tried(webhook.delivery_id, "sent", detail=detail)

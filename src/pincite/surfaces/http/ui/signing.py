@@ -110,5 +110,6 @@ async def enter(request: Request, key: str = "") -> Response:
         trouble = "This address is of an earlier start: take the one that was printed last."
         return page(request, "login.html", status_code=401, next="/", trouble=trouble)
     answer = seeing("/")
+    # Not `secure`: this server is on loopback, where there is no TLS.
     answer.set_cookie(COOKIE, cookie, max_age=LIFETIME_S, httponly=True, samesite="lax")
     return answer
