@@ -264,6 +264,7 @@ async def tell_report(events: EventSink, report: Report, *, sections: bool) -> N
         "status": str(report.status),
         "claims": len(report.claims),
         "references": len(report.references),
+        "gaps": len(report.gaps),
     }
     await events.emit(EventType.REPORT_COMPLETED, completed)
     await events.emit(EventType.RUN_COMPLETED, {"status": str(report.status)})

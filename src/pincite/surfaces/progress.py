@@ -65,7 +65,8 @@ class Progress:
     parts: list[str] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     claims: dict[str, ClaimLine] = field(default_factory=dict)
-    gaps: list[str] = field(default_factory=list)
+    gaps: int = 0
+    """What was open after the round before; at the end what the report says is."""
     sections: dict[str, str] = field(default_factory=dict)
     """The text of what is written so far, by heading, as it was told last."""
     trouble: list[str] = field(default_factory=list)
@@ -88,7 +89,7 @@ class Progress:
 
     def summary(self) -> str:
         """The run so far in a line of counts."""
-        claims, gaps = self.verified, len(self.gaps)
+        claims, gaps = self.verified, self.gaps
         counts = (
             (self.searches, "searched"),
             (self.count("read"), "read"),
@@ -110,7 +111,7 @@ class Progress:
             "pages": self.count("read"),
             "claims_verified": self.verified,
             "claims_rejected": self.rejected,
-            "gaps": len(self.gaps),
+            "gaps": self.gaps,
             "sections": list(self.sections),
             "summary": self.summary(),
         }
@@ -156,11 +157,10 @@ def _take(found: Progress, event: Event) -> None:
         case EventType.PLAN_CREATED:
             found.parts = [_text(part, "text") for part in _objects(data, "sub_questions")]
         case EventType.ROUND_STARTED:
-            number = data.get("round")
-            found.rounds.append(Round(number if isinstance(number, int) else len(found.rounds) + 1))
+            found.rounds.append(Round(_number(data, "round", len(found.rounds) + 1)))
+            found.gaps = 0  # it tells again what stays open
         case EventType.SEARCH_COMPLETED:
-            results = data.get("results")
-            _round(found).queries.append(QueryLine(_text(data, "query"), results if isinstance(results, int) else 0))
+            _round(found).queries.append(QueryLine(_text(data, "query"), _number(data, "results", 0)))
         case EventType.SEARCH_FAILED:
             _round(found).queries.append(QueryLine(_text(data, "query"), None, _why(data)))
         case EventType.PAGE_FETCHED | EventType.PAGE_REFUSED | EventType.PAGE_FAILED:
@@ -170,8 +170,8 @@ def _take(found: Progress, event: Event) -> None:
         case EventType.CLAIM_VERIFIED | EventType.CLAIM_REJECTED:
             claim = _claim(event)
             found.claims[claim.claim_id] = claim
-        case EventType.GAP_FOUND:
-            found.gaps.append(" – ".join(filter(None, (_text(data, "sub_question"), _text(data, "reason")))))
+        case EventType.GAP_FOUND | EventType.REPORT_COMPLETED:  # at the end all of them are counted
+            found.gaps = _number(data, "gaps", found.gaps + (event.type is EventType.GAP_FOUND))
         case EventType.SECTION_READY:
             if text := _text(data, "text"):
                 found.sections[_text(data, "heading")] = text
@@ -220,6 +220,11 @@ def _round(found: Progress) -> Round:
 
 def _why(data: Mapping[str, Json]) -> str:
     return reason_text(_text(data, "reason"), _text(data, "code"))
+
+
+def _number(data: Mapping[str, Json], name: str, otherwise: int) -> int:
+    value = data.get(name)
+    return value if isinstance(value, int) else otherwise
 
 
 def _text(data: "Json | Mapping[str, Json]", name: str) -> str:

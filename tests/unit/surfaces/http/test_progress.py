@@ -2,12 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 from importlib import resources
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
 from pincite.domain.events import Event, EventType, Json
+from pincite.engine import Engine
+from pincite.settings import load_settings
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.progress import STAGES, progress_of
 
@@ -66,6 +69,34 @@ def test_events_become_rounds_pages_and_claims() -> None:
     assert found.tokens == 42
     assert found.sections == {"Why": "So it is."}, "the same section is there once, as it was told last"
     assert sum(found.stage_s) == 63 - 51, "the pause is nobody's time"
+
+
+def test_gaps_are_those_that_are_left() -> None:
+    told: list[tuple[float, EventType, dict[str, Json]]] = [
+        (1, EventType.ROUND_STARTED, {"round": 1}),
+        (2, EventType.GAP_FOUND, {"sub_question": "Who?", "reason": "no page says it"}),
+        (2, EventType.GAP_FOUND, {"sub_question": "When?", "reason": "no page says it"}),
+    ]
+    assert progress_of(events(*told)).summary() == "2 gaps"
+    told += [(3, EventType.ROUND_STARTED, {"round": 2}), (4, EventType.GAP_FOUND, {"sub_question": "When?"})]
+    assert progress_of(events(*told)).summary() == "1 gap", "the other was filled"
+    found = progress_of(events(*told, (5, EventType.REPORT_COMPLETED, {"gaps": 3})))
+    assert (found.summary(), found.as_dict()["gaps"]) == ("3 gaps", 3), "as many as the report says"
+    assert progress_of(events(*told, (5, EventType.REPORT_COMPLETED, {"claims": 1}))).gaps == 1
+
+
+async def test_the_count_of_gaps_is_the_report_s(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "tower.md").write_text("# Varden\n\nThe Varden lighthouse is 41 metres tall.\n")
+    asked: dict[str, object] = {"home": tmp_path / "home", "source": (f"local:{tmp_path / 'pages'}",)}
+    told: list[Event] = []
+    async with Engine(load_settings(asked, environ={}, files=())) as engine:
+        report = await engine.research(
+            "How tall is the Varden lighthouse, and who painted the Halden bridge?", on_event=told.append, max_rounds=3
+        )
+    assert report.gaps
+    assert sum(event.type is EventType.ROUND_STARTED for event in told) > 1
+    assert progress_of(told).gaps == len(report.gaps)
 
 
 @given(st.lists(st.tuples(st.sampled_from(EventType), st.dictionaries(st.text(max_size=8), st.text(max_size=8)))))
