@@ -332,7 +332,8 @@ class Engine(Archive):
         """The main points of a page (its URL) or of a finished run (its id, or `last`), each with its passages.
 
         With a model in the settings it writes and every sentence is checked; without one, sentences are chosen. What
-        a model does for a run is on that run's record and within its caps; `from_record` makes it again from there.
+        a model or judge does for a run is on that run's record and within its caps; `from_record` makes it again from
+        there, with the model and judge that the run had.
 
         Errors:
             RunNotFound, InsufficientEvidence (the run has no report), Locked, and those of `fetch`.
@@ -345,12 +346,11 @@ class Engine(Archive):
         report = await self.report(target)
         material = verified_claims(report, await self._documents_of(report))
 
-        async def work(calls: "ModelCalls | None") -> "Summarised":
-            prover = await self._prover(calls)
-            return await summarise(report.title, material, prover, calls=calls, sentences=sentences)
+        async def work(calls: "ModelCalls | None", judge: "Judge | None") -> "Summarised":
+            return await summarise(report.title, material, self._prover(judge), calls=calls, sentences=sentences)
 
         if not from_record and await self._parts.models(self.settings) is None:
-            return await work(None)
+            return await work(None, await self._parts.judge())
         return await self._execution.calling(report.run_id, work, from_record=from_record)
 
     async def _summary_of_page(self, url: str, sentences: int) -> "Summarised":
@@ -364,7 +364,7 @@ class Engine(Archive):
             material = await anyio.to_thread.run_sync(page_material, read)
             ledger = PassingLedger(self.settings.budget)
             calls = await self._parts.calls(ledger)
-            prover, title = await self._prover(calls), page.title or page.final_url
+            prover, title = self._prover(await self._parts.judge(calls=calls)), page.title or page.final_url
             made = await summarise(title, material, prover, calls=calls, sentences=sentences)
             used = await ledger.spent()
             note.tokens_in, note.tokens_out, note.cost_usd = used.tokens_in, used.tokens_out, used.cost_usd
@@ -373,8 +373,8 @@ class Engine(Archive):
     async def structure(self, report: Report, schema: Json, *, from_record: bool = False) -> dict[str, Json]:
         """The report as values for a JSON Schema, each with its passages: `{answer, evidence, missing, ...}`.
 
-        The model's calls are on the record of the report's run and within its caps; `from_record` makes the answer
-        again from there alone.
+        The calls of model and judge are on the record of the report's run and within its caps; `from_record` makes the
+        answer again from there alone, with those that the run had.
 
         Errors:
             InvalidInput: no model is set, or the schema can't be filled. Locked, and those of the model.
@@ -386,8 +386,8 @@ class Engine(Archive):
         fields_of(schema)
         claims = verified_claims(report, await self._documents_of(report))
 
-        async def work(calls: "ModelCalls") -> dict[str, Json]:
-            return await fill(report.question, schema, claims, calls, await self._prover(calls))
+        async def work(calls: "ModelCalls", judge: "Judge | None") -> dict[str, Json]:
+            return await fill(report.question, schema, claims, calls, self._prover(judge))
 
         return await self._execution.calling(report.run_id, work, from_record=from_record)
 
@@ -403,15 +403,12 @@ class Engine(Archive):
             raise NotFound(f"run {record.run_id} was asked without an output_schema", reason="no_schema")
         return await self.structure(await self.report(record.run_id), schema)
 
-    async def _prover(self, calls: "ModelCalls | None") -> "SentenceProver":
-        """What decides about sentences outside of a report; a language model judges through `calls`.
-
-        Errors: those of the judge's settings.
-        """
+    def _prover(self, judge: "Judge | None") -> "SentenceProver":
+        """What decides about sentences outside of a report."""
         from pincite.research.model.evidence import EvidenceBank
         from pincite.research.model.sentences import SentenceProver
 
-        return SentenceProver(await self._parts.judge(calls=calls), EvidenceBank(), self._parts.clock.now())
+        return SentenceProver(judge, EvidenceBank(), self._parts.clock.now())
 
     async def estimate(self) -> "Estimate | None":
         """What the models of a run are expected to use under the caps of the settings; None in extractive mode.

@@ -20,7 +20,7 @@ from pincite.domain.ids import report_id, topic_hash
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.domain.report import Report, ReportStatus
-from pincite.ports import EventSink, ModelCalls, RunStore
+from pincite.ports import EventSink, Judge, ModelCalls, RunStore
 from pincite.runtime.lease import LEASE_S, Lease, this_worker, with_lease
 from pincite.runtime.recovery import first_failure
 from pincite.runtime.telemetry import meter, spans
@@ -105,8 +105,10 @@ class Execution:
             raise coverage_not_met(report, settings)
         return report
 
-    async def calling(self, run_id: str, work: Callable[[ModelCalls], Awaitable[T]], *, from_record: bool) -> T:
-        """What `work` gives with models whose calls are on the record of a run that has ended, within its caps.
+    async def calling(
+        self, run_id: str, work: Callable[[ModelCalls, Judge | None], Awaitable[T]], *, from_record: bool
+    ) -> T:
+        """What `work` gives with models and a judge whose calls are on the record of an ended run, within its caps.
 
         The run is owned meanwhile, and is then as it was before. `from_record` answers from the record alone.
 
@@ -116,7 +118,7 @@ class Execution:
         runs, lease = await self._parts.runs(), Lease(self._parts.clock)
         before = await runs.get(run_id)
         if from_record:
-            return await work(await self._parts.recorded_calls(before, None))
+            return await work(*await self._parts.recorded_calls(before, None))
         if before.status in (RunStatus.QUEUED, RunStatus.RUNNING):
             raise Locked(f"run {run_id} is {before.status}", reason="run_owned", hint="Wait for its end.")
         with anyio.CancelScope(shield=True):
@@ -124,7 +126,7 @@ class Execution:
         try:
 
             async def called() -> T:
-                return await work(await self._parts.recorded_calls(record, lease))
+                return await work(*await self._parts.recorded_calls(record, lease))
 
             return await with_lease(runs, record, self._parts.clock, called, lease=lease)
         finally:

@@ -298,20 +298,23 @@ class Parts(OpenStores):
         budget = self.settings.budget
         return self._called(model, ledger or PassingLedger(budget), budget)
 
-    async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> "ModelCalls":
-        """Models whose calls are on the record of a run: owned under this lease, or answered from it alone.
+    async def recorded_calls(self, record: RunRecord, lease: Lease | None) -> "tuple[ModelCalls, Judge | None]":
+        """Models and a judge whose calls are on the record of a run: owned under this lease, or answered from it alone.
 
-        Errors: InvalidInput (no model is set).
+        From the record both are those that the run had; where it had no model, those of the settings.
+
+        Errors: InvalidInput (no model is set), and those of the judge's settings.
         """
         storage = await self._storage()
-        if lease is None:
-            model = recorded_models(record.inputs.get("models")) or await self.models(self.settings)
-            ledger = await storage.replay(record.run_id)
-        else:
-            model, ledger = await self.models(self.settings), await storage.ledger(record, lease)
+        had = recorded_models(record.inputs.get("models")) if lease is None else None
+        model = had or await self.models(self.settings)
         if model is None:
             raise InvalidInput("this needs a language model", reason="model_not_set", hint="Set one with --llm MODEL.")
-        return self._called(model, ledger, record.budget)
+        ledger: Ledger
+        ledger = await storage.replay(record.run_id) if lease is None else await storage.ledger(record, lease)
+        judges = parts_on_record(record.inputs.get("judge")) if had else await self._judges.parts(self.settings)
+        calls = self._called(model, ledger, record.budget)
+        return calls, judge_of(judges, calls, lambda other: self._called(other, ledger, record.budget), ledger)
 
     def _called(self, model: LanguageModel, ledger: Ledger, budget: Budget) -> "ModelCalls":
         from pincite.llm.calls import RecordedCalls

@@ -8,10 +8,12 @@ import jsonschema
 import pytest
 
 from pincite.domain.errors import BudgetExhausted, Conflict, InvalidInput
+from pincite.domain.evidence import JudgementLabel
 from pincite.engine import Engine
 from pincite.research.schema_fields import Field, fields_of, lacking
 from pincite.research.structured import Form, keeps_rules, standing, value_of
 from pincite.settings import load_settings
+from pincite.testing.judges import LabelJudge
 from pincite.testing.models import ScriptedModel, Seen
 
 TOWER = "# Varden\n\nThe Varden lighthouse is 41 metres tall. The Varden lighthouse was built by Anna Holm in 1897.\n"
@@ -395,6 +397,25 @@ async def test_the_call_is_on_the_run_and_made_again_from_it(tmp_path: Path) -> 
         assert await replaying.summarize(report.run_id, from_record=True) == summary
         with pytest.raises(Conflict, match="replay"):
             await replaying.structure(report, ROWS, from_record=True)
+
+
+REWORDED = "The lighthouse of Varden is 41 metres tall."
+
+
+def reworded(seen: Seen) -> Any:
+    [name] = [name for name, text in seen.lines.items() if "41 metres tall" in text and not name.endswith(" quote")]
+    return {"sentences": [{"text": REWORDED, "claims": [name]}]}
+
+
+@pytest.mark.parametrize("judge", [None, LabelJudge({}, default=JudgementLabel.STATES)], ids=["model", "local"])
+async def test_what_is_made_again_is_judged_by_the_judge_of_the_run(judge: Any, tmp_path: Path) -> None:
+    settings = engine_over(tmp_path, None).settings
+    async with Engine(settings, model=ScriptedModel({"summary": reworded}), judge=judge) as engine:
+        report = await engine.research("How tall is the Varden lighthouse?")
+        summary = await engine.summarize(report.run_id)
+    assert [sentence.text for sentence in summary.sentences] == [REWORDED]
+    async with Engine(settings.model_copy(update={"judge": "none"})) as replaying:
+        assert await replaying.summarize(report.run_id, from_record=True) == summary
 
 
 async def test_a_cap_that_is_spent_refuses_the_call(tmp_path: Path) -> None:
