@@ -27,7 +27,8 @@ from pincite.audit.pages import PageReading
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel
-from pincite.domain.page import Document, FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.domain.page import Document
 from pincite.testing.judges import LabelJudge
 
 Row = Mapping[str, Any]

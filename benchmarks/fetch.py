@@ -30,7 +30,7 @@ from httpcore2 import AnyIOBackend, AsyncNetworkBackend
 from tests.fakes.storage import MemoryDocumentStore, MemorySnapshotStore
 
 from pincite.domain.errors import PinciteError
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.version import USER_AGENT
 from pincite.fetch.backends.direct import DirectBackend
 from pincite.fetch.client import GuardedClient

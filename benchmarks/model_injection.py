@@ -26,7 +26,8 @@ from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 import pincite
 from pincite.domain.errors import PinciteError
 from pincite.domain.events import EventType, Json
-from pincite.domain.page import Document, FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.domain.page import Document
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.domain.search import Query, SearchResponse

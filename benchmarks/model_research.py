@@ -30,7 +30,7 @@ from tests.fakes.models import DEFECTS, LyingModel, leaks
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores
 
 from pincite.domain.events import Event, EventType, Json
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.engine import Engine

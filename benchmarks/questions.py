@@ -36,8 +36,8 @@ from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores
 
 from pincite import Engine
 from pincite.domain.budget import Budget
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.layout import Sentence
-from pincite.domain.page import FetchRequest
 from pincite.domain.plan import Task
 from pincite.domain.report import Reference, Report, ReportStatus, broken_rules
 from pincite.domain.search import Query, SearchResponse

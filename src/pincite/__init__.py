@@ -76,13 +76,13 @@ if TYPE_CHECKING:
     from pincite.domain.evidence import JudgementLabel as JudgementLabel
     from pincite.domain.evidence import Thresholds as Thresholds
     from pincite.domain.evidence import Verdict as Verdict
+    from pincite.domain.fetch import FetchRequest as FetchRequest
+    from pincite.domain.fetch import FetchResult as FetchResult
+    from pincite.domain.fetch import Hosted as Hosted
+    from pincite.domain.fetch import Render as Render
     from pincite.domain.library import IndexReport as IndexReport
     from pincite.domain.page import Document as Document
     from pincite.domain.page import Excerpts as Excerpts
-    from pincite.domain.page import FetchRequest as FetchRequest
-    from pincite.domain.page import FetchResult as FetchResult
-    from pincite.domain.page import Hosted as Hosted
-    from pincite.domain.page import Render as Render
     from pincite.domain.page import Snapshot as Snapshot
     from pincite.domain.plan import AnswerForm as AnswerForm
     from pincite.domain.plan import ReportDepth as ReportDepth
@@ -146,7 +146,8 @@ _NAMES: dict[str, str] = {
     "pincite.domain.evidence": "JudgeCase Judgement JudgementLabel Thresholds Verdict",
     "pincite.domain.library": "IndexReport",
     "pincite.domain.plan": "AnswerForm ReportDepth ReportLength ReportStyle SubQuestion",
-    "pincite.domain.page": "Document Excerpts FetchRequest FetchResult Hosted Render Snapshot",
+    "pincite.domain.fetch": "FetchRequest FetchResult Hosted Render",
+    "pincite.domain.page": "Document Excerpts Snapshot",
     "pincite.domain.report": "Report",
     "pincite.domain.requests": "PlanPart ResearchRequest SearchRequest",
     "pincite.domain.search": "Constraints Depth Query SearchResponse Topic",

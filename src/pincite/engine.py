@@ -17,10 +17,10 @@ from pincite.archive import Archive
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import InvalidInput, NotFound
 from pincite.domain.events import Event, Json, RunStatus
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import new_request_id, new_run_id
 from pincite.domain.library import IndexReport
-from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import SubQuestion, Task
 from pincite.domain.records import QueueCounts, RunRecord
 from pincite.domain.report import Report

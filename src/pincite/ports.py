@@ -13,9 +13,10 @@ from pincite.domain.budget import Usage
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.library import PageHit, Survey
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
-from pincite.domain.page import Document, Excerpts, FetchRequest, FetchResult, LibraryPage, Snapshot
+from pincite.domain.page import Document, Excerpts, LibraryPage, Snapshot
 from pincite.domain.records import (
     ApiKey,
     CallRecord,

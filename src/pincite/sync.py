@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.from_thread
 
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.report import Report
 from pincite.domain.requests import ResearchRequest, SearchRequest
 from pincite.domain.search import Constraints, Query, SearchResponse

@@ -33,7 +33,7 @@ from pincite.domain.errors import (
     TooLarge,
     UnsupportedContentType,
 )
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.fetch.backends.firecrawl import FirecrawlScraper
 from pincite.fetch.backends.jina import JinaScraper
 from pincite.fetch.backends.zenrows import ZenRowsScraper

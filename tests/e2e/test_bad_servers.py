@@ -12,7 +12,7 @@ import pytest
 
 from pincite import errors
 from pincite.domain.events import Event, EventType
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.engine import Engine
 from pincite.settings import load_settings
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubRequest, StubWeb

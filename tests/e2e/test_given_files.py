@@ -13,8 +13,8 @@ from tests.e2e.commands import Pincite
 
 from pincite import sync
 from pincite.domain.errors import EmptyContent, InvalidInput, PinciteError, TooLarge, UnsupportedContentType
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import FetchRequest
 from pincite.engine import Engine
 from pincite.surfaces.http.app import create_app
 from pincite.surfaces.http.identity import KeyRing

@@ -20,9 +20,10 @@ from pincite.domain.errors import (
     ProviderError,
     RemoteError,
 )
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import ListedPage
-from pincite.domain.page import Document, FetchRequest
+from pincite.domain.page import Document
 from pincite.ports import Fetch, WebArchive
 from pincite.urls.keys import page_key
 from pincite.urls.masking import mask_url

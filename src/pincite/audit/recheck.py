@@ -24,8 +24,9 @@ from pincite.domain.errors import (
 )
 from pincite.domain.events import Json
 from pincite.domain.evidence import CONTEXT_CHARS, ContextRole, EvidencePassage, Relation, VerdictStatus
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Document, FetchRequest, FetchResult
+from pincite.domain.page import Document
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.ports import Fetch, Judge
 from pincite.text.context import context_of, is_whole, passage_in_context, units_of

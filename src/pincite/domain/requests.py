@@ -15,9 +15,9 @@ from typing import Any, Final, TypeVar
 
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
+from pincite.domain.fetch import FetchRequest, Hosted, Render
 from pincite.domain.frozen import dataclass
 from pincite.domain.given import day, member, names
-from pincite.domain.page import FetchRequest, Hosted, Render
 from pincite.domain.plan import AnswerForm, ReportDepth, ReportLength, ReportStyle, SubQuestion
 from pincite.domain.search import Constraints, Depth, Query, TimeRange, Topic, since_of
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Internal, InvalidInput, NotFound, ParseError, PinciteError, SchemaMismatch, leaves
 from pincite.domain.events import Event, Json
-from pincite.domain.page import FetchResult
+from pincite.domain.fetch import FetchResult
 from pincite.domain.report import DERIVED, SCHEMA_VERSION, Report
 from pincite.domain.search import SearchResponse
 

@@ -8,8 +8,9 @@ from decimal import Decimal
 
 from pincite.apis.client import HOSTED, ApiClient, ApiSettings
 from pincite.domain.errors import InvalidUrl
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.page import Snapshot
 from pincite.fetch.captures import capture
 from pincite.fetch.page_failures import failure_of
 from pincite.fetch.politeness import retried

@@ -17,10 +17,10 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, PinciteError, ProviderError, RemoteError
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
 from pincite.domain.model import Material, ModelRole, Prompt
-from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.records import Entry
 from pincite.fetch.window import source_text, window
 from pincite.ports import Cache, Clock, Ledger, ModelCalls

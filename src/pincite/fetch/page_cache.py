@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from pincite.domain.errors import PinciteError, leaves
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import Document, FetchRequest, Kept, Snapshot
+from pincite.domain.page import Document, Kept, Snapshot
 from pincite.domain.records import Entry
 from pincite.ports import Cache, Clock, DocumentStore, SnapshotStore
 from pincite.urls.keys import page_key

@@ -20,8 +20,9 @@ from pincite.domain.errors import (
     NotFound,
     PinciteError,
 )
+from pincite.domain.fetch import FetchInfo, FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Document, FetchInfo, FetchRequest, FetchResult, Hosted, Kept, Link, Render, Snapshot
+from pincite.domain.page import Document, Kept, Link, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
 from pincite.fetch.captures import GIVEN

@@ -8,9 +8,10 @@ from dataclasses import field
 from typing import Final
 
 from pincite.domain.errors import DomainDenied, NotFound, PinciteError, ShareRefused
+from pincite.domain.fetch import FetchRequest, Hosted, Render
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex
-from pincite.domain.page import PEER_VIA, FetchRequest, Hosted, Kept, Render, Snapshot
+from pincite.domain.page import PEER_VIA, Kept, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import body_kind, capture
 from pincite.fetch.limits import FetchLimits

@@ -19,8 +19,9 @@ from pincite.domain.errors import (
     RemoteError,
 )
 from pincite.domain.events import EventType, Json
+from pincite.domain.fetch import FetchRequest, Hosted
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Document, FetchRequest, Hosted, Kept, Snapshot
+from pincite.domain.page import Document, Kept, Snapshot
 from pincite.domain.plan import Lead, Progress, Reading, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import SearchResult

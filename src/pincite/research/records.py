@@ -15,8 +15,8 @@ from pincite.domain.budget import Usage
 from pincite.domain.codec import from_json, to_json
 from pincite.domain.errors import Conflict, SchemaMismatch
 from pincite.domain.events import EventType, Json
+from pincite.domain.fetch import FetchResult
 from pincite.domain.library import Survey
-from pincite.domain.page import FetchResult
 from pincite.domain.plan import Progress
 from pincite.domain.records import Outcome
 from pincite.domain.report import Report

@@ -26,9 +26,10 @@ from pincite.domain.evidence import (
     VerdictStatus,
     VerifiedClaim,
 )
+from pincite.domain.fetch import FetchRequest, FetchResult, Hosted
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import claim_id
-from pincite.domain.page import Document, FetchRequest, FetchResult, Hosted
+from pincite.domain.page import Document
 from pincite.domain.plan import Lead, Progress, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.ports import Clock, DocumentStore, EventSink, Fetch, Judge, Ledger, SnapshotStore

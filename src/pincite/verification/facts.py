@@ -13,8 +13,9 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
+from pincite.verification.comparison import derived, equal, implied, same_thing
 from pincite.verification.dates import Moment, moments
-from pincite.verification.figures import Figure, derived, equal, figures, implied, same_thing
+from pincite.verification.figures import Figure, figures
 from pincite.verification.units import DAY_S, MONTH_S
 
 

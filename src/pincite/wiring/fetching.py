@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from pincite.domain.errors import InvalidSetting, StorageUnavailable
+from pincite.domain.budget import Usage
+from pincite.domain.errors import BudgetExhausted, InvalidSetting, PinciteError, StorageUnavailable
+from pincite.domain.fetch import FetchRequest, FetchResult, Hosted
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import ListedPage
 from pincite.domain.page import Document, Kept
 from pincite.domain.report import ReportEvidence
 from pincite.ports import Cache, Clock, DocumentStore, Extractor, Fetch, FetchBackend, WebArchive
 from pincite.runtime.concurrency import ResourcePool
+from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.policy import PORTS, Retention, is_internal_name
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from pincite.fetch.sessions import SiteSessions
     from pincite.fetch.shared_pages import Intake
     from pincite.library import LocalLibrary
+    from pincite.runtime.ledger import BudgetAccount
     from pincite.sharing.peers import Peers
     from pincite.storage.pages import HomePages
     from pincite.storage.service import ScopedStorage
@@ -242,6 +247,30 @@ def scrape_usd(settings: Settings) -> Decimal | None:
         return None
     adapters = [load(SCRAPERS, name, "hosted scraper") for name in settings.hosted_scrapers]
     return sum((adapter.page_usd for adapter in adapters), Decimal(0))
+
+
+async def paid_for(request: FetchRequest, fetch: Fetch, account: "BudgetAccount", price: Decimal | None) -> FetchResult:
+    """The page, paid from the account at what a scraper costs; without money for one none is asked."""
+    if price is None or request.hosted is Hosted.NEVER:
+        return await fetch.fetch(request)
+    held = Usage(cost_usd=price)
+    try:
+        await account.reserve(held)
+    except BudgetExhausted:
+        if request.hosted is Hosted.ONLY:
+            raise
+        return await fetch.fetch(replace(request, hosted=Hosted.NEVER))
+    used = held  # an error after the scraper was asked may have been billed
+    try:
+        page = await fetch.fetch(request)
+        used = Usage(cost_usd=page.info.cost_usd)
+    except PinciteError as error:
+        # What policy or the caller refuses, and what is gone, was found out before a scraper was asked.
+        used = held if another_may_help(error) else Usage()
+        raise
+    finally:
+        await account.settle(held, used)
+    return page
 
 
 def retention(settings: Settings) -> Retention:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Event, EventType, Json
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
-from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock, LanguageModel
 from pincite.runtime.concurrency import ResourcePool

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from pincite.domain.budget import Budget, Usage
-from pincite.domain.errors import BudgetExhausted, InvalidInput, PinciteError
+from pincite.domain.budget import Budget
+from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
+from pincite.domain.fetch import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.model import ModelRole
-from pincite.domain.page import FetchRequest, FetchResult, Hosted, Render
 from pincite.domain.plan import Task
 from pincite.domain.records import RunRecord
 from pincite.ports import (
@@ -31,13 +31,13 @@ from pincite.ports import (
 from pincite.ranking.ranker import PassageRanker
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.lease import Lease
-from pincite.runtime.recovery import another_may_help
 from pincite.settings import Settings
 from pincite.urls import vet_url
 from pincite.wiring.fetching import (
     OFFLINE,
     build_fetch,
     page_reading,
+    paid_for,
     scrape_usd,
     stored_documents,
     url_policy,
@@ -339,28 +339,8 @@ class Parts(OpenStores):
         return sink
 
     async def paid_for(self, request: FetchRequest, fetch: Fetch, spending: "Spending | None" = None) -> FetchResult:
-        """The page, paid from the caller's account or the engine's; without money for a scraper none is asked."""
-        account = spending or self.account
-        price = scrape_usd(self.settings)
-        if price is None or request.hosted is Hosted.NEVER:
-            return await fetch.fetch(request)
-        held = Usage(cost_usd=price)
-        try:
-            await account.reserve(held)
-        except BudgetExhausted:
-            if request.hosted is Hosted.ONLY:
-                raise
-            return await fetch.fetch(replace(request, hosted=Hosted.NEVER))
-        used = held  # an error after the scraper was asked may have been billed
-        try:
-            page = await fetch.fetch(request)
-            used = Usage(cost_usd=page.info.cost_usd)
-        except PinciteError as error:
-            used = held if another_may_help(error) else Usage()
-            raise
-        finally:
-            await account.settle(held, used)
-        return page
+        """The page, paid from the caller's account or the engine's."""
+        return await paid_for(request, fetch, spending or self.account, scrape_usd(self.settings))
 
     async def given(self, data: bytes, request: FetchRequest, *, name: str, content_type: str) -> FetchResult:
         """A file that was handed over, read in the sandbox and stored. Errors: as `fetch` about the body."""

@@ -16,8 +16,8 @@ import anyio
 import anyio.to_thread
 
 from pincite.domain.errors import PinciteError, ShareRefused, StorageUnavailable
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import FetchRequest
 from pincite.ports import Cache, Clock
 from pincite.runtime.concurrency import ResourcePool
 from pincite.runtime.fallback import CountedCache

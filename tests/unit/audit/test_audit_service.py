@@ -12,7 +12,7 @@ from pincite.audit.render import annotated_html, annotated_markdown, as_json, js
 from pincite.audit.service import AuditService
 from pincite.domain.errors import DeadLink, InvalidInput, ModelUnavailable
 from pincite.domain.evidence import JudgeCase, Judgement, JudgementLabel, Proof
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge, PageReader
 

@@ -12,7 +12,7 @@ from pincite.audit.pages import PageReading
 from pincite.audit.service import AuditService
 from pincite.domain.citation import ArchivedCopy
 from pincite.domain.errors import DeadLink, PinciteError, RateLimited
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 
 SAYS = "The park opened in March 2019."
 OLD, GONE_HOST, NEVER = "https://www.park.com/old", "https://www.nowhere-park.com/x", "https://www.park.com/never"

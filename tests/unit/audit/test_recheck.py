@@ -19,7 +19,8 @@ from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput
 from pincite.domain.events import Json
 from pincite.domain.evidence import JudgementLabel, VerdictStatus
-from pincite.domain.page import Block, BlockKind, Document, FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.domain.page import Block, BlockKind, Document
 from pincite.domain.report import ReportEvidence
 from pincite.ports import Judge
 from pincite.testing.judges import LabelJudge

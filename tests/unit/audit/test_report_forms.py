@@ -12,7 +12,7 @@ from pincite.audit.pages import PageReading
 from pincite.audit.render import annotated_markdown
 from pincite.audit.service import AuditService, docx_text
 from pincite.domain.errors import DeadLink
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.testing.judges import PageReader
 
 WIND, BRIDGE, TRIAL = (

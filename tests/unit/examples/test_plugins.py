@@ -15,7 +15,7 @@ from tests.fakes.storage import MemoryCache
 import pincite
 from pincite.apis.client import ApiSettings
 from pincite.domain.evidence import EvidenceLine, JudgeCase, JudgementLabel
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.search import Query
 from pincite.fetch import extractors
 from pincite.fetch.hosted import HostedSurroundings

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from pincite.domain.errors import NotFound, leaves
 from pincite.domain.events import Event, EventType
-from pincite.domain.page import FetchInfo, FetchResult, Link
+from pincite.domain.fetch import FetchInfo, FetchResult
+from pincite.domain.page import Link
 from pincite.domain.search import ProviderAttempt, SearchInfo, SearchResponse, SearchResult
 from pincite.exports import codec
 from pincite.exports.codec import dump, error_json, event_json, fetch_json, report_json, search_json

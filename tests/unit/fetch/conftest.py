@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Snapshot
 from pincite.fetch.backends.direct import DirectBackend
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.limits import FetchLimits

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from pincite.domain.errors import ArchiveCorrupt, NotFound, Timeout
-from pincite.domain.page import FetchRequest, LibraryPage
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import LibraryPage
 from pincite.fetch.backends.archive import ArchiveBackend
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

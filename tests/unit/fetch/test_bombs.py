@@ -122,7 +122,7 @@ import asyncio, json, resource, sys, time
 sys.path.insert(0, {here!r})
 from test_bombs import BOMBS
 from pincite.domain.errors import PinciteError
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import (FetchRequest)
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.resolver import VettedResolver

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from pincite.domain.errors import BlockedAddress, PinciteError, RobotsDisallowed
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.fetch.backends.chromium import ChromiumBackend, contained, find_chromium
 from pincite.fetch.limits import FetchLimits
 from pincite.fetch.politeness import HostTurns

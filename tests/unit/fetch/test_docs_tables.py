@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import InvalidInput, InvalidSetting
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.requests import RULES, check_request, shown_defaults
 from pincite.fetch import limits
 from pincite.fetch.limits import CEILINGS, NOTES, BodyKind, FetchLimits

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import ModelUnavailable, ProviderAuth
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.engine import Engine
 from pincite.fetch.extractors.cleaned import cleaned_lines
 from pincite.fetch.model_markdown import sound

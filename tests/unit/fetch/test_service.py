@@ -22,7 +22,8 @@ from pincite.domain.errors import (
     PinciteError,
     RobotsDisallowed,
 )
-from pincite.domain.page import Document, FetchRequest, FetchResult, Render, Snapshot
+from pincite.domain.fetch import FetchRequest, FetchResult, Render
+from pincite.domain.page import Document, Snapshot
 from pincite.fetch.captures import capture
 from pincite.fetch.extractors import extract
 from pincite.fetch.page_cache import PageCache

@@ -13,7 +13,8 @@ import pytest
 from tests.fakes.storage import MemoryCache, MemoryDocumentStore, MemorySnapshotStore
 
 from pincite.domain.errors import BudgetExhausted, DomainDenied, RobotsDisallowed
-from pincite.domain.page import FetchRequest, FetchResult, Kept, Snapshot
+from pincite.domain.fetch import FetchRequest, FetchResult
+from pincite.domain.page import Kept, Snapshot
 from pincite.fetch.captures import capture
 from pincite.fetch.client import GuardedClient
 from pincite.fetch.extractors import extract

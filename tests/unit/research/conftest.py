@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.ports import Judge
 from pincite.research.extractive.analyst import ExtractiveAnalyst
 from pincite.research.extractive.planner import ExtractivePlanner

@@ -7,7 +7,7 @@ import anyio
 from tests.fakes.small_web import SmallWeb
 
 from pincite.domain.budget import Budget
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.plan import Gap, Progress, Task
 from pincite.domain.report import Metrics, ReportStatus
 from pincite.domain.search import Constraints, Query, SearchResponse

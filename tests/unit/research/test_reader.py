@@ -13,7 +13,8 @@ from pincite.domain.budget import Budget, Usage
 from pincite.domain.errors import PageBlocked
 from pincite.domain.events import EventType
 from pincite.domain.evidence import Claim, Evidence
-from pincite.domain.page import Block, BlockKind, Document, FetchRequest, FetchResult, Hosted
+from pincite.domain.fetch import FetchRequest, FetchResult, Hosted
+from pincite.domain.page import Block, BlockKind, Document
 from pincite.domain.plan import Progress, ReadPage, Task
 from pincite.domain.records import Outcome
 from pincite.domain.search import Constraints, SearchResult

@@ -12,9 +12,9 @@ from tests.unit.research.model.small_run import PAGES, QUESTION, Small
 from pincite.domain.errors import DeadLink, DnsError, NetworkError, PageBlocked, PinciteError, Timeout
 from pincite.domain.events import EventType
 from pincite.domain.evidence import VerdictStatus
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.layout import SectionKind
-from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.report import ClaimMark, Report, broken_rules
 from pincite.testing.clock import FrozenClock
 from pincite.testing.models import FaithfulModel

@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from pincite.domain.errors import InvalidInput
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.plan import ReportDepth
 from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest, rules_of
 from pincite.surfaces.cli import options

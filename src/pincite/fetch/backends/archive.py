@@ -8,8 +8,9 @@ import anyio.to_thread
 
 from pincite.domain.budget import DEADLINES_S
 from pincite.domain.errors import DeadLink, NotFound, Timeout
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.ids import sha256_hex, snapshot_id
-from pincite.domain.page import FetchRequest, LibraryPage, Snapshot
+from pincite.domain.page import LibraryPage, Snapshot
 from pincite.fetch.captures import GIVEN, given_body
 from pincite.ports import PageSource
 

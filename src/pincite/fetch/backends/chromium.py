@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from pincite.domain.errors import BudgetExhausted, ExtraNotInstalled, NetworkError, PinciteError, Timeout, TooLarge
-from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Snapshot
 from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT
 from pincite.fetch.captures import capture
 from pincite.fetch.limits import FetchLimits

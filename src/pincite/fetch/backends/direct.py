@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import anyio
 
 from pincite.domain.errors import Timeout
-from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Snapshot
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.captures import capture
 from pincite.fetch.client import GuardedClient

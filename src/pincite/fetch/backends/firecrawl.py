@@ -18,7 +18,7 @@ from pincite.domain.errors import (
     TooLarge,
     UnsupportedContentType,
 )
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
 from pincite.urls.parse import ParsedUrl
 

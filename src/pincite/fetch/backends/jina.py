@@ -15,7 +15,7 @@ from pincite.domain.errors import (
     ProviderBadReply,
     TooLarge,
 )
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.hosted import HostedScraper, HostedSurroundings, Scraped
 from pincite.urls.parse import ParsedUrl

@@ -13,7 +13,7 @@ from pincite.domain.errors import (
     Timeout,
     TooLarge,
 )
-from pincite.domain.page import FetchRequest, Render
+from pincite.domain.fetch import FetchRequest, Render
 from pincite.fetch.hosted import HostedScraper, Scraped
 from pincite.urls.parse import ParsedUrl
 

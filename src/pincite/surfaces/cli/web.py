@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import typer
 
 from pincite.domain.errors import TooLarge
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.reasons import reason_text
 from pincite.domain.requests import SearchRequest
 from pincite.surfaces.cli import options
@@ -16,7 +16,7 @@ from pincite.surfaces.cli.files import read_bytes
 from pincite.surfaces.cli.run import note, print_json, print_text, printable, run_async
 
 if TYPE_CHECKING:
-    from pincite.domain.page import FetchResult
+    from pincite.domain.fetch import FetchResult
     from pincite.domain.search import SearchResponse
     from pincite.research.summary import Summarised
 

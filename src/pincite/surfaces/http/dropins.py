@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, PinciteError
-from pincite.domain.page import FetchRequest, FetchResult
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.search import Constraints, Depth, Query, SearchResult, Topic, since_of
 from pincite.engine import Engine

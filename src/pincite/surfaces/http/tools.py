@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.domain.codec import to_json
 from pincite.domain.errors import InvalidInput, NotFound, RemoteError
-from pincite.domain.page import Document, FetchRequest, Snapshot
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Document, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import SearchRequest
 from pincite.exports.codec import fetch_json, search_json

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from pincite.domain.codec import short_utc_text, to_json
 from pincite.domain.errors import InvalidInput
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import FetchRequest
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import PlanPart, ResearchRequest, SearchRequest
 from pincite.domain.search import Query

@@ -7,8 +7,8 @@ from typing import Any
 from tests.fakes.small_web import ListEvents, ListLedger, MemoryStores, SmallWeb
 
 from pincite.domain.events import Json
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.model import ModelRole
-from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.plan import Task
 from pincite.domain.report import Report
 from pincite.judges.model import ModelJudge

@@ -8,8 +8,8 @@ from tests.fakes.small_web import SmallWeb
 from tests.unit.research.model.small_run import Small
 
 from pincite.domain.events import EventType
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.model import Material
-from pincite.domain.page import FetchRequest
 from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
 from pincite.research.model.lines import Asked, SourceBook
 from pincite.research.model.style import FURTHER_WORDS, WORDS

@@ -10,8 +10,8 @@ from tests.unit.research.model.small_run import Small, at
 
 from pincite.audit.check import CheckStatus, check_report
 from pincite.domain.evidence import Proof
+from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.layout import BlockForm, ExcerptKind
-from pincite.domain.page import FetchRequest, FetchResult
 from pincite.domain.report import Report, broken_rules
 from pincite.exports.codec import dump_report
 from pincite.testing.judges import LabelJudge

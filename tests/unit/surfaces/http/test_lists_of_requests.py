@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.errors import DomainDenied
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.engine import Engine
 from pincite.testing.web import PUBLIC_NETWORK, PUBLIC_STAND_IN, StubWeb
 

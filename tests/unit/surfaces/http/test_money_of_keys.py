@@ -14,7 +14,8 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.fakes.loopback import QuietHandler, serving_at
 
 from pincite.domain.errors import PageBlocked, RateLimited
-from pincite.domain.page import FetchRequest, Snapshot
+from pincite.domain.fetch import FetchRequest
+from pincite.domain.page import Snapshot
 from pincite.engine import Engine
 from pincite.fetch.backends.direct import DirectBackend
 from pincite.fetch.backends.firecrawl import FirecrawlScraper

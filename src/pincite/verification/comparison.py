@@ -1,0 +1,113 @@
+"""Whether two figures agree: equal in any reading, one implied by the other, one derived from two others."""
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
+from pincite.verification.figures import Figure
+
+
+def equal(wanted: Figure, found: Figure) -> bool:
+    """Whether the figure of the passage says what that of the statement says, in any reading of the two."""
+    if wanted.kind != found.kind and "number" not in (wanted.kind, found.kind):
+        return False
+    if "version" in (wanted.kind, found.kind):
+        return wanted.text.lstrip("vV") == found.text.lstrip("vV")
+    if "clock" in (wanted.kind, found.kind):
+        return wanted.kind == found.kind and abs(wanted.raw[0] - found.raw[0]) in (0.0, 720.0)
+    if wanted.dimension and found.dimension:
+        if wanted.dimension != found.dimension:
+            return False
+        ones, others = wanted.values, found.values
+        if wanted.per and found.per:
+            ones, others = tuple(v / wanted.per for v in ones), tuple(v / found.per for v in others)
+        rounded = wanted.unit != found.unit or wanted.per != found.per
+        return any(_close(one, other, wanted, rounded=rounded) for one in ones for other in others)
+    # One of the two has its unit elsewhere, as in the head of a table.
+    ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
+    return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
+
+
+def implied(wanted: Figure, found: Figure) -> bool:
+    """Whether "more than 400" follows from 412: true and not by far."""
+    if not wanted.bound or wanted.bound == "about" or wanted.dimension != found.dimension:
+        return False
+    ratios = [f / w for w in wanted.values or wanted.raw for f in found.values or found.raw if w]
+    low, high = (1.0, _FAR) if wanted.bound == "min" else (1 / _FAR, 1.0)
+    return any(low <= ratio <= high for ratio in ratios)
+
+
+def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -> str:
+    """The arithmetic on two of the figures by which the wanted one follows ("2000 - 1991"), executed; or nothing.
+
+    Sums and differences of one kind of quantity, the time between two dates, and shares as quotients. Of bare
+    numbers, of which any page has enough to make any other, one has to be `stated` beside the wanted one.
+    """
+    operands = tuple({(f.dimension, f.raw, f.values): f for f in found}.values())[:_OPERANDS]
+    for one, other in combinations(operands, 2):
+        if one.dimension != other.dimension:
+            continue
+        dates = one.kind == other.kind == "moment"
+        if not (
+            dates
+            or one.dimension
+            or wanted.dimension == "share"
+            or any(equal(said, given) for said in stated for given in (one, other))
+        ):
+            continue
+        dimension = "time" if dates else one.dimension
+        first, second = one.values[:1] or one.raw[:1], other.values[:1] or other.raw[:1]
+        if not first or not second:
+            continue
+        a, b = max(first[0], second[0]), min(first[0], second[0])
+        results = []
+        if dimension == wanted.dimension:
+            results = [(a - b, "-")] if dates else [(a + b, "+"), (a - b, "-")]
+        elif wanted.dimension == "share" and a and b > 0:
+            results = [(b / a, "/"), ((a - b) / b, "-"), ((a - b) / a, "-")]
+        for value, sign in results:
+            if value and any(_close(v, value, wanted, rounded=bool(dimension)) for v in wanted.values or wanted.raw):
+                return f"{one.text.strip()} {sign} {other.text.strip()}"
+    return ""
+
+
+# Figures of the evidence that are combined at most: 276 pairs, a tenth of a millisecond.
+_OPERANDS = 24
+
+
+def same_thing(wanted: Figure, found: Figure) -> bool:
+    """Whether both are of one kind of quantity: two durations, two sums of one currency, two times of the day."""
+    return (
+        wanted.kind == found.kind and wanted.dimension == found.dimension and wanted.kind + wanted.dimension != "number"
+    )
+
+
+def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False) -> bool:
+    if math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12):
+        return True
+    if not rounded and wanted.bound != "about":
+        return False
+    written = re.sub(r"\D", "", _LEADING_ZEROS.sub("", wanted.text)).rstrip("0")
+    digits = len(written) or 1
+    # "About 80" and "about 45" are round and leave room; "about 82" is 82 rounded, not 79.
+    coarse = wanted.bound == "about" and (digits == 1 or written.endswith("5"))
+    if math.isclose(one, other, rel_tol=_SLACK_ABOUT if coarse else _SLACK_UNIT if rounded else 0.0):
+        return True
+    unit = one / wanted.raw[0] if wanted.raw and wanted.raw[0] else 1.0
+    return bool(other) and math.isclose(float(f"{other / unit:.{digits - 1}e}"), one / unit, rel_tol=1e-9)
+
+
+_LEADING_ZEROS = re.compile(r"^\D*0*[.,]?0*")
+
+
+# How far a value may be beyond a bound that is said to hold: "more than 400" of 412 informs, of 4,000 misleads.
+_FAR = 4 / 3
+
+
+# For "about" before a figure of one digit, or one that ends in five: people round so. Chosen, not measured.
+_SLACK_ABOUT = 0.06
+
+
+# Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month.
+_SLACK_UNIT = 0.03
