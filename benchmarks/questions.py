@@ -95,9 +95,7 @@ async def ask(
             survey=LibrarySurvey(await parts.vocabularies(), ledger), results_per_query=limits.results_per_query
         ),
         QuerySearcher(Without(await parts.search(), hidden), ledger, events, limits=limits),
-        PageReader(
-            await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits, chunked=False
-        ),
+        PageReader(await parts.fetch(), stores.snapshots, stores.documents, ledger, events, limits=limits),
         ExtractiveAnalyst(parts.ranker, max_domain_share=limits.max_domain_share),
         ExtractiveVerifier(),
         ExtractiveWriter(),

@@ -130,6 +130,7 @@ def check_report(raw: Mapping[str, Json], evidence: EvidenceSource, *, reread: R
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise SchemaMismatch(f"the report is of schema version {version}; this Pincite reads up to {SCHEMA_VERSION}")
     check = _Check(StoredPages(evidence, reread))
+    # One fault is met on many ways: each is told once, where it was met first.
     problems = tuple(dict.fromkeys(check.run(raw)))
     return CheckResult(status_of(problems), check.counts(), problems, *check.found())
 
@@ -189,6 +190,8 @@ class _Check:
 
     def run(self, raw: Mapping[str, Json]) -> Iterator[Problem]:
         yield from self._read_parts(raw)
+        # From the smallest part to the whole: what a reader sees first in the list is the cause, the rest follows from
+        # it.
         references = {reference.n: reference for reference in self._references}
         for where, item in self._evidence():
             yield from self._item(where, item, references)
@@ -231,6 +234,7 @@ class _Check:
         self._claims = read(tuple[ReportClaim, ...], "claims", ())
         self._references = read(tuple[Reference, ...], "references", ())
         version = raw.get("schema_version")
+        # An unreadable version counts as new: a report can't escape the proofs by losing its number.
         self._recorded = not isinstance(version, int) or version >= PROOFS_SINCE
         self._conflicts = read(tuple[ReportConflict, ...], "conflicts", ())
         self._judgements = read(tuple[RecordedJudgement, ...], "judgements", ())

@@ -28,7 +28,7 @@ class EventType(StrEnum):
     PAGE_FAILED = "page.failed"  # a page could not be read; `url`, `code`, `reason`
     PAGE_DUPLICATE = "page.duplicate"  # a page is the same as, or a near-copy of another; `url`, `of`, `reason`
     PAGE_REVALIDATED = "page.revalidated"  # an old cited page was asked for again; `url`, `outcome`, `reason`
-    CHUNK_MADE = "chunk.made"  # a page was cut into passages; `url`, `chunks` (how many; without a model: blocks)
+    CHUNK_MADE = "chunk.made"  # a page was read into blocks; `url`, `chunks` (how many blocks)
     CLAIM_PROPOSED = "claim.proposed"  # a statement with quotes was made; `claim_id`, `text`, `sub_question`
     CLAIM_VERIFIED = "claim.verified"  # a claim passed its checks; `claim_id`, `verdict`, `reasons`
     CLAIM_REJECTED = "claim.rejected"  # a claim did not pass; `claim_id`, `verdict`, `reasons`

@@ -73,6 +73,7 @@ def _frozen(cls: type, **options: Any) -> type:
         "__setstate__": _restore,
     }
     for name, method in methods.items():
+        # What a class defines itself stays: `Report` compares and prints as it says.
         if own.get(name) is None:  # a class with its own __eq__ has None for __hash__
             setattr(made, name, method)
     return made
@@ -112,12 +113,14 @@ def _init(cls: type, fields: tuple["dataclasses.Field[Any]", ...]) -> Callable[.
             continue
         elif field.default is not dataclasses.MISSING:
             value = f"_default_{name}"
+        # The slot's own setter: `__setattr__` of a frozen class refuses everybody, its constructor included.
         known[f"_set_{name}"] = getattr(cls, name).__set__
         body.append(f" _set_{name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         body.append(" self.__post_init__()")
     parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
     method = _compiled(cls, "__init__", f"def __init__({parameters}):\n" + "\n".join(body or [" pass"]), known)
+    # For `inspect.signature` and for pydantic, which read them off `__init__`.
     method.__annotations__ = {field.name: field.type for field in fields if field.init} | {"return": None}
     return method
 

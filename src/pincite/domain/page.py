@@ -15,7 +15,7 @@ from enum import StrEnum
 from pincite.domain.errors import QuoteMismatch
 from pincite.domain.evidence import CONTEXT_CHARS, Quote, QuoteRecord, seal_quote
 from pincite.domain.frozen import dataclass
-from pincite.domain.ids import document_id, sha256_hex
+from pincite.domain.ids import document_id
 from pincite.domain.items import Item
 
 BLOCK_SEPARATOR = "\n\n"
@@ -399,27 +399,6 @@ def _above(document: Document, offset: int) -> Iterator[tuple[int, int]]:
     terms = (outer for outer in document.ancestors(index) if document.blocks[outer].kind is BlockKind.TERM)
     for above in (*document.headings_above(index), *terms):
         yield document.starts[above], document.starts[above] + len(document.blocks[above].text)
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A token-bounded slice `[start, end)` of a document.
-
-    `tokens` is an estimate, `section` the headings above.
-    """
-
-    document_id: str
-    index: int
-    start: int
-    end: int
-    text: str
-    tokens: int
-    section: tuple[str, ...] = ()
-
-    @property
-    def sha256(self) -> str:
-        """The hash of `text`: two chunks are the same text when theirs are."""
-        return sha256_hex(self.text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Final
 from pincite.domain.evidence import Claim, VerifiedClaim
 from pincite.domain.frozen import dataclass
 from pincite.domain.library import Survey
-from pincite.domain.page import Chunk, Document, Snapshot
+from pincite.domain.page import Document, Snapshot
 from pincite.domain.report import ConflictKind, Metrics
 from pincite.domain.search import Constraints, Query, SearchResult
 
@@ -163,7 +163,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class ReadPage:
-    """A page a run has read: the capture, the document, its chunks.
+    """A page a run has read: the capture and the document.
 
     `url` is the page's canonical URL. `duplicate_of` is the URL of its representative when it is a near-copy of a
     page that is kept. `undated` says that the run asked for a period and the page does not tell its date,
@@ -173,7 +173,6 @@ class ReadPage:
     url: str
     snapshot: Snapshot = field(repr=False)
     document: Document = field(repr=False)
-    chunks: tuple[Chunk, ...] = field(repr=False, default=())
     duplicate_of: str | None = None
     undated: bool = False
     stale: bool = False

@@ -41,6 +41,7 @@ _HEADERS_TOO_LARGE = ("too many", "more than", "too long", "too large", "line is
 
 def mapped(error: Exception, host: str) -> PinciteError:
     """The error of ours that `error` stands for."""
+    # This machine's trouble first: as a failure of the site it would open the breaker.
     if (full := too_many_open_files(error)) is not None:
         return full
     match error:
@@ -136,6 +137,7 @@ class Connections:
                 proxy=self._proxy,
                 admit=self._check_address,
                 resolver=_AiohttpResolver(self._resolver),
+                # The resolver keeps answers itself, vetted; a second memory would outlive its verdicts.
                 use_dns_cache=False,
                 ssl=self._tls or True,
                 socket_factory=self._socket,
@@ -145,8 +147,11 @@ class Connections:
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
+                # No cookie is kept from one request to the next: pages must not know each other through us.
                 cookie_jar=aiohttp.DummyCookieJar(),
+                # A proxy of the environment would resolve names itself, past every check.
                 trust_env=False,
+                # Decoded by `decoding`, piece by piece with a bound: aiohttp would unpack a whole chunk first.
                 auto_decompress=False,
                 read_bufsize=_READ_BUFFER_BYTES,
                 max_line_size=HEADER_LINE_BYTES_MAX,
@@ -192,6 +197,7 @@ class Connections:
             wire += len(chunk)
             speed.add(len(chunk))
             for piece in decoder.feed(chunk):
+                # What it is shows in its first bytes; a PDF that calls itself HTML gets the limit of a PDF.
                 if max_bytes is None and len(body) < _SNIFF_BYTES:
                     limit = self._limits.max_bytes(body_kind(content_type, bytes(body[:_SNIFF_BYTES]) + piece[:64]))
                     _check_declared(response, limit)
@@ -202,9 +208,11 @@ class Connections:
                         return bytes(body[:limit]), wire, True
                     response.close()
                     raise TooLarge(f"the body is larger than {limit} bytes", reason="decoded_too_large")
+            # A coding that grows: more came over the wire than the body may have.
             if wire > limit + _READ_BUFFER_BYTES and not cut:
                 response.close()
                 raise TooLarge(f"more than {limit} bytes were sent", reason="wire_too_large")
+        # Half a gzip stream decodes without a word; the rest of the page would be missing.
         decoder.check_complete()
         return bytes(body), wire, False
 
@@ -224,6 +232,7 @@ class _Speed:
             return
         if self._bytes < self._limits.min_bytes_per_s * elapsed:
             raise Timeout("the body comes too slowly", reason="too_slow")
+        # Window by window: a quick start must not pay for a slow drip after it.
         self._since, self._bytes = self._clock.monotonic_s(), 0
 
 
@@ -290,6 +299,7 @@ def _check_head(response: aiohttp.ClientResponse) -> None:
     if response.status == 101:
         response.close()
         raise NetworkError("the server switched protocols unasked", reason="protocol_error", retryable=False)
+    # With `: ` and the line end, as they were on the wire.
     size = sum(len(name) + len(value) + 4 for name, value in response.raw_headers)
     if size > HEADER_BYTES_MAX:
         response.close()

@@ -72,6 +72,7 @@ class Robots:
         if not rules.denied:
             return True
         path = _path(url)
+        # Longest first, as octets: `$` and `*` count as one each, as in Google's parser.
         allow = max((_allow_match(path, pattern) for pattern in rules.allowed), default=0)
         deny = max((_match(path, pattern) for pattern in rules.denied), default=0)
         return deny <= max(allow, 0)
@@ -106,6 +107,7 @@ class Robots:
         """The groups that apply: all that name the agent, else all for everyone."""
         token = agent.split("/", 1)[0].strip().lower().encode()
         named = [group for group in self.groups if token and token in group.agents]
+        # RFC 9309 §2.2.1: a group that names us replaces the one for all, it does not add to it.
         return named or [group for group in self.groups if group.is_global]
 
 
@@ -127,6 +129,7 @@ def parse_robots(data: bytes) -> Robots:
     after_rule = True
     for key, value in _lines(data):
         if key == "agent":
+            # Names that follow each other share the rules after them; a name after a rule begins a new group.
             if after_rule or not groups:
                 groups.append(_Group())
                 after_rule = False
@@ -192,6 +195,7 @@ def _escaped(pattern: bytes) -> bytes:
 
 def _path(url: str) -> bytes:
     """Path, parameters and query of the URL; nothing is decoded."""
+    # By hand and byte by byte: a parsed URL would be normalised, and rules match what is sent.
     start = 2 if url.startswith("//") else 0
     scheme = url.find("://", start)
     early = min((at for at in (url.find(char, start) for char in "/?;") if at >= 0), default=-1)

@@ -50,6 +50,7 @@ def warc_pages(stream: BinaryIO, place: str, limits: SourceLimits) -> Iterator[R
     Errors:
         ArchiveCorrupt: it is no WARC at all.
     """
+    # One page is held back: the record that says where it came from follows it.
     held: tuple[str, RawPage] | None = None
     for member in members(stream, limits.page_bytes):
         note = _note(member) if isinstance(member, Member) else None
@@ -116,6 +117,7 @@ def _outcome(member: Member | Damage, place: str, limits: SourceLimits) -> RawPa
 def _page(member: Member, place: str, limits: SourceLimits) -> RawPage | None:
     """The page of a record, or None when the record holds none."""
     kind = member.get("warc-type")
+    # Older writers put the address in angle brackets, as WARC 1.0 has it.
     url = urldefrag(member.get("warc-target-uri").strip("<>")).url
     if kind not in ("resource", "response") or not url.startswith(_SCHEMES):
         return None
@@ -129,6 +131,7 @@ def _page(member: Member, place: str, limits: SourceLimits) -> RawPage | None:
         content_type = headers.get("content-type", "")
     if not readable_type(content_type):
         return None
+    # Over the payload as it was sent, before any coding is taken off: that is what the digest was made of.
     _check_digests(member, payload)
     body = _decoded(payload, headers, limits.page_bytes)
     captured_at = _date(member.get("warc-date"))
@@ -166,6 +169,7 @@ def _check_digests(member: Member, payload: bytes) -> None:
         if not colon or algorithm.lower() not in _ALGORITHMS:
             continue
         digest = hashlib.new(algorithm.lower(), data, usedforsecurity=False).digest()
+        # Base32 as most writers have it, hexadecimal as some do.
         if expected.lower() != digest.hex() and expected.upper().rstrip("=") != base64.b32encode(
             digest
         ).decode().rstrip("="):
@@ -203,6 +207,7 @@ def _dechunked(payload: bytes) -> bytes:
 
 
 def _inflated(payload: bytes, coding: str, cap: int) -> bytes:
+    # For deflate with its zlib header, as RFC 9110 §8.4.1.2 has it, and without, as many servers send it.
     tries = (31,) if coding != "deflate" else (15, -15)
     for wbits in tries:
         inflater = zlib.decompressobj(wbits=wbits)
@@ -334,11 +339,13 @@ def _zip(path: Path) -> Iterator[tuple[BinaryIO, zipfile.ZipFile]]:
 @contextmanager
 def _member(stream: BinaryIO, archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
     info = archive.getinfo(name)
+    # As WACZ asks for its archives: then a page is read at its place without unpacking what stands before it.
     if info.compress_type == zipfile.ZIP_STORED:
         stream.seek(info.header_offset)
         header = stream.read(_LOCAL_HEADER)
         if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
             raise ArchiveCorrupt(f"the zip entry {name} is damaged", reason="archive_corrupt")
+        # Name and extra field may be longer here than in the directory.
         skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
         yield cast("BinaryIO", _Window(stream, info.header_offset + _LOCAL_HEADER + skip, info.file_size))
         return

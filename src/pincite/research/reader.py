@@ -30,7 +30,6 @@ from pincite.research.records import from_cache, ids_from_record, page_record, t
 from pincite.research.state import GIVEN, Limits, in_period, page_key
 from pincite.runtime.call_context import RequestMeter, current_meter, metered
 from pincite.runtime.recovery import another_may_help
-from pincite.text.chunks import chunks
 from pincite.text.similarity import cluster
 from pincite.urls import mask_url, registrable_domain
 
@@ -68,11 +67,7 @@ class _Collected:
 
 
 class PageReader:
-    """Reads pages side by side; results are taken and told in the order asked, whatever order they arrive in.
-
-    `chunked` pages carry slices for a model's prompt. The extractive roles cut passages of their own and do without:
-    counting the tokens of each slice was two fifths of a run.
-    """
+    """Reads pages side by side; results are taken and told in the order asked, whatever order they arrive in."""
 
     def __init__(
         self,
@@ -84,7 +79,6 @@ class PageReader:
         *,
         limits: Limits,
         domain_quality: Mapping[str, float] | None = None,
-        chunked: bool = True,
     ) -> None:
         self._fetch = fetch
         self._snapshots = snapshots
@@ -93,7 +87,6 @@ class PageReader:
         self._events = events
         self._limits = limits
         self._domain_quality = dict(domain_quality or {})
-        self._chunked = chunked
         self._begun: dict[str, _Slot] = {}
         self._marked: tuple[ReadPage, ...] = ()
 
@@ -232,8 +225,6 @@ class PageReader:
         dated = task.constraints.since is not None or task.constraints.until is not None
         undated = dated and (outcome.document.published_at or result.published_at) is None
         page = ReadPage(url, outcome.snapshot, outcome.document, undated=undated, stale=outcome.stale)
-        if self._chunked:
-            page = replace(page, chunks=await anyio.to_thread.run_sync(chunks, page.document))
         collected.pages.append(page)
         await self._tell_read(page)
 
@@ -273,8 +264,7 @@ class PageReader:
         if page.snapshot.shared_by:
             data["shared_by"] = page.snapshot.shared_by
         await self._events.emit(EventType.PAGE_FETCHED, data)
-        made = len(page.chunks) if self._chunked else len(page.document.blocks)
-        await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": made})
+        await self._events.emit(EventType.CHUNK_MADE, {"url": page.url, "chunks": len(page.document.blocks)})
 
     async def _tell_duplicates(self, pages: Sequence[ReadPage], progress: Progress) -> None:
         before = {page.url: page.duplicate_of for page in progress.pages}

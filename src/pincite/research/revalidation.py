@@ -194,7 +194,7 @@ class Revalidation:
         snapshot, document = await self._snapshots.get(snapshot_id), await self._documents.get(document_id)
         if snapshot is None or document is None:
             raise DeadLink("the stored copy is gone", reason="snapshot_missing")
-        return replace(page, snapshot=snapshot, document=document, chunks=(), stale=False)
+        return replace(page, snapshot=snapshot, document=document, stale=False)
 
     async def _tell(self, page: ReadPage, look: _Look) -> None:
         data: dict[str, Json] = {"url": page.url, "outcome": _outcome(page, look), "reason": look.reason}
@@ -210,7 +210,7 @@ def _outcome(page: ReadPage, look: _Look) -> str:
 
 
 def _read(page: ReadPage, got: FetchResult) -> ReadPage:
-    return replace(page, snapshot=got.snapshot, document=got.document, chunks=(), stale=False)
+    return replace(page, snapshot=got.snapshot, document=got.document, stale=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ def of_sqlite(error: sqlite3.Error) -> PinciteError:
             return StorageUnavailable("the store was closed meanwhile", reason="closed", retryable=True)
         return Internal(f"SQLite refused: {error}", reason="misuse")
     kind, reason = _SQLITE.get(extended & 0xFF, (Internal, "database_internal"))
+    # SQLite says the same of a file that is missing and of a process that may open no more.
     if reason == "cannot_open" and (full := too_many_open_files(error, silent=True)) is not None:
         return full
     return _failure(kind, reason, f"{error} ({getattr(error, 'sqlite_errorname', extended)})")
@@ -101,6 +102,7 @@ def of_sqlite(error: sqlite3.Error) -> PinciteError:
 def of_sqlstate(sqlstate: str | None, message: str) -> PinciteError:
     """An error of PostgreSQL as one of ours; None is a connection that broke or never came about."""
     state = sqlstate or ""
+    # The first line alone: what follows in messages of PostgreSQL may quote values.
     kind, reason = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2]) or (Internal, "database_internal")
     failure = _failure(kind, reason, f"{message.strip().splitlines()[0] if message.strip() else 'no answer'} ({state})")
     if reason in ("read_only", "no_permission"):

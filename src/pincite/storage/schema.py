@@ -87,11 +87,13 @@ runs = Table(
     Column("budget", JsonText, nullable=False),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    # Counts the owners: whoever writes with an older one is fenced (ADR 0005).
     Column("epoch", Integer, nullable=False, server_default="0"),
     text_column("worker"),
     Column("lease_until_s", Double, nullable=False, server_default="0"),
     Column("priority", Integer, nullable=False, server_default="0"),
     Column("cancel_requested", Boolean, nullable=False),
+    # Beside the run and not in a table of their own: a reservation changes one row, which is its own lock.
     *_usage_columns("cap", nullable=True),
     *_usage_columns("spent"),
     *_usage_columns("reserved"),
@@ -104,6 +106,7 @@ runs = Table(
     Column("not_before_s", Double, nullable=False, server_default="0"),
     Index("ix_runs_project", "scope", "project", "created_at"),
     Index("ix_runs_scope_created", "scope", "created_at"),
+    # For the sweep over all scopes: the only index of `runs` without the scope in front.
     Index("ix_runs_status_lease", "status", "lease_until_s"),
     Index("ix_runs_updated", "scope", "updated_at"),
 )
@@ -125,6 +128,7 @@ calls = Table(
     Column("latency_ms", Double),
     *_usage_columns("estimate"),
     *_usage_columns("used"),
+    # For `pincite log` over all runs, newest first.
     Index("ix_calls_started", "scope", "started_at", "call_key"),
 )
 

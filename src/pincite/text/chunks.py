@@ -5,7 +5,8 @@ term is never the last thing in a chunk. A block larger than a chunk is cut betw
 """
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.page import Block, BlockKind, Chunk, Document
+from pincite.domain.ids import sha256_hex
+from pincite.domain.page import Block, BlockKind, Document
 from pincite.text.sentences import sentences
 from pincite.text.tokens import token_estimate
 
@@ -18,6 +19,27 @@ _PIECE_SHARE = 0.2
 _CHARS_PER_TOKEN = 2
 # The empty line between two blocks.
 _SEPARATOR_TOKENS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A token-bounded slice `[start, end)` of a document.
+
+    `tokens` is an estimate, `section` the headings above.
+    """
+
+    document_id: str
+    index: int
+    start: int
+    end: int
+    text: str
+    tokens: int
+    section: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of `text`: two chunks are the same text when theirs are."""
+        return sha256_hex(self.text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)

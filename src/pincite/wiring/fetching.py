@@ -75,6 +75,7 @@ async def build_fetch(
     from pincite.fetch.page_failures import DocumentGate
     from pincite.fetch.service import FetchService
 
+    # In the order of what they cost and disclose: what was handed over, what is on this disk, a peer, the site itself.
     backends: list[FetchBackend] = [GivenBackend(stores.pages.snapshots)]
     backends += [ArchiveBackend(libraries)] if libraries else []
     renderer: FetchBackend | None = None

@@ -115,6 +115,7 @@ class Judges:
                 "Write model, none, PROVIDER:NAME, http://..., a folder, or a name that `pincite models list` shows "
                 "and `pincite models add NAME` fetched.",
             )
+        # Without fallbacks: the judge that is named decides, or nobody does.
         own = settings.model_copy(update={"llm": NONE, "llm_roles": {"verifier": name}, "llm_fallbacks": ()})
         model = await self._open_model(own)
         if model is None:
@@ -150,6 +151,7 @@ def judge_of(
     made: list[Judge] = []
     for part in parts:
         if part.judge is not None:
+            # A language model's calls are on the record already; another judge's answers are put there.
             made.append(part.judge if ledger is None else RecordedJudge(part.judge, ledger))
         elif part.model is not None:
             made.append(ModelJudge(calls_over(part.model), part.name))

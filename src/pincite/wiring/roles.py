@@ -89,7 +89,6 @@ def build_roles(
             run.events,
             limits=run.limits,
             domain_quality=settings.domain_quality,
-            chunked=False,
         ),
         analyst=ExtractiveAnalyst(services.ranker, max_domain_share=settings.max_domain_share),
         verifier=ExtractiveVerifier(services.judge, run.at or run.clock.now()),
@@ -97,6 +96,7 @@ def build_roles(
         drafter=ExtractiveDrafter(run.events),
         revalidator=_revalidator(settings, services, run),
     )
+    # After the roles that it uses: it searches and reads through this run's own.
     if run.limits.independent_share is not None:
         rules = replace(rules, seconder=_seconder(rules, services, run))
     modelled = frozenset(role for role in RESEARCH_ROLES if model is not None and model.info(role))
@@ -197,6 +197,7 @@ def _with_models(
 
     replacements, manuscript = Replacements(run.events, allowed=settings.llm_extractive_fallback), Manuscript()
     at = run.at or run.clock.now()
+    # Outermost, so that a judge who is replaced is named in the report whoever asked him.
     judge = None if services.judge is None else ToldJudge(services.judge, replacements)
     roles = rules
     if ModelRole.PLANNER in modelled:
@@ -209,6 +210,7 @@ def _with_models(
         roles = replace(roles, planner=PlannerWithFallback(planner, rules.planner, replacements, manuscript))
     if ModelRole.WRITER in modelled:
         composer = Composer(calls, manuscript, source_tokens=settings.llm_source_tokens)
+        # Without the judge: what a model composed is judged sentence by sentence when it is written.
         quotes = ExtractiveVerifier(None, at)
         analyst = AnalystWithFallback(composer, rules.analyst, rules.verifier, quotes, replacements)
         roles = replace(roles, analyst=analyst, verifier=analyst)
@@ -222,5 +224,6 @@ def _with_models(
         ExtractiveDrafter(run.events),
         modelled=modelled,
     )
+    # What was meant to be; roles that fell back are named beside it.
     mode = Mode.MODEL if modelled >= set(RESEARCH_ROLES) else Mode.MIXED
     return replace(roles, writer=whole, drafter=whole, mode=mode, tells_sections=True)

@@ -86,6 +86,7 @@ async def common_in_home(home: Path, clock: Clock, kept: ResourcePool) -> Common
     from pincite.storage.cache import opened_cache
     from pincite.storage.limits import opened_buckets
 
+    # A file each: a cache that is emptied or damaged must not set the limits back.
     buckets = await kept.open(opened_buckets(home / LIMITS_NAME, clock))
     cache = await kept.open(opened_cache(home / CACHE_NAME, COMMON_SCOPE, clock))
     return Common(SharedLimiter(buckets, clock), None, SharedHealth(cache, buckets))
@@ -240,6 +241,8 @@ def _fit(name: str, settings: Settings) -> "dict[Intent, float]":
             context={"setting": "search_routes"},
         )
     return {
+        # Never below 0.61: an engine that the operator named comes before those that the catalogue likes less than
+        # that.
         Intent(intent): max(1.0 - 0.06 * names.index(name), 0.61)  # a step is wider than the margin of equal fit
         for intent, names in settings.search_routes.items()
         if name in names

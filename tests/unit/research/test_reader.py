@@ -102,7 +102,7 @@ async def test_pages_are_told_as_they_come_in_the_order_of_the_results() -> None
     web = HeldBack({f"https://a.test/{name}": f"Text of {name}." for name in ("1", "slow", "3")})
     web.given = anyio.Event()
     events, stores = ListEvents(), MemoryStores()
-    slow = PageReader(web, stores.snapshots, stores.documents, ListLedger(), events, limits=Limits(), chunked=False)
+    slow = PageReader(web, stores.snapshots, stores.documents, ListLedger(), events, limits=Limits())
     wanted = results("https://a.test/1", "https://a.test/gone", "https://a.test/slow", "https://a.test/3")
 
     async def look() -> None:
