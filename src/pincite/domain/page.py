@@ -403,11 +403,14 @@ def _above(document: Document, offset: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPage:
-    """A page of a local library before it is read: where it is published and the bytes as stored."""
+    """A page of a local library before it is read: where it is published and the bytes as stored.
+
+    `captured_at` is the archive's; None for a file of a folder, which is captured when it is read.
+    """
 
     url: str
     body: bytes = field(repr=False)
     content_type: str
-    captured_at: datetime
+    captured_at: datetime | None
     published_on: date | None = None
     note: str = ""

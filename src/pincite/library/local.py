@@ -210,9 +210,9 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             url=stored,
             body=found.body,
             content_type=found.content_type,
-            captured_at=found.captured_at,
+            captured_at=found.captured_at if member else None,
             published_on=datetime.fromisoformat(published_at).date() if published_at else None,
-            note=note,
+            note=note if member else f"{note}, dated {found.captured_at:%Y-%m-%d}",
         )
 
     def reading(self, url: str, body_sha256: str) -> Document | None:

@@ -77,7 +77,7 @@ async def build_fetch(
 
     # In the order of what they cost and disclose: what was handed over, what is on this disk, a peer, the site itself.
     backends: list[FetchBackend] = [GivenBackend(stores.pages.snapshots)]
-    backends += [ArchiveBackend(libraries)] if libraries else []
+    backends += [ArchiveBackend(libraries, clock)] if libraries else []
     renderer: FetchBackend | None = None
     hosted: list[FetchBackend] = []
     if settings.profile != OFFLINE:

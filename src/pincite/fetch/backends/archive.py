@@ -1,6 +1,7 @@
 """Pages out of local libraries (folders, WARC, WACZ) as captures that say where they come from."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 import anyio
@@ -12,7 +13,7 @@ from pincite.domain.fetch import FetchRequest
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import LibraryPage, Snapshot
 from pincite.fetch.captures import GIVEN, given_body
-from pincite.ports import PageSource
+from pincite.ports import Clock, PageSource
 
 NAME = "archive"
 
@@ -20,13 +21,17 @@ NAME = "archive"
 class ArchiveBackend:
     """Implements `ports.FetchBackend` over libraries; the first that holds the address answers.
 
-    Nothing is fetched: the capture's time is the archive's, `robots` is `not_asked`, and `note` is the provenance.
+    Nothing is fetched: the capture's time is the archive's, that of a file is now, `robots` is `not_asked`, and `note`
+    is the provenance.
     """
 
     name = NAME
 
-    def __init__(self, libraries: Sequence[PageSource], *, deadline_s: float = DEADLINES_S["local_search"]) -> None:
+    def __init__(
+        self, libraries: Sequence[PageSource], clock: Clock, *, deadline_s: float = DEADLINES_S["local_search"]
+    ) -> None:
         self._libraries = tuple(libraries)
+        self._clock = clock
         self._deadline_s = deadline_s  # the one of a request is meant for the web, and a busy machine is no web site
 
     async def fetch(self, request: FetchRequest) -> Snapshot:
@@ -42,7 +47,7 @@ class ArchiveBackend:
                 page = await anyio.to_thread.run_sync(self._find, request.url, abandon_on_cancel=True)
         except TimeoutError:
             raise Timeout("the library did not answer in time", reason="archive_read") from None
-        return _capture(page, request.url)
+        return _capture(page, request.url, page.captured_at or self._clock.now())
 
     def _find(self, url: str) -> LibraryPage:
         for library in self._libraries:
@@ -53,10 +58,10 @@ class ArchiveBackend:
         raise NotFound(f"no library holds {url}", reason="not_in_library")
 
 
-def _capture(page: LibraryPage, asked: str) -> Snapshot:
+def _capture(page: LibraryPage, asked: str, at: datetime) -> Snapshot:
     digest = sha256_hex(page.body)
     return Snapshot(
-        snapshot_id=snapshot_id(page.url, page.captured_at, digest),
+        snapshot_id=snapshot_id(page.url, at, digest),
         url=asked,
         final_url=page.url,
         canonical_url=page.url,
@@ -65,7 +70,7 @@ def _capture(page: LibraryPage, asked: str) -> Snapshot:
         headers=(("content-type", page.content_type),),
         body=page.body,
         body_sha256=digest,
-        fetched_at=page.captured_at,
+        fetched_at=at,
         via=NAME,
         robots="not_asked",
         note=page.note,
