@@ -238,6 +238,7 @@ class Lookup:
             if page is not None and _allowed(page, constraints):
                 meant = near.get(candidate.passage_id, 0.0)
                 ranked.append(_Ranked(candidate.words / best, meant, candidate, page))
+        # By number where the scores are equal, so that the same index gives the same order.
         return sorted(ranked, key=lambda item: (-item.score, item.candidate.passage_id))
 
     def _near(
@@ -245,6 +246,7 @@ class Lookup:
     ) -> dict[int, float]:
         """How near the best by words, and the nearest of those whose vectors are at hand, are to the question."""
         best = sorted(candidates.values(), key=lambda candidate: -candidate.words)[:READ]
+        # In one call with the question: each call of a model on the processor has its own cost.
         texts = [self._embedded(candidate) for candidate in best]
         wanted, *vectors = embedder.embed([text, *texts])
         found = heads.nearest(wanted, BY_MEANING)
@@ -294,6 +296,7 @@ class Lookup:
         if row is not None:
             url, title, document_id, published, kind = row
             page = _Page(url, title, document_id, datetime.fromisoformat(published) if published else None, kind)
+        # All at once: which of them comes next is anybody's guess, and the look-up is cheap.
         if len(self._pages) >= _PAGES_KEPT:
             self._pages.clear()
         self._pages[page_id] = page

@@ -89,6 +89,7 @@ def _read_as(connection: sqlite3.Connection, word: str) -> str:
     near = _near(connection, lowered)
     if "_" in lowered:
         near = {other: pages for other, pages in near.items() if _changes_unknown_parts(connection, lowered, other)}
+    # A figure in a name is part of what it says: `utf8` is no typo of `utf6`.
     elif any(character.isdigit() for character in lowered):
         return ""
     return nearest(lowered, near)
@@ -99,6 +100,7 @@ def _near(connection: sqlite3.Connection, word: str) -> Mapping[str, int]:
     reach = typos_allowed(word)
     rows = connection.execute(
         "SELECT word, pages FROM words WHERE length(word) BETWEEN ? AND ? AND (word GLOB ? OR word GLOB ?)",
+        # The first letter, or the second where the first two are swapped: few typos touch it.
         (max(len(word) - reach, MIN_LENGTH), len(word) + reach, f"{word[0]}*", f"?{word[0]}*"),
     )
     return dict(rows.fetchall())

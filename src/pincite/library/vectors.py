@@ -102,6 +102,7 @@ def unpacked(data: bytes, made_by: str) -> dict[bytes, Sequence[float]]:
     line, _, body = data.partition(b"\n")
     try:
         head = json.loads(line)
+        # Vectors of other weights are numbers of the right size that mean nothing.
         whole = head["made_by"] == made_by and head["sha256"] == sha256(body).hexdigest()
         record = struct.Struct(f"<{KEY_BYTES}sf{int(head['width'])}b")
     except (ValueError, KeyError, TypeError, struct.error):
@@ -148,6 +149,7 @@ class Heads:
         numpy: Any = import_module("numpy")
         near = self._matrix @ numpy.asarray(wanted, dtype=self._matrix.dtype)
         count = min(limit, len(self._names))
+        # The nearest in any order: the caller sorts them together with the others.
         best = numpy.argpartition(-near, count - 1)[:count]
         return {self._names[index]: max(float(near[index]), 0.0) for index in best}
 
@@ -167,6 +169,7 @@ class Heads:
         numpy: Any = import_module("numpy")
         rows = self._db.execute(f"{_HEADS} LIMIT ?", (_MOST,)).fetchall()
         found = self._embedder.stored([key for _, key in rows])
+        # All or none: a library whose heads are known in part would find the known ones whatever the question is.
         all_there = all(key in found for _, key in rows)
         at_hand = [(name, found[key]) for name, key in rows] if all_there else []
         self._names = [name for name, _ in at_hand]

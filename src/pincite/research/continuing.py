@@ -101,6 +101,7 @@ class ContinuingAnalyst:
         ]
         if not more:
             return found
+        # Where the analyst found nothing, the part is open only for want of new claims: the earlier ones fill it.
         gaps = () if not found.claims else found.gaps
         return replace(found, claims=(*found.claims, *more), gaps=gaps)
 
@@ -108,6 +109,7 @@ class ContinuingAnalyst:
 def verified_claims(report: Report, documents: Mapping[str, Document]) -> dict[str, VerifiedClaim]:
     """The claims of a report in the order they are told, with quotes sliced anew, by short ids."""
     by_id = {claim.id: claim for claim in report.claims}
+    # In the order they are printed, each once.
     told = dict.fromkeys(name for sentence in report.sentences() for name in sentence.claim_ids)
     found: dict[str, VerifiedClaim] = {}
     for name in told:

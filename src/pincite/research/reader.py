@@ -284,6 +284,7 @@ def mark_duplicates(pages: Sequence[ReadPage], domain_quality: Mapping[str, floa
     """The pages with each near-copy pointing to its cluster's representative, chosen by `REPRESENTATIVE_RULE`."""
     if len(pages) < 2:
         return tuple(replace(page, duplicate_of=None) for page in pages)
+    # Of all pages of the run together: a copy that came in a later round may be the better original.
     clusters = cluster([page.document.text for page in pages])
     best: dict[int, int] = {}
     for index, first in enumerate(clusters):
@@ -299,6 +300,7 @@ def _rank(page: ReadPage, domain_quality: Mapping[str, float]) -> tuple[float, d
     """Lower is better; equal pages keep the order in which they were met."""
     quality = 0.0 if page.url.startswith("local:") else domain_quality.get(registrable_domain(page.url), 0.0)
     published = page.document.published_at or datetime.max.replace(tzinfo=UTC)
+    # Last: it says how the page was reached, not which one is the original.
     canonical = page.snapshot.final_url in ("", page.url)
     return (-quality, published, -len(page.document.text), not canonical)
 

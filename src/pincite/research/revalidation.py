@@ -117,6 +117,7 @@ class Revalidation:
             page
             for page in progress.pages
             if page.url in cited
+            # A page from a peer was never asked for at its site by this run: it is asked for like our own.
             and (page.snapshot.via in _OWN_VIA or page.snapshot.shared_by)
             and since - page.snapshot.fetched_at > self._after
         ]
@@ -129,6 +130,8 @@ class Revalidation:
                 self._looks[page.snapshot.snapshot_id] = await self._look(task, page)
 
         unseen = [page for page in old if page.snapshot.snapshot_id not in self._looks]
+        # What was not answered in time is unresolved, and the report says so: no page is taken for gone for want of
+        # time.
         with anyio.move_on_after(progress.seconds_left):
             async with anyio.create_task_group() as group:
                 for page in unseen:
@@ -154,6 +157,7 @@ class Revalidation:
             try:
                 return _Look(await self._asked(task, page, attempt))
             except (RemoteError, PolicyRefusal, BudgetExhausted) as error:
+                # Only what the site itself says: a timeout, a challenge, a refusal say nothing about the page.
                 if isinstance(error, DeadLink) or (isinstance(error, DnsError) and not error.retryable):
                     return _Look(gone=True, reason=error.reason)
                 reason = error.reason
@@ -326,6 +330,7 @@ def _settled(left: _Left, proven: Proven | None, looks: Mapping[str, _Look]) -> 
         if restated is not None:
             return _marked(restated, supporting, looks)
         why = left.lost or ((proven.reason,) if proven is not None else ())
+        # Refused and not dropped: the report says which statement fell and why.
         refused = replace(item.verdict, status=VerdictStatus.UNSUPPORTED, reasons=why)
         return replace(item, verdict=refused, independent_sources=0)
     status = VerdictStatus.PARTIAL if VerdictStatus.PARTIAL in (proven.verdict, item.verdict.status) else proven.verdict

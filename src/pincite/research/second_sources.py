@@ -114,6 +114,7 @@ class SecondSources:
             plan = replace(progress.plan, notes=(*progress.plan.notes, WITHOUT_JUDGE))
             return replace(progress, plan=plan)
         seconds_left = _half(seconds_left)
+        # What is read already costs nothing to look at.
         progress = await self._seconded(progress, progress.pages, seconds_left())
         most = self._limits.budget.pages
         for _ in range(TURNS):
@@ -173,6 +174,7 @@ class SecondSources:
         for text, items in wanted.items():
             if not text:
                 continue
+            # Left out of the search, or its best result would be the page that is cited already.
             own = sorted(filter(None, {_publisher(evidence.url) for item in items for evidence in _backing(item)}))
             without = tuple(dict.fromkeys((*task.constraints.exclude_domains, *own)))
             limits = replace(task.constraints, exclude_domains=without)
@@ -193,6 +195,7 @@ class SecondSources:
         found: dict[str, VerifiedClaim] = {}
         for candidate, result in zip(candidates, proven, strict=False):
             name = candidate.item.claim.claim_id
+            # A judgement and never words alone: two publishers that use the same words may mean different things.
             if name not in found and result.verdict is VerdictStatus.SUPPORTED and result.judgement is not None:
                 claim = replace(candidate.item.claim, evidence=(*candidate.item.claim.evidence, candidate.evidence))
                 found[name] = replace(
@@ -215,6 +218,7 @@ class SecondSources:
             said = named(item.claim.text, about)
             above = " › ".join(piece.text for piece in about if piece.role in _ABOVE)
             own = {_publisher(evidence.url) or evidence.url for evidence in _backing(item)}
+            # A near-copy is the same source under another name.
             others = [p for p in pages if p.duplicate_of is None and (_publisher(p.url) or p.url) not in own]
             ranking = self._ranker.rank(said, [Source(page.url, page.document) for page in others])
             for ranked in ranking.passages[:CANDIDATES]:

@@ -103,6 +103,7 @@ class ResearchService:
             EventType.RUN_STARTED, question=task.question, profile=task.profile, mode=str(self._roles.mode)
         )
         try:
+            # What an earlier owner sent counts: a run that is taken up again has the same cap.
             sent = (await self._ledger.spent()).web_requests
             with first_failure(), metered(RequestMeter(self._limits.budget.web_requests, used=sent)):
                 report = await self._report(task, started_s)
@@ -116,16 +117,20 @@ class ResearchService:
         return report
 
     async def _report(self, task: Task, started_s: float) -> Report:
+        # Reading that began early and drafts of closed parts end with the rounds: nothing is written while they still
+        # work.
         async with anyio.create_task_group() as beside:
             progress = await self._gather(task, started_s, beside)
         if self._roles.seconder is not None:
             before = progress
             progress = await self._roles.seconder.find(task, progress, lambda: self._seconds_left(started_s))
             await tell_claims(self._events, before, progress)
+        # Last before writing: the nearer to the report, the less may change in between.
         progress = await self._confirmed(task, replace(progress, seconds_left=self._seconds_left(started_s)))
         metrics = await self._paid(await self._metrics(progress), started_s)
         metadata = ReportMetadata(self._run_id, self._created_at, metrics, self._limits.independent_share)
         report = await self._roles.writer.write(task, progress, metadata)
+        # Counted again: writing costs most of what a model costs.
         report = replace(report, metrics=await self._paid(report.metrics, started_s))
         await tell_report(self._events, report, sections=not self._roles.tells_sections)
         return report
@@ -155,6 +160,7 @@ class ResearchService:
                 return await self._capped(progress, "deadline")
             plan = await self._roles.planner.plan(task, progress)
             progress = replace(progress, plan=plan)
+            # The first round goes on without queries, too: addresses may have been given.
             if number > 1 and not any(sub_question.queries for sub_question in plan.sub_questions):
                 break
             await tell_plan(self._events, progress)
@@ -165,11 +171,13 @@ class ResearchService:
                 beside.start_soon(self._draft, task, progress)
             before = len(progress.pages)
             progress = await self._round(task, progress, started_s, beside)
+            # A round that brought no new page: the next one would ask about the same.
             if number > 1 and len(progress.pages) == before:
                 break
         if any(lead.reason == "web_requests" for lead in progress.leads):
             return await self._capped(progress, "web requests")
         cap = self._cap_met(progress)
+        # A cap that was met with nothing open took nothing away, and is not held against the report.
         return await self._capped(progress, cap) if cap and progress.gaps else progress
 
     async def _round(self, task: Task, progress: Progress, started_s: float, beside: TaskGroup) -> Progress:
@@ -250,6 +258,7 @@ def vet_question(question: str) -> str:
             keeps: half of a surrogate pair, a zero.
     """
     text = question.strip()
+    # PostgreSQL stores no NUL, UTF-8 no half of a pair: found here, not after the run was paid for.
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
         raise InvalidTopic("the question has a character that is none: it can't be stored", reason="topic_not_text")
     if not any(character.isalnum() for character in text):

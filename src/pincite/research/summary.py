@@ -105,6 +105,7 @@ async def summarise(
             answer = await calls.ask(ModelRole.WRITER, _prompt(title, material, most), Written)
         except (ProviderError, RemoteError, BudgetExhausted):
             answer = Written(())
+        # Twice what is wanted: some will not pass, and a model that writes on and on is cut.
         proposed = [Proposed(s.text, s.claims) for s in answer.sentences[: 2 * most]]
         checked = await prover.prove(proposed, material)
         kept = [found for found in checked if found.line is not None and found.line.items][:most]
@@ -126,18 +127,23 @@ def _central(title: str, items: Sequence[VerifiedClaim], most: int) -> list[Veri
     counts = Counter(term for item in items for term in set(terms(item.claim.text)))
     theme = {term: count for term, count in counts.most_common(_THEME_WORDS) if count > 1}
     for term in terms(title):
+        # As much as two occurrences: a title names the subject, and is often too short to repeat it. Chosen, not
+        # measured.
         theme[term] = theme.get(term, 0) + 2
     ranked: list[tuple[float, int]] = []
     for index, item in enumerate(items):
         text = item.claim.text
         mine = set(terms(text))
         if _MIN_WORDS <= len(text.split()) <= _MAX_WORDS and _ALONE.match(text) and text[-1:] in '.!?)"”':
+            # Six words of room, or the shortest sentences would win by having nothing else in them; the first three of
+            # a text tell what it is about. Chosen, not measured.
             score = sum(theme.get(term, 0) for term in mine) / (len(mine) + 6) * (1.3 if index < 3 else 1.0)
             ranked.append((score, index))
     chosen: list[int] = []
     for _, index in sorted(ranked, key=lambda row: (-row[0], row[1])):
         mine = set(terms(items[index].claim.text))
         others = (set(terms(items[other].claim.text)) for other in chosen)
+        # Seven words of ten in common: the same said twice. Chosen, not measured.
         if len(chosen) < most and all(len(mine & other) < 0.7 * len(mine | other) for other in others):
             chosen.append(index)
     return [items[index] for index in sorted(chosen)]

@@ -59,6 +59,7 @@ class Engines:
         """The open engine of a scope. Errors: RateLimited (too many users at once), InvalidSetting."""
         key = (scope, profile)
         if key not in self._held:
+            # Asked again inside: somebody else may have opened it while this one waited.
             async with self._opening:
                 if key not in self._held:
                     self._make_room()
@@ -100,6 +101,7 @@ class Engines:
             return
         unused_since_s = self._now_s() - IDLE_S
         for key, held in self._held.items():
+            # The longest unused is in front (`move_to_end`), so the first that may go is the right one.
             if held.users == 0 and held.used_at_s <= unused_since_s:
                 self._held.pop(key).kept.close()
                 return

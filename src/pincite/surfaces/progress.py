@@ -83,6 +83,7 @@ class Progress:
         if self.last_at is not None and event.type is not EventType.RUN_RESUMED:
             # Before a run was resumed nobody worked on it.
             self.stage_s[self.stage] += max((event.at - self.last_at).total_seconds(), 0.0)
+        # After the time is counted: what passed until this event belongs to the stage before it.
         self.stage = _NEXT_STAGE.get(event.type, self.stage)
         self.last_at = event.at
         _take(self, event)

@@ -84,6 +84,7 @@ def fold(text: str) -> Folded:
     Folded: quotes, dashes, spaces, ligatures, full-width and sub-script forms, decomposed accents, `…`. Dropped: soft
     hyphens, zero-width and direction marks, ™ and ®. Kept: case, raised digits, fractions, line breaks.
     """
+    # Most of what is folded is plain English: nothing of it can change.
     if text.isascii():
         return Folded(text)
     parts: list[str] = []
@@ -96,6 +97,7 @@ def fold(text: str) -> Folded:
         parts.append(text[done:start])
         parts.append(replacement)
         folded_length += start - done
+        # One for one needs no entry: the map stays as small as what is unusual in the text.
         if len(replacement) != end - start or (end - start > 1 and replacement != match.group()):
             pieces.append((folded_length, folded_length + len(replacement), start, end))
         folded_length += len(replacement)

@@ -36,6 +36,7 @@ class Bm25:
     def idf(self, term: str) -> float:
         """How rare the term is here: 0 would be everywhere, higher is rarer; an unknown term is the rarest."""
         found = len(self._postings.get(term, ()))
+        # Never negative, as Lucene has it: in a handful of documents a word of the question may stand in all of them.
         return math.log(1 + (self._count - found + 0.5) / (found + 0.5))
 
     def scores(self, query_terms: Sequence[str]) -> tuple[float, ...]:
@@ -90,6 +91,7 @@ def cluster(texts: Sequence[str], *, threshold: float = 0.8) -> tuple[int, ...]:
         # Jaccard's coefficient of the runs of words themselves: what the index gives is only likely to be near.
         alike = [other for other in leaders.like(own) if low <= len(runs[other]) <= high]
         near = [(_jaccard(own, runs[other]), -other) for other in alike]
+        # Negative places, so that of equally near texts the first one leads.
         best, leader = max(near, default=(0.0, 0))
         if best >= threshold:
             found[-1] = -leader
@@ -116,6 +118,7 @@ class _Leaders:
         if self._index is None:
             return self._positions
         self._latest = self._sketch(num_perm=_PERMUTATIONS, seed=_SEED)
+        # Sorted: sets come in another order in every process, and the groups must not.
         self._latest.update(sorted(map(" ".join, runs)))
         found: Sequence[int] = self._index.query(self._latest)
         return found
@@ -157,6 +160,7 @@ def typos_allowed(word: str) -> int:
 
 def nearest(word: str, candidates: Mapping[str, int]) -> str:
     """The candidate with the fewest typos, of these the one on most pages; same figures, or it is another word."""
+    # Swapped letters count as one typo here, as two in Levenshtein's distance: they are the commonest.
     from rapidfuzz.distance import OSA
 
     best: tuple[int, bool, int, str] | None = None

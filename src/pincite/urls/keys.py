@@ -111,6 +111,7 @@ def unwrapped(url: ParsedUrl) -> str | None:
     for hosts, path, names in _BY_QUERY:
         if url.path == path and hosts.fullmatch(host):
             return next(filter(None, (query_value(url.query, name) for name in names)), None)
+    # Bing wraps the address in base64 behind two characters of its own (`a1`).
     if host in {"www.bing.com", "bing.com"} and url.path.rstrip("/") == "/ck/a":
         return _bing(query_value(url.query, "u") or "")
     if host == "r.search.yahoo.com" and (match := _YAHOO_TARGET.search(url.path)):
@@ -200,6 +201,7 @@ def work_of(url: ParsedUrl) -> str | None:
     if host in _RFC_HOSTS:
         return _match("rfc", _RFC_PATH, url.path)
     if host in {"pubmed.ncbi.nlm.nih.gov", "www.ncbi.nlm.nih.gov", "ncbi.nlm.nih.gov"}:
+        # One host has both: the path says which.
         if not host.startswith("pubmed") and "/pubmed/" not in url.path:
             return _match("pmcid", _PMC_PATH, url.path)
         return _match("pmid", _PUBMED_PATH, url.path)
@@ -284,13 +286,16 @@ def _normalised(url: ParsedUrl) -> str:
     query = _decoded(url.query) if url.query else ""
     if host.partition(".")[2] in WIKIS:
         path = path.replace("%20", "_")
+    # Before the query is sorted: the short form has the video in its path.
     if host == "youtu.be" and path.strip("/"):
         host, query, path = "youtube.com", f"v={path.strip('/')}" + (f"&{query}" if query else ""), "/watch"
     query = _query(query, host)
     path = _path(path, host, bare=not query)
+    # One page under both schemes nearly everywhere; at another port it may well be two servers.
     scheme = "https" if url.has_default_port else url.scheme
     authority = f"[{host}]" if ":" in host else host
     port = "" if url.has_default_port else f":{url.port}"
+    # `#!` names pages of script-driven sites; any other fragment is a place on the page.
     fragment = f"#{url.fragment}" if url.fragment.startswith("!") else ""
     return f"{scheme}://{authority}{port}{path}" + (f"?{query}" if query else "") + fragment
 
@@ -301,6 +306,7 @@ def _host(url: ParsedUrl) -> str:
         return host
     host = host.rstrip(".")
     rest = host.removeprefix("www.")
+    # `www.` of a public suffix (`www.co.uk`) is a name of its own.
     if rest != host and "." in rest and not is_public_suffix(rest):
         host = rest
     head, middle, tail = host.partition(".m.")
@@ -332,6 +338,7 @@ def _query(query: str, host: str) -> str:
         name = piece.partition("=")[0]
         if piece and not is_tracking(name) and name.lower() not in site:
             kept.append((name, piece))
+    # By name alone, and stable: the order of two values of one name may mean something.
     return "&".join(piece for _, piece in sorted(kept, key=lambda pair: pair[0]))
 
 

@@ -218,6 +218,7 @@ async def _stream(request: Request, engine: Engine, run_id: str, body: ChatBody)
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return data({**head, "choices": [choice], **({"usage": None} if usage else {})})
 
+    # At once, as OpenAI does: clients and proxies wait for the first byte, and a run takes minutes.
     yield chunk({"role": "assistant", "content": ""})
     async with aclosing(kept_alive(request, engine, run_id)) as comments:
         async for comment in comments:
@@ -232,12 +233,14 @@ async def _stream(request: Request, engine: Engine, run_id: str, body: ChatBody)
         yield chunk({"content": piece})
     yield chunk({"annotations": [{"type": "url_citation", "url_citation": item} for item in annotations(report)]})
     yield chunk({}, "stop")
+    # After everything, with no choice in it: where OpenAI's clients look for it.
     if usage:
         yield data({**head, "choices": [], "usage": _usage(report)})
     yield "data: [DONE]\n\n"
 
 
 def _model(name: str) -> dict[str, Any]:
+    # Any fixed time: clients require the member and none shows it.
     return {"id": name, "object": "model", "created": 1_790_000_000, "owned_by": "pincite"}
 
 

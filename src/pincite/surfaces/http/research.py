@@ -94,6 +94,7 @@ async def start(
     service = service_of(request)
     engine = await service.engine(scope, body.profile)
     services = await engine.server_services()
+    # Of the body as it was understood: other spacing, or a default that is written out, is the same request.
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
     known = await services.memory.started_with(idempotency_key) if idempotency_key else None
     if known is None:
@@ -105,6 +106,8 @@ async def start(
             await services.add_webhook(run_id, body.webhook_url)
         known = (digest, run_id)
         if idempotency_key:
+            # After the run is stored and before it is worked on: of two equal requests at once one run is taken back
+            # before it cost anything.
             known = await services.memory.remember(idempotency_key, digest, run_id)
         if known[1] == run_id:
             service.work_on(engine, run_id, account)
@@ -137,6 +140,7 @@ async def list_runs(
     """The newest runs first (of one status); `next_cursor` of a page, given as `cursor`, brings the page after it."""
     engine = await service_of(request).engine(scope)
     before = None if cursor is None else read_cursor(cursor)
+    # One more than asked for says whether there is a next page.
     found = await engine.runs(limit + 1, before=before, status=status)
     page = found[:limit]
     more = cursor_after(page[-1].created_at, page[-1].run_id) if len(found) > limit else None
@@ -167,11 +171,13 @@ async def events(
 ) -> EventStream:
     """Every event of the run from the start (or after `Last-Event-ID`), then as they happen."""
     service = service_of(request)
+    # Before the stream begins: afterwards there is no status left to refuse with.
     service.vet_follower(owner_of(request))
     engine = await service.engine(scope)
     await engine.run(run_id)
     after = starting_after
     if last_event_id and last_event_id.isdecimal():
+        # Cut before it is read: Python takes its time over a number of a million digits.
         after = min(int(last_event_id[:18]), MAX_EVENTS)
     return EventStream(_stream(service, engine, run_id, after, owner_of(request), event_names))
 

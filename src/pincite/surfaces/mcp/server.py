@@ -165,6 +165,7 @@ def _add_research_tools(server: MCPServer[ToolContext]) -> None:
             engine = await tools.engine(context, request.profile)
             account = await tools.account_of(context, engine)
             run_id = await tools.manager.start(engine, request, account)
+            # Begun and then waited for: when the host gives up on the call, the run goes on and its id is known.
             tools.manager.work_on(engine, run_id, account)
             try:
                 await _wait(tools.manager, engine, run_id, max_wait_seconds, context)
@@ -280,6 +281,7 @@ def _add_chatgpt_tools(server: MCPServer[ToolContext]) -> None:
             "content_sha256": page.snapshot.body_sha256,
             "truncated": str(len(text) > CHATGPT_TEXT_CHARS).lower(),
         }
+        # Cut and said to be: a connector has no second window to ask for.
         short = text[:CHATGPT_TEXT_CHARS]
         return compact(Fetched(id=id, title=page.title, text=short, url=page.canonical_url, metadata=metadata))
 
@@ -295,6 +297,7 @@ def _entered(context: Context) -> Iterator[ToolContext]:
     """The context of one call, whose errors are told in words."""
     tools = _tools(context)
     here = caller()
+    # Over HTTP the gate has named the request already; over stdin the tool call names itself.
     who = Caller("mcp", here.request_id or context.request_id, here.session_id or tools.session_id)
     with as_tool_errors(), called_by(who):
         yield tools
