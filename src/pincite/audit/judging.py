@@ -19,7 +19,7 @@ from pincite.text.context import points_back
 from pincite.text.normalise import fold
 from pincite.text.tokens import terms
 from pincite.verification.evidence import LIMIT, PageSearch, searched
-from pincite.verification.facts import FactOutcome, check_facts, states_nothing
+from pincite.verification.facts import FactOutcome, check_facts, is_title, states_nothing
 from pincite.verification.proof import Proven, Statement, prove
 from pincite.verification.quotes import locate, locate_near
 
@@ -78,10 +78,6 @@ class Languages:
 _QUOTATION = re.compile(r'"([^"\n]{1,600})"')
 # Fewer words in quotation marks are terms and ironies, which nobody took from a page.
 _QUOTED_WORDS = 4
-# English titles write all words but small ones with a capital; sentences hardly any.
-_TITLE_SHARE = 0.6
-# Titles of works are short; a longer text in capitals is a quotation that somebody shouts.
-_TITLE_WORDS = 12
 _EDGES = " .,;:\"'“”‘’"
 
 
@@ -89,7 +85,7 @@ def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int
     """The finding when a quotation of the sentence is on none of the pages word for word."""
     # Texts in quotation marks that are long enough to be quotations, and not titles of works.
     found = (match.group(1).strip() for match in _QUOTATION.finditer(fold(sentence.claim).text))
-    for quotation in [text for text in found if len(text.split()) >= _QUOTED_WORDS and not _title(text)]:
+    for quotation in [text for text in found if len(text.split()) >= _QUOTED_WORDS and not is_title(text)]:
         if any(locate(quotation, page.text) is not None for page in pages.values()):
             continue
         detail, passage = f'"{quotation}" is on no page that was read', ""
@@ -110,16 +106,6 @@ def misquoted(sentence: ReportSentence, cited: Sequence[int], pages: Mapping[int
             passage=passage,
         )
     return None
-
-
-def _title(text: str) -> bool:
-    """Whether most of the longer words are capitalised, as in the name of a song or a book."""
-    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
-    return (
-        bool(words)
-        and len(text.split()) <= _TITLE_WORDS
-        and sum(word[0].isupper() for word in words) >= _TITLE_SHARE * len(words)
-    )
 
 
 # One rule for every sentence (docs/audit.md). Nobody is accused by words alone: what neither code nor a judge decides

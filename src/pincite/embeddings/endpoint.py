@@ -84,7 +84,7 @@ class OwnServer:
         """
         import httpx2
 
-        logging.getLogger("httpx2").addFilter(_is_warning)
+        logging.getLogger("httpx2").addFilter(lambda record: record.levelno >= logging.WARNING)
         with httpx2.Client(
             headers=self._headers,
             follow_redirects=False,
@@ -203,7 +203,3 @@ def _is_number(value: object) -> TypeGuard[float]:
 def _sendable(text: str) -> str:
     # Servers refuse empty texts, and JSON has no lone surrogates.
     return text[:_MAX_CHARS].encode("utf-8", "replace").decode() if text.strip() else " ."
-
-
-def _is_warning(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.WARNING

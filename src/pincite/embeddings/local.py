@@ -6,23 +6,23 @@ Nothing is downloaded. Extra: `entailment`.
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting
+from pincite.ports import Embedder
 from pincite.runtime.system import install_extra
+from pincite.text.tokens import pieces
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]  # it ships no types
     import tokenizers
-import math
-from hashlib import sha256
-from importlib.util import find_spec
 
-from pincite.ports import Embedder
-from pincite.text.tokens import pieces
 
 # Passages have about 120 words; what such models were trained on is rarely longer.
 _MAX_TOKENS: Final = 512

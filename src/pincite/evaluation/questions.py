@@ -94,10 +94,6 @@ def read_questions(path: Path | None) -> tuple[KnownQuestion, ...]:
     return tuple(found)
 
 
-def _told_wrong(error: Exception) -> str:
-    return f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
-
-
 def _question(number: int, line: str) -> KnownQuestion:
     try:
         raw = json.loads(line)
@@ -109,8 +105,9 @@ def _question(number: int, line: str) -> KnownQuestion:
         for form in forms:
             _pattern(form)
     except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
+        why = f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else error
         raise InvalidInput(
-            f"line {number} is no question: {_told_wrong(error)}",
+            f"line {number} is no question: {why}",
             reason="question_file",
             hint='Write {"question": "...", "facts": ["...", ["one form", "another form"]]}; '
             '"facts": [] where the sources do not answer it.',

@@ -64,7 +64,11 @@ class HostTurns:
                 try:
                     yield
                 except PinciteError as error:
-                    await self._note_failure(host, error)
+                    # A Retry-After holds back everybody who waits for this host, not this page alone.
+                    if error.retry_after_s is not None:
+                        await self._limiter.push_back(key, min(error.retry_after_s, RETRY_AFTER_MAX_S))
+                    if recovery_of(error).counts:
+                        await self._breaker.record(key, ok=False)
                     raise
                 await self._breaker.record(key, ok=True)
         finally:
@@ -84,14 +88,6 @@ class HostTurns:
         # After the turn was taken: the site's own delay counts from this request to the next.
         if delay_s is not None and delay_s > 1.0 / self._limits.requests_per_s_per_host:
             await self._limiter.push_back(key, delay_s)
-
-    async def _note_failure(self, host: str, error: PinciteError) -> None:
-        """Take note of how a call failed: the breaker counts it, and a Retry-After holds everybody back."""
-        key = f"host:{host}"
-        if error.retry_after_s is not None:
-            await self._limiter.push_back(key, min(error.retry_after_s, RETRY_AFTER_MAX_S))
-        if recovery_of(error).counts:
-            await self._breaker.record(key, ok=False)
 
 
 # Calls tried again by the recovery table, inside the time that is left (ADR 0017).

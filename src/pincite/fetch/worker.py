@@ -93,11 +93,14 @@ class ExtractorPool:
     ) -> None:
         if size < 1:
             raise InvalidInput("a pool needs at least one process")
+        # Without `site`: start-up files of installed packages would run in every reader. The path is handed over.
         self._command = [sys.executable, "-S", "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
         self.revision = revision
         self._deadline_s = deadline_s
         self._wait_s = wait_s
         self._pages_per_worker = pages_per_worker
+        # Last in, first out: the process that has just read has its modules in memory. None stands for one not started
+        # yet.
         self._idle: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
         for _ in range(size):
             self._idle.put(None)
@@ -178,6 +181,7 @@ class ExtractorPool:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                # No other variable: keys are in the environment, and hostile pages in the process.
                 env={"PYTHONPATH": ":".join(filter(None, sys.path)), "PYTHONUTF8": "1"},
                 start_new_session=True,
             )
@@ -235,6 +239,7 @@ class _Watch:
             left_s = 0.0
         else:
             left_s = self._deadline_s - (used_s - self._used_before_s)
+        # Processor time, so that a busy machine makes no page unreadable; the wall clock for one that sleeps.
         if left_s > 0 and wall_left_s > 0:
             self._look_in(min(left_s, wall_left_s))
             return

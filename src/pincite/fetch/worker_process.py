@@ -76,6 +76,7 @@ def _bytes(value: object) -> bytes:
 
 def _error(code: str, message: str, reason: str, hint: str, context: dict[str, Any]) -> errors.PinciteError:
     kinds = (errors.EmptyContent, errors.UnsupportedContentType, errors.TooLarge, errors.ExtraNotInstalled)
+    # From a closed list: a process that a page has taken over may answer what it likes.
     kind = next((kind for kind in kinds if kind.code == code), errors.ParseError)
     return kind(message, reason=reason, hint=hint, context=context)
 
@@ -140,6 +141,7 @@ def serve(read: Read, memory_bytes: int, cpu_s: int) -> None:
     for kind, value in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(kind, (value, value))
+    # What was loaded until here is never garbage: no collection has to look at it.
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     requests = sys.stdin.buffer

@@ -59,8 +59,13 @@ class _Capped:
 
     async def reserve(self, estimate: Usage) -> None:
         """Set the estimate aside. Errors: BudgetExhausted."""
-        await self._own.reserve(Usage(cost_usd=estimate.cost_usd))
-        await self._spending.reserve(estimate)
+        own = Usage(cost_usd=estimate.cost_usd)
+        await self._own.reserve(own)
+        try:
+            await self._spending.reserve(estimate)
+        except BudgetExhausted:
+            await self._own.settle(own, Usage())  # the next, cheaper engine has the whole cap again
+            raise
 
     async def settle(self, estimate: Usage, actual: Usage) -> None:
         """Replace the estimate by what it came to."""

@@ -54,6 +54,7 @@ class RespLink:
         from redis.exceptions import RedisError, ResponseError
 
         try:
+            # One trip; each script is whole by itself, and nothing else has to be.
             pipeline = self._client.pipeline(transaction=False)
             for command in commands:
                 pipeline.execute_command(*command)
@@ -83,6 +84,7 @@ class UpstashLink:
             results = answer.json()
         except (httpx2.HTTPError, ValueError) as error:
             raise gone(type(error).__name__) from error
+        # Refused and not gone: waiting for it will not help.
         if answer.status_code in (401, 403):
             raise refused("the token is not accepted")
         if answer.status_code != 200 or not isinstance(results, list) or len(results) != len(commands):
@@ -296,6 +298,7 @@ class RedisCache(_Clocked):
         """Store or replace it, and end the lease on its key."""
         left_ms = int((entry.stale_until - self._clock.now()).total_seconds() * 1000)
         place, lease = self._key(namespace, key), self._lease_key(namespace, key)
+        # Deleted, not left as it was: an older value must not answer for a newer one.
         if left_ms <= 0 or len(entry.value) > MAX_VALUE_BYTES:
             await self._link.run(("DEL", place, lease))
             return
@@ -329,6 +332,7 @@ class RedisCache(_Clocked):
         return await self._delete(await self._keys(""))
 
     async def _keys(self, start: str) -> list[str]:
+        # A set: `SCAN` may give a key twice (Redis, "SCAN guarantees").
         found: set[str] = set()
         cursor = "0"
         pattern = f"{self._place}:{start}*".replace("[", "\\[").replace("?", "\\?")

@@ -81,7 +81,7 @@ _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3}\s*\]|\.{3,})\s*")
 _EDGES = " .,;:!?'\""
 # English titles write all words but small ones with a capital; sentences hardly any.
 _TITLE_SHARE = 0.6
-# Titles of works are short.
+# Titles of works are short; a longer text in capitals is a quotation that somebody shouts.
 _TITLE_WORDS = 12
 _LIST_NUMBER = re.compile(r"^\(?\d{1,2}[.)] +(?=\D)|: +\d{1,2}\.$")
 
@@ -198,7 +198,7 @@ def _facts(text: str) -> Iterator[_Fact]:
     taken: list[tuple[int, int]] = []
     for match in _QUOTED.finditer(text):
         words = next(group for group in match.groups() if group is not None).strip(_EDGES)
-        if words and not _is_title(words):
+        if words and not is_title(words):
             taken.append(match.span())
             yield _Fact(FactKind.QUOTED, words)
     for pattern, kind in ((_ADDRESS, FactKind.ADDRESS), (_IDENTIFIER, FactKind.IDENTIFIER)):
@@ -224,7 +224,7 @@ def quantities(text: str) -> Iterator[tuple[Figure, str]]:
 _DATED = frozenset({"date", "decade", "century"})
 
 
-def _is_title(text: str) -> bool:
+def is_title(text: str) -> bool:
     """Whether most of the longer words are capitalised, as in the name of a song: names are no exact facts."""
     words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
     capitals = sum(word[0].isupper() for word in words)

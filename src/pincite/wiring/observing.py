@@ -1,14 +1,16 @@
 """What operators see, from the settings: logs without secrets, traces to a collector, the log of calls."""
 
 import os
-from collections.abc import Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from importlib.util import find_spec
 from secrets import token_hex
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Final, get_args
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -30,11 +32,6 @@ if TYPE_CHECKING:
     from pincite.storage.database import Database
     from pincite.storage.service import SharedTables
     from pincite.wiring.shared import Shared
-import threading
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Final
 
 # The log of calls: noted at once, written in batches by a thread, so that no call waits for a disk.
 
@@ -69,6 +66,7 @@ class ToolLog:
 
     def note(self, call: LoggedCall) -> None:
         """Have the call written soon. Where notes come faster than they can be written, the oldest go."""
+        # Cut here and not when it is written: what waits is held in memory.
         self._waiting.append(replace(call, request=shortened(call.request)))
         self._noted.set()
         if self._thread is None:
@@ -87,6 +85,7 @@ class ToolLog:
     def _run(self) -> None:
         while True:
             self._noted.wait()
+            # Some more may come while it waits: one write for all of them.
             if not self._closing.wait(self._behind_s):
                 self._noted.clear()
             self._write_waiting()
@@ -104,6 +103,7 @@ class ToolLog:
             self._give_up(batch, again=error.retryable and not self._closing.is_set())
 
     def _give_up(self, batch: Sequence[LoggedCall], *, again: bool) -> None:
+        # What came meanwhile stays: of a log the newest is worth most.
         room = MAX_WAITING - len(self._waiting) if again else 0
         kept = batch[max(0, len(batch) - room) :] if room > 0 else ()
         self.lost += len(batch) - len(kept)
@@ -229,6 +229,7 @@ class CallLog:
         """Note the call made within the block: when, by whom, how long it took, how it ended."""
         note = Note(request, run_id=run_id)
         at, started = self._clock.now(), self._clock.monotonic_s()
+        # Until the block says otherwise: a cancellation passes no `except`.
         note.outcome = "cancelled"
         try:
             yield note

@@ -102,6 +102,7 @@ async def _client(peer: Peer, settings: Settings, clock: Clock, kept: ResourcePo
     from pincite.fetch.client import GuardedClient
     from pincite.fetch.resolver import SystemResolver, VettedResolver, parse_resolve
 
+    # An address that is written out opens itself alone; a name may mean any private one, since the operator chose it.
     networks = (str(ip_address(peer.url.host.strip("[]"))),) if peer.url.is_literal else _PRIVATE
     policy = UrlPolicy(
         addresses=AddressPolicy(allow_networks=networks),
@@ -203,6 +204,7 @@ class Sharing:
         Errors: ShareRefused (the scope is private), StorageUnavailable.
         """
         vet_scope(self._settings)
+        # A hash or nothing: what is asked for never becomes part of a path or of a query.
         if not _KEY.fullmatch(key):
             return None
         item = await (
@@ -259,6 +261,7 @@ class Sharing:
             now_s = self._clock.monotonic_s()
             if now_s - self._looked_s < LOOK_EVERY_S:
                 return
+            # By the time they were stored, not fetched: an imported capture is old and new here.
             since = None if self._seen is None else self._seen - _OVERLAP
             listed = await self._snapshots.listed(since, INDEX_MAX)
             keyed = await anyio.to_thread.run_sync(_keyed, listed)

@@ -11,7 +11,7 @@ from pincite.domain.errors import (
     NetworkError,
 )
 from pincite.domain.search import Depth, Query
-from pincite.search.spending import BudgetedSearch, BudgetSpending, RunSpending
+from pincite.search.spending import BudgetedSearch, BudgetSpending, RunSpending, capped
 
 
 async def test_the_cap_on_searches_is_kept() -> None:
@@ -52,6 +52,15 @@ async def test_the_depth_is_lowered_to_stay_within_a_cap() -> None:
     assert len(response.info.providers_tried) == 1
     with pytest.raises(BudgetExhausted):
         await service(tavily).search(Query("connection pool", depth=Depth.ADVANCED), spending=account)
+
+
+async def test_what_another_cap_refuses_uses_nothing_of_a_searchs_own() -> None:
+    account = BudgetSpending(Budget(cost_usd=Decimal("0.005")))
+    own = capped(account, Decimal("0.02"))
+    with pytest.raises(BudgetExhausted):
+        await own.reserve(Usage(cost_usd=Decimal("0.016")))
+    await own.reserve(Usage(cost_usd=Decimal("0.005")))
+    assert account.used.cost_usd == Decimal("0.005")
 
 
 class SpentLedger:

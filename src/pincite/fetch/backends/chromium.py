@@ -190,12 +190,14 @@ class ChromiumBackend:
         )
 
     async def _rendered(self, request: FetchRequest, admission: Admission, stack: AsyncExitStack) -> Snapshot:
+        # The proxy first, so that the browser is closed before the only way out of it is.
         proxy = await stack.enter_async_context(
             EgressProxy(self._gate.policy, self._resolver, connections_max=REQUESTS_MAX, upstream=self._upstream)
         )
         mark = f"--pincite-page={secrets.token_hex(8)}"
         browser = await self._launched(proxy.address, mark, stack)
         visit = _BrowserVisit(self, request)
+        # The mark is how its processes are found: Chromium hands arguments on to every one it starts.
         response, page, html = await self._watched(mark, lambda: visit.run(browser, admission.url.sent))
         if len(html) > self._limits.html_max_bytes:
             raise TooLarge("the rendered page is too large", reason="decoded_too_large")
@@ -260,8 +262,10 @@ class ChromiumBackend:
             browser = await driver.chromium.launch(
                 executable_path=executable,
                 headless=True,
+                # As root Chromium's sandbox does not start at all.
                 chromium_sandbox=os.geteuid() != 0,
                 args=[*self._arguments(proxy), mark],
+                # Nothing of our environment: keys in it would be a page's to read, were the browser broken into.
                 env={"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"},
                 timeout=self._limits.render_total_s * 1000,
             )
@@ -319,6 +323,8 @@ class _BrowserVisit:
         from playwright.async_api import TimeoutError as BrowserTimeout
 
         try:
+            # The deadline of the whole rendering ends it; a second clock here would give another error for the same
+            # thing.
             response = await page.goto(url, wait_until="domcontentloaded", timeout=0)
             try:
                 await page.wait_for_load_state("networkidle", timeout=_SETTLE_S * 1000)
@@ -338,6 +344,8 @@ class _BrowserVisit:
         """Let a request through or not: the second layer, before the proxy."""
         request = route.request
         self._requests_left -= 1
+        # What is not read is not loaded: pictures and fonts are most of a page's bytes, and a POST may change
+        # something.
         if self._requests_left < 0 or request.resource_type in _SKIPPED or request.method not in _READING:
             await route.abort()
             return
@@ -346,6 +354,7 @@ class _BrowserVisit:
             return
         if request.is_navigation_request():
             frame = _frame_of(request)
+            # Only where the page itself goes: frames in it are held by the proxy, and robots.txt is for pages.
             if frame is None or (frame.parent_frame is None and not await self._navigable(request.url)):
                 await route.abort()
                 return
