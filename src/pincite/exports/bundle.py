@@ -200,6 +200,7 @@ def _files(data: bytes) -> dict[str, bytes]:
     with archive:
         for info in archive.infolist():
             left -= info.file_size
+            # Only stored members are written: a compressed one is not ours, and could be a bomb.
             if left < 0 or info.compress_type != zipfile.ZIP_STORED:
                 raise ArchiveCorrupt(f"{info.filename[:80]!r} is not stored as bundles are", reason="not_a_bundle")
             files[info.filename] = _stored(archive, info, data)

@@ -122,6 +122,7 @@ def _archive_problems(
         where = f"the record at byte {record.offset}"
         if record.data is None:
             yield ARCHIVE, f"from byte {record.offset} on there are {record.length} bytes that are no record"
+        # The first record names the version that wrote the file: compared under that name, not under ours.
         elif number == 0:
             software = record.data.partition(_SOFTWARE)[2].partition(b"\r\n")[0].decode("utf-8", "replace")
             if not software.startswith("Pincite ") or record.data != head_record(report, software).unpacked():
@@ -217,6 +218,7 @@ def _event_problems(events: bytes, report: Report) -> Found:
         sequence = entry.get("seq")
         if entry.get("run_id") != report.run_id:
             yield EVENTS, f"line {number} is of another run"
+        # Rising, not gapless: a run's events are numbered across its owners.
         if not isinstance(sequence, int) or sequence <= last:
             yield EVENTS, f"line {number} is not the next event"
         else:

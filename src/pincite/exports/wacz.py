@@ -68,10 +68,13 @@ def zip_bytes(files: Mapping[str, bytes]) -> bytes:
     return bytes(out + central + end)
 
 
-# archive/data.warc.gz each cited capture, its provenance, the text read out of it indexes/index.cdx.gz where each
-# capture lies pages/pages.jsonl the cited pages, for players pincite/answer.json the report; answer.md its Markdown;
-# events.jsonl the run's events; captures.jsonl all of a capture but its body; documents.jsonl what was read, block by
-# block datapackage.json size and SHA-256 of every file; datapackage-digest.json the hash of that list
+# archive/data.warc.gz      each cited capture, its provenance, the text read out of it
+# indexes/index.cdx.gz      where each capture lies
+# pages/pages.jsonl         the cited pages, for players
+# pincite/answer.json       the report; answer.md its Markdown; events.jsonl the run's events
+# pincite/captures.jsonl    all of a capture but its body
+# pincite/documents.jsonl   what was read, block by block
+# datapackage.json          size and SHA-256 of every file; datapackage-digest.json the hash of that list
 #
 # Source: WACZ 1.1.1 (specs.webrecorder.net/wacz/1.1.1), Frictionless Data Package.
 
@@ -115,6 +118,7 @@ def render_bundle(report: Report, evidence: EvidenceSource, events: Sequence[Eve
     documents = {document.document_id: document for _, found in cited for document in found}
     files = {
         ARCHIVE: archive,
+        # No time in the gzip header: the same report must give the same bytes.
         INDEX: gzip.compress(_lines(sorted(index_lines([item for item in placed if item.length]))), 9, mtime=0),
         PAGES: _lines(page_lines(report, [item for item in placed if item.length])),
         REPORT: dump_report(report),
@@ -172,6 +176,7 @@ def _quotes(report: Report) -> Iterator[ReportEvidence]:
 
 
 def _archive(report: Report, cited: Iterable[tuple[Snapshot, tuple[Reading, ...]]]) -> tuple[bytes, tuple[Placed, ...]]:
+    # Each record is a gzip member of its own, so that a player can read one at its place.
     out = bytearray(head_record(report, f"Pincite {VERSION}").packed())
     placed = []
     for snapshot, documents in cited:

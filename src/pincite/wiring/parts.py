@@ -168,6 +168,7 @@ class Parts(OpenStores):
         from pincite.audit.service import AuditService
 
         listed: tuple[ListedPage, ...] = ()
+        # Offline a cited address can only be a page of a library: its states and titles say which.
         if self.settings.profile == OFFLINE:
             listed = await self._libraries.listing(resolve_libraries(self.settings))
         async with self._building:
@@ -209,6 +210,8 @@ class Parts(OpenStores):
         else:
             sources = resolve_sources(settings, only_urls=bool(task.urls))
             found, fetch = await self._search(sources, settings), await self._fetch(sources.libraries)
+            # With addresses of its own a question is about those pages: what a library calls things would lead away
+            # from them.
             known = () if task.urls else self._libraries.vocabularies(sources)
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
@@ -276,6 +279,7 @@ class Parts(OpenStores):
     async def _models_of(self, settings: Settings) -> "LanguageModel | None":
         if not wants_models(settings):
             return None
+        # What a request may change of the models; everything else about them is the engine's own.
         key = (settings.llm, tuple(sorted(settings.llm_roles.items())), settings.llm_fallbacks)
         async with self._building:
             if key not in self._models:
@@ -502,6 +506,7 @@ async def open_parts(
     Errors: those of the stores and services come when they are first used.
     """
     async with AsyncExitStack() as stack:
+        # Entered first, left last: services write to stores, and stores to the database, until they are closed.
         base = await stack.enter_async_context(open_shared(settings)) if shared is None else shared
         stores = await stack.enter_async_context(resource_pool())
         kept = await stack.enter_async_context(resource_pool())

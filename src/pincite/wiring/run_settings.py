@@ -82,11 +82,13 @@ def requested(settings: Settings, request: ResearchRequest) -> Settings:
         InvalidInput: `model_not_allowed`, `judge_not_allowed`. InvalidSetting: a value that is out of range.
     """
     if request.profile is not None and request.profile != settings.profile:
+        # The profile first: the caps of the request are then held against those of the profile it asks for.
         settings = with_profile(settings, request.profile)
     settings = narrowed(settings, request.caps())
     changed: dict[str, object] = {}
     if request.llm is not None and request.llm != settings.llm:
         _vet_choice("model", request.llm, ("none", settings.llm, *settings.llm_allowed))
+        # Roles of the settings name models of their own, which were not asked for.
         changed |= {"llm": request.llm, "llm_roles": {}}
     if request.judge is not None and request.judge != settings.judge:
         _vet_choice("judge", request.judge, ("none", "model", settings.judge))
@@ -120,6 +122,7 @@ def thawed_settings(settings: Settings, frozen: Json) -> Settings:
     if not isinstance(frozen, dict):
         return settings
     kept: dict[str, object] = {name: frozen[name] for name in FROZEN if name in frozen}
+    # A run that named no source looks where this home looks now: a library may have moved since.
     if not frozen.get("named"):
         kept.pop("source", None)
     given: dict[str, object] = {**settings.model_dump(exclude_unset=True), **kept}
@@ -183,6 +186,7 @@ def _searches_usd(engines: tuple[str, ...], budget: Budget) -> Decimal | None:
         return Decimal(0)
     prices = [CATALOGUE[name].cost(None) if name in CATALOGUE else None for name in engines]
     known = [price for price in prices if price is not None]
+    # A sum with an unknown in it would read as a promise.
     if len(known) < len(prices) or budget.searches is None:
         return None
     return max(known) * budget.searches

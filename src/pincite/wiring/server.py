@@ -93,6 +93,7 @@ class DailyBudget:
         self._clock = clock
         self._key_name = key_name
         self._cap_usd = cap_usd
+        # The day it was opened on: what is given back after midnight belongs to the day it was taken from.
         self._day = f"{clock.now():%Y-%m-%d}"
 
     async def reserve(self, estimate: Usage) -> None:
@@ -118,6 +119,7 @@ class DailyBudget:
         left = self._cap_usd - await self._memory.taken(self._key_name, self._day)
         if self._cap_usd > 0 >= left:
             raise self._exhausted()
+        # A quarter: a run without a cap of its own must not take the whole day from those that come after it.
         amount = min(left, self._cap_usd / 4 if wanted is None else wanted)
         if amount > 0 and not await self._take(amount):
             raise self._exhausted()
@@ -172,6 +174,7 @@ class WebhookSender:
 
     async def send(self, scope: str, url: str, delivery_id: str, at_s: int, body: bytes) -> int:
         """The status of the answer to one signed message. Errors: as a fetch of the URL."""
+        # Id and time are signed too: a message that is caught can't be sent again as another.
         signed = f"{delivery_id}.{at_s}.".encode() + body
         signature = base64.b64encode(hmac.new(self._key(scope), signed, hashlib.sha256).digest()).decode()
         headers = {
@@ -184,6 +187,7 @@ class WebhookSender:
         return answer.status
 
     def _key(self, scope: str) -> bytes:
+        # A key for each scope out of one secret: nothing to store, and no user can sign for another.
         return hmac.new(self._master, f"webhook:{scope}".encode(), hashlib.sha256).digest()
 
 
@@ -192,6 +196,7 @@ async def build_webhooks(settings: Settings, clock: Clock, kept: ResourcePool, d
     from pincite.fetch.client import GuardedClient
     from pincite.fetch.resolver import SystemResolver, VettedResolver, own_public_addresses, parse_resolve
 
+    # Callers name the address: the server's own public one would be a way to its inside.
     addresses = AddressPolicy(allow_networks=settings.allow_networks, deny_networks=own_public_addresses())
     policy = UrlPolicy(addresses=addresses, ports=PORTS | frozenset(settings.allow_ports))
     resolver = VettedResolver(SystemResolver(), policy, clock, parse_resolve(settings.resolve))
@@ -240,6 +245,7 @@ def _home_key(path: Path) -> bytes:
         made = _new_key()
         partial = path.with_suffix(".partial")
         try:
+            # Closed to others before there is a secret in it.
             partial.touch(mode=0o600)
             partial.write_text(made, encoding="ascii")
             partial.replace(path)
@@ -296,6 +302,7 @@ def opened_keys(settings: Settings) -> Iterator[KeyStore]:
         keys = SqlKeys(database)
         found: tuple[ApiKey, ...] = near.read()
         if found:
+            # Taken over before the file is put away: a crash in between does it twice, which changes nothing.
             keys.take_over(found)
             near.put_away()
         yield keys

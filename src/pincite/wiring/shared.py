@@ -190,6 +190,7 @@ class Shared:
             return LocalDispatcher()
         from pincite.dispatch.procrastinate import open_procrastinate
 
+        # Without the driver that SQLAlchemy's URLs name: this one goes to psycopg itself.
         place = "postgresql://" + url.partition("://")[2]
         return await self._kept.open(open_procrastinate(place, listen=not self._settings.transaction_pooler))
 
