@@ -65,6 +65,7 @@ class _Model:
         import numpy
 
         encoded = tokenizer.encode_batch([_encodable(text) for text in texts])
+        # By length: a batch is as wide as its longest text, and the rest of it is padding that costs as much.
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place].ids))
         for start in range(0, len(order), _BATCH):
             places = order[start : start + _BATCH]
@@ -98,6 +99,7 @@ class _Model:
             raise self._unusable(str(error)) from None
         if unknown or dimensions not in self._output_dimensions:
             raise self._unusable(f"inputs {sorted(unknown) or 'known'}, output of {dimensions} dimensions")
+        # Files bring settings of their own for both: padding is done here, and a cut must be the same for every model.
         tokenizer.no_padding()
         tokenizer.enable_truncation(_MAX_TOKENS)
         return session, tokenizer
@@ -196,6 +198,7 @@ class MiniLm:
             weights = model_path().read_bytes()
         except OSError as error:
             raise ExtraNotInstalled(f"the embedding model can't be read: {error}", hint=_HINT) from error
+        # Vectors are kept by what was embedded, not by which weights: others would be compared with these.
         if sha256(weights).hexdigest() != WEIGHTS_SHA256:
             raise ExtraNotInstalled("the embedding model is not the one expected", hint=_HINT)
         options = onnxruntime.SessionOptions()

@@ -44,6 +44,7 @@ def _typed(place: Field, plain: str) -> Json:
         case "boolean":
             return True if plain.lower() in _YES else False if plain.lower() in _NO else None
         case "date":
+            # Two days, or one that may be read two ways, are no value: nothing is guessed for a form.
             days = _days(plain)
             return days[0].isoformat() if len(days) == 1 else None
         case "integer" | "number":
@@ -96,6 +97,7 @@ def standing(place: Field, value: Json, passage: str) -> bool:
     text = fold(passage).text
     if place.kind in ("integer", "number"):
         return any(_figure(found) == value for found in _figures(text))
+    # A choice is a name of the schema's own (`very_high`): pages write it with spaces.
     wanted = bare_text(str(value)) if place.choices else fold(str(value)).text.strip().lower()
     body = bare_text(text) if place.choices else text.lower()
     return bool(wanted) and re.search(rf"(?<![\w.,]){re.escape(wanted)}(?![\w]|[.,]\d)", body) is not None
@@ -237,6 +239,7 @@ async def fill(
     fields = {f"f{number}": place for number, place in enumerate(fields_of(schema), start=1)}
     answer = await calls.ask(ModelRole.WRITER, _prompt(question, fields, material), Filled) if material else Filled(())
     entries = answer.fields[:_MAX_ENTRIES]
+    # Yes and no stand in no passage as such: a sentence has to say it, and is proven like any other.
     said = [e for e in entries if e.id in fields and fields[e.id].kind == "boolean"]
     proven = await prover.prove([Proposed(e.statement, e.claims[:_MOST_CLAIMS]) for e in said], material)
     sayings = {id(entry): found for entry, found in zip(said, proven, strict=True)}
@@ -292,6 +295,8 @@ def _saying(place: Field, value: bool, proven: Checked) -> list[Json]:
     about = set(terms(f"{bare_text(place.path[-1])} {place.description}"))
     said = {word.strip(".,;:!?()\"'").lower() for word in text.split()}
     denies = bool(said & _DENYING) or any(word.endswith(("n't", "n’t")) for word in said)
+    # A sentence that denies proves "no", and only where it speaks of this field: "it is not free" says nothing of
+    # `encrypted`.
     if denies is value or not about & set(terms(text)):
         return []
     return [
@@ -329,5 +334,6 @@ def _prompt(question: str, fields: Mapping[str, Field], material: Mapping[str, V
         instructions("structure"),
         context=(f"Question: {plain_line(question)}", "Fields:\n" + "\n".join(listed)),
         material=(Material("Statements", tuple(lines)),),
+        # Sixty tokens a value with its ids; four rows where there are lists. Chosen, not measured.
         max_tokens_out=300 + 60 * len(fields) * (4 if any(place.lists for place in fields.values()) else 1),
     )

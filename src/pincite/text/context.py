@@ -100,6 +100,8 @@ def context_of(document: Document, start: int, end: int) -> tuple[ContextPiece, 
             kept[index] = piece
             left -= token_estimate(piece.text)
     before = antecedent.start if antecedent is not None and antecedent.start is not None else start
+    # Last, from what is left: what stands above says what a passage is about, what stands around it only how it goes
+    # on.
     around = _around(document, here, last, min(before, start), end, min(left, _AROUND_TOKENS))
     return (*(kept[index] for index in sorted(kept)), *around, *_inside(document, start, end))
 
@@ -160,6 +162,7 @@ def pinned(passages: Sequence[EvidencePassage], lines: Iterable[EvidenceLine]) -
     """The passages in which one of the lines stands, or to whose context it belongs; all of them when none does."""
     named = [(line.page, line.start, line.end) for line in lines if line.start is not None and line.end is not None]
     found = tuple(passage for passage in passages if any(_belongs(passage, *line) for line in named))
+    # A judge that names no line has not said that it needed fewer.
     return found or tuple(passages)
 
 

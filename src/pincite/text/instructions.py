@@ -111,5 +111,6 @@ def is_flagged(text: str) -> bool:
     said = unicodedata.normalize("NFKC", text)
     if not said.lstrip().startswith(_DATA_STARTS):  # the quotation marks of an object or a tag quote nobody
         said = _QUOTED.sub(" ", said)
+    # Both readings: a text in Cyrillic is read as it is, and as what it passes for.
     seen = said.translate(_LOOK_ALIKES)  # as an eye reads it
     return sum(weight for pattern, weight in _RULES if pattern.search(said) or pattern.search(seen)) >= FLAGGED_FROM

@@ -171,11 +171,13 @@ def usable(answers: Sequence[Judgement], cases: Sequence[JudgeCase]) -> dict[str
     for answer in answers:
         case = asked.get(answer.case_id)
         possible = answer.likelihood is None or (math.isfinite(answer.likelihood) and 0 <= answer.likelihood <= 1)
+        # A judge is somebody else's program: what it was not asked, or says twice, does not count.
         if case is None or not possible or answer.case_id in found:
             continue
         shown = {line.line_id for line in case.lines}
         lines = tuple(dict.fromkeys(line for line in answer.line_ids if line in shown))
         beyond = " ".join(answer.beyond.split())
+        # Words of the statement, somewhat reworded at the most: a lecture is no part of it.
         beyond = beyond if len(beyond) <= 2 * len(case.statement) else ""
         found[answer.case_id] = replace(answer, line_ids=lines, beyond=beyond)
     return found
@@ -250,6 +252,7 @@ class _Case:
             answered = replace(answered, stands_alone=answer.stands_alone, answers=answer.answers)
         if self.quoted:
             return replace(answered, verdict=VerdictStatus.SUPPORTED, proof=Proof.QUOTED)
+        # Before the judge's word: what was not shown whole can't be judged.
         if self._too_long:
             return replace(answered, reason=self._too_long)
         facts = facts_of(self.facts)
@@ -277,6 +280,7 @@ class _Case:
     def _narrowed(self, answer: Judgement) -> tuple[EvidencePassage, ...]:
         """The passages that the judge names, as long as the exact facts stand in these alone, too."""
         evidence = self.statement.evidence
+        # Narrower only where it loses nothing: the record must be provable from these passages alone.
         narrow = pinned(evidence, [line for line in self.lines if line.line_id in answer.line_ids])
         if not self.facts or narrow == evidence:
             return narrow
@@ -286,6 +290,7 @@ class _Case:
 
     def _beyond(self, answer: Judgement | None, said: Stance) -> str:
         words = [answer.beyond] if answer is not None and said is Stance.PARTLY and answer.beyond else []
+        # Code knows better than the judge which figures are not carried.
         words += [f.text for f in self.facts if f.outcome in (FactOutcome.OTHER, FactOutcome.ABSENT)]
         return "; ".join(dict.fromkeys(words))
 

@@ -58,6 +58,7 @@ def locate_folded(quotation: str, folded: Folded) -> Span | None:
         first, last = spans[0], spans[-1]
         if all(later[0] - earlier[1] <= _GAP_LIMIT for earlier, later in pairwise(spans)):
             return Span(*folded.span(first[0], last[1]))
+        # Words of the first part may stand on the page more than once: the next place is tried.
         position = first[0] + 1
 
 
@@ -74,8 +75,10 @@ def locate_near(quotation: str, document_text: str) -> Located | None:
     if len(wanted) < 8:
         return None
     best = fuzz.partial_ratio_alignment(wanted.lower(), folded.text[:_LOCATE_CHARS].lower(), score_cutoff=_LOCATE_FROM)
+    # Some letters grow in lower case (`İ`): then the offsets that were found are those of another text.
     if best is None or best.dest_end <= best.dest_start or len(folded.text.lower()) != len(folded.text):
         return None
+    # The alignment ends anywhere; half a word shown to a reader looks like an error of the page.
     start, end = _whole_words(folded.text, best.dest_start, best.dest_end)
     found = Span(*folded.span(start, end))
     return Located(found, document_text[found.start : found.end], False, best.score)
@@ -95,6 +98,7 @@ def _in_order(parts: list[str], text: str, position: int) -> list[tuple[int, int
 def _pattern(part: str) -> re.Pattern[str]:
     """The part with any white space between its words, on word borders."""
     words = part.strip(_MARKS).split()
+    # A border only beside letters: a quotation may begin with a bracket that stands right behind a word.
     head = r"(?<!\w)" if words[0][:1].isalnum() else ""
     tail = r"(?!\w)" if words[-1][-1:].isalnum() else ""
     return re.compile(head + r"\s+".join(map(re.escape, words)) + tail)

@@ -56,7 +56,9 @@ _ROWS: Final = {
     Facts.FOUND: (_S, _P, _C, _U, _N),
     # The judge was asked again with the fact pointed out before "states" is read here.
     Facts.ABSENT: (_P, _P, _C, _U, _N),
+    # Another value for the same thing contradicts, unless the judge, asked again, still finds the rest stated.
     Facts.OTHER: (_P, _C, _C, _C, _N),
+    # A figure that is nowhere on the page is not a question of meaning: no judge overrules it.
     Facts.NOWHERE: (_U, _U, _U, _U, _U),
     Facts.NOWHERE_OTHER: (_U, _C, _C, _C, _C),
 }

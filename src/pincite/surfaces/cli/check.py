@@ -10,7 +10,7 @@ import typer
 
 from pincite.domain.errors import PinciteError
 from pincite.surfaces.cli import options
-from pincite.surfaces.cli.files import BUNDLE, format_of, vet_output, write_file
+from pincite.surfaces.cli.files import BUNDLE, format_of, read_bytes, vet_output, write_file
 from pincite.surfaces.cli.run import guarded, print_json, print_text, run_async, tell
 from pincite.surfaces.errors import EXIT_CHECK_FAILED, EXIT_CODES, EXIT_OK, exit_code
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pincite.engine import Engine
     from pincite.wiring import EvidenceKept
 
+_REPORT = "Give a report.json."
 Evidence = Annotated[str, typer.Option(help="`full` pages, or only the `passages` that are quoted: for publishing.")]
 
 
@@ -105,7 +106,7 @@ def _check(report: Path, home: Path | None) -> "CheckResult":
     from pincite.settings import load_settings
     from pincite.wiring import check_stored_report
 
-    return check_stored_report(_read(report), load_settings({"home": home}))
+    return check_stored_report(read_bytes(report, _REPORT), load_settings({"home": home}))
 
 
 async def _judged_again(report: Path, home: Path | None, judge: str, llm: str | None) -> "CheckResult":
@@ -116,21 +117,12 @@ async def _judged_again(report: Path, home: Path | None, judge: str, llm: str | 
     from pincite.engine import Engine
     from pincite.wiring import check_with_judge
 
-    data = await to_thread.run_sync(_read, report)
+    data = await to_thread.run_sync(read_bytes, report, _REPORT)
     async with Engine.from_settings(home=home, judge=judge, llm=llm) as engine:
         asked = await engine.judge()
         if asked is None:
             raise InvalidSetting(f"judge = {judge!r} names nobody who could judge", reason="no_judge")
         return await check_with_judge(data, engine.settings, asked, datetime.now(UTC))
-
-
-def _read(report: Path) -> bytes:
-    from pincite.domain.errors import InvalidInput
-
-    try:
-        return report.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a report.json.") from None
 
 
 def _render(result: "CheckResult") -> str:
@@ -203,21 +195,20 @@ def recheck(
 
         print_text(recheck_text(result))
     if not result.stands:
+        # What could not be looked at is no failure of the report: a script tells the two apart by the code.
         raise typer.Exit(EXIT_CHECK_FAILED if result.fell else EXIT_CODES["INSUFFICIENT_EVIDENCE"])
 
 
 async def _data(report: Path) -> "Json":
-    import anyio
+    from anyio import to_thread
 
     from pincite.domain.errors import InvalidInput
 
     try:
-        data: Json = json.loads(await anyio.Path(report).read_bytes())
-        return data
-    except OSError as error:
-        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a report.json.") from None
+        data: Json = json.loads(await to_thread.run_sync(read_bytes, report, _REPORT))
     except ValueError as error:
         raise InvalidInput(f"not a report: {error}", reason="not_json") from None
+    return data
 
 
 # How an audit can be written; without a suffix, as text.
@@ -257,6 +248,7 @@ def audit(
             vet_output(path, FORMATS)
         overrides = {
             "source": tuple(f"local:{path}" for path in sources) if sources else None,
+            # With its pages at hand nothing is asked for on the network, not even what is missing among them.
             "profile": "offline" if sources else None,
             "llm": llm,
             "judge": judge,
@@ -290,20 +282,15 @@ def audit(
 
 async def _content(report: str, engine: "Engine") -> bytes:
     """The report's bytes from a file, from stdin or from its page."""
-    from pincite.domain.errors import InvalidInput
-
     if report == "-":
         return sys.stdin.buffer.read()
     if report.startswith(("http://", "https://")):
         result = await engine.fetch(report)
         html = "html" in result.snapshot.content_type
         return result.snapshot.body if html else result.document.text.encode()
-    import anyio
+    from anyio import to_thread
 
-    try:
-        return await anyio.Path(report).read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{report} can't be read: {error.strerror}", hint="Give a file, - or a URL.") from None
+    return await to_thread.run_sync(read_bytes, Path(report), "Give a file, - or a URL.")
 
 
 def _rendered(result: "Audit", path: Path) -> str:
@@ -323,6 +310,8 @@ def _rendered(result: "Audit", path: Path) -> str:
 def _exit_code(result: "Audit", fail_under: float | None) -> int:
     """1: something is wrong, or too few claims are carried. 7: nothing is wrong and not all was judged."""
     not_all = EXIT_CODES["INSUFFICIENT_EVIDENCE"] if result.shortfall else EXIT_OK
+    # Whoever names a share has decided what is good enough: the verdicts of single sentences no longer fail the
+    # command.
     if fail_under is not None and result.recall is not None:
         return EXIT_OK if 100 * result.recall >= fail_under else EXIT_CHECK_FAILED
     return EXIT_CHECK_FAILED if result.wrong or result.never_cited else not_all

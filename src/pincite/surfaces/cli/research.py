@@ -60,6 +60,7 @@ def research(
     started: list[str] = []
 
     async def job() -> "Answer | str":
+        # Before anything is asked: after ten minutes of work a name that can't be written would be learnt too late.
         for path in files:
             vet_output(path, report_formats(), BUNDLE if path is bundle else None)
         asked.constraints()
@@ -127,6 +128,7 @@ async def ask(
     run_options = RunOptions(priority=INTERACTIVE if printing.queue else 0, for_workers=printing.queue)
     async with Engine.from_settings(**overrides) as engine:
         export_spans(engine.settings)
+        # Formats need their extras: asked for now, not when the report is done.
         for wanted in (printing.printed, *map(format_of, printing.files)):
             if wanted != BUNDLE or wanted == printing.printed:
                 engine.vet_format(wanted)
@@ -135,6 +137,7 @@ async def ask(
             run_id = await engine.start(asked, run_options=run_options)
             if printing.queue:
                 return run_id
+            # Only now: until here there is nothing that could be resumed.
             started.append(run_id)
             report, unmet = await ended(engine, run_id, show)
         failed = await write_report(engine, report, printing.files) or unmet
@@ -272,6 +275,7 @@ def batch(
 
     def tell(progress: "Progress") -> None:
         step = max(progress.total // 100, 1)
+        # A line for each hundredth: a file of ten thousand questions must not scroll the terminal away.
         if progress.done // step != shown[0] or progress.done == progress.total:
             shown[0] = progress.done // step
             note(f"{progress.done} of {progress.total} done" + (f", {progress.failed} failed" * bool(progress.failed)))

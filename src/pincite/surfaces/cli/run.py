@@ -73,6 +73,7 @@ class Interrupts:
         if self._stop is None:
             self._leave()
         self.asked = True
+        # A thread of its own: the main one may be in native code, where no signal reaches Python.
         grace = threading.Timer(GRACE_S, self._leave)
         grace.daemon = True
         grace.start()
@@ -80,6 +81,7 @@ class Interrupts:
 
     def _leave(self) -> NoReturn:
         self.tell()
+        # Without clean-up: threads that hang would be waited for, and what was paid for is on record.
         os._exit(EXIT_INTERRUPTED)
 
 
@@ -117,6 +119,7 @@ def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, stopped: Say | 
     import anyio
 
     def work() -> T:
+        # Libraries print what they like: on stdout there is the result alone, which a program reads.
         with redirect_stdout(sys.stderr):
             done = anyio.run(_interruptible, job)
         if INTERRUPTS.asked:
@@ -176,6 +179,7 @@ def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) 
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except typer.Exit:
         raise
+    # `pincite ... | head` has read enough.
     except BrokenPipeError:
         raise typer.Exit(0) from None
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr

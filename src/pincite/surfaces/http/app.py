@@ -73,6 +73,7 @@ def create_app(
     routers = (tools, research, webhooks, dropins, openai, openai_responses)
     for each in (*(module.router for module in routers), router):
         app.include_router(each)
+    # Last of the routes: its pages stand at the root.
     ui.install(app)
 
     @app.get("/healthz", tags=["health"])
@@ -89,6 +90,7 @@ def create_app(
 
     assistants = Assistants(app)
     install_document(app)
+    # Added last, so that it is the outermost: nothing runs before it.
     app.add_middleware(Gate, hosts=hosts)
     return app
 

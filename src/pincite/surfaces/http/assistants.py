@@ -43,8 +43,10 @@ class Cancellable:
         method, params = asked.get("method"), asked.get("params")
         if method == "notifications/cancelled" and isinstance(params, dict):
             self._cancel(_key(request, session, params.get("requestId")))
+        # Only to tell callers apart: the SDK itself keeps no sessions here, so that any server can answer any call.
         if method == "initialize" and not session:
             send = _with_session(send)
+        # By owner, session and id: nobody can cancel another's call by guessing a small number.
         key = _key(request, session, asked.get("id")) if method == "tools/call" else None
         sent = _Answer(send)
         with anyio.CancelScope() as scope:
@@ -53,6 +55,7 @@ class Cancellable:
             try:
                 await handle(request.scope, replayed(body, request.receive), sent.send)
             finally:
+                # A second call with the same id has taken the place: it is not ours to clear.
                 if key is not None and self._running.get(key) is scope:
                     del self._running[key]
         if scope.cancelled_caught:

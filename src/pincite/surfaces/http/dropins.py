@@ -79,6 +79,7 @@ async def tavily_search(body: TavilySearch, request: Request) -> dict[str, Any]:
         include_answer=bool(body.include_answer),
     )
     found = await engine.search(query, spending=(await account_of(request, engine)).budget)
+    # 0 is allowed there: then the answer alone is wanted.
     results = [_result(result) for result in found.results[: body.max_results]]
     if body.include_raw_content:
         budget = (await account_of(request, engine)).budget
@@ -133,6 +134,7 @@ async def not_served_as_tavily(request: Request) -> None:
 async def _engine(request: Request, key_in_body: str | None) -> Engine:
     service = service_of(request)
     header = request.headers.get("authorization")
+    # Older clients of Tavily send the key in the body; a header wins, since it is what proxies set.
     secret = key_in_body if key_in_body and not header else secret_of(request)
     return await service.engine(await service.admit(request, secret))
 
@@ -164,6 +166,7 @@ def _result(result: SearchResult) -> dict[str, Any]:
         "title": result.title,
         "url": result.url,
         "content": result.snippet,
+        # Falling with the rank, 1 for the first: engines' own scores can't be compared, and clients sort by it.
         "score": round(1 / (1 + 0.1 * (result.rank - 1)), 4),
         "raw_content": None,
         **dated,

@@ -152,20 +152,22 @@ async def _stream(
 ) -> AsyncGenerator[str]:
     """The events of a response numbered above `after`. With `leaves` the run goes on when the reader has gone."""
     service = service_of(request)
-    told = _Told(after)
+    numbered = _NumberedEvents(after)
     opening = {**_opening(await engine.run(run_id)), "status": "in_progress", **asked}
     count = 0
     try:
         for kind in ("response.created", "response.in_progress"):
-            yield told.event(kind, response=opening)
+            yield numbered.event(kind, response=opening)
         with service.engines.in_use(engine):
+            # From the first event, whatever was read before: what is counted is which items came, so that a reader who
+            # comes back gets the same numbers.
             async with aclosing(service.follow(engine, run_id, 0, KEEP_ALIVE_S, owner_of(request))) as events:
                 async for event in events:
                     item = None if event is None else _item(event)
                     if event is None:
                         yield KEEP_ALIVE
                     elif item is not None:
-                        for block in told.searched(count, item):
+                        for block in numbered.searched(count, item):
                             yield block
                         count += 1
     finally:
@@ -173,13 +175,13 @@ async def _stream(
             await given_up(service, engine, run_id)
     done = {**await _response(engine, run_id), **asked}
     if done["status"] == "completed":
-        for block in told.message(count, done["output"][-1]):
+        for block in numbered.message(count, done["output"][-1]):
             yield block
     end = {"completed": "response.completed", "failed": "response.failed"}.get(done["status"], "response.incomplete")
-    yield told.event(end, response=done)
+    yield numbered.event(end, response=done)
 
 
-class _Told:
+class _NumberedEvents:
     """Numbers events; those up to `after` were told before and come out empty."""
 
     def __init__(self, after: int) -> None:
@@ -197,6 +199,7 @@ class _Told:
         """A search, or a page that was opened, from its beginning to its end."""
         place = {"output_index": index}
         yield self.event("response.output_item.added", **place, item={**item, "status": "in_progress"})
+        # A search that failed has no `completed` event: its end says `failed`.
         ended = ("completed",) if item["status"] == "completed" else ()
         for state in ("in_progress", "searching", *ended):
             yield self.event(f"response.web_search_call.{state}", **place, item_id=item["id"])
@@ -273,6 +276,7 @@ def _usage(report: Report) -> dict[str, Any]:
 def _opening(record: RunRecord) -> dict[str, Any]:
     task = from_json(Task, record.inputs["task"])
     kept = record.inputs.get("settings")
+    # As `settings_of` made it: the extractive model is the standard profile without a language model.
     silent = isinstance(kept, dict) and kept.get("llm") == "none" and task.profile == "standard"
     names = {profile: name for name, profile in MODELS.items()}
     return {

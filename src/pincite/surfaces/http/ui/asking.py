@@ -63,7 +63,9 @@ async def sent_form(request: Request) -> Mapping[str, str]:
     else:
         raise InvalidInput("a form was expected", reason="not_a_form")
     token = fields.pop("form_token", "")
+    # After the form is read and before anything is done with it.
     service_of(request).sessions.vet_form(request.cookies.get(COOKIE), token)
+    # Browsers send line ends as CRLF (HTML, form submission); offsets in a pasted report count characters.
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
 
 
@@ -101,6 +103,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def local_path(target: str) -> str:
     """`target` when it is a path of this server, otherwise the first page."""
+    # `//host` and `/\host` are other hosts to a browser.
     inside = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
     return target if inside else "/"
 
@@ -297,6 +300,7 @@ def stretches_of(audit: Audit) -> Iterator[Stretch]:
     """The whole text in order, cut where sentences with a verdict start and end."""
     at = number = 0
     for sentence in sorted(audit.claims, key=lambda s: (s.start, s.end)):
+        # Verdicts may overlap where a list item holds a sentence: the first one keeps the text.
         start, end = max(sentence.start, at), min(sentence.end, len(audit.text))
         if start >= end:
             continue

@@ -151,6 +151,7 @@ def error_page(request: Request, error: PinciteError, status: int) -> Response |
     path = request.url.path
     if path.startswith(API_PATHS) or "text/html" not in request.headers.get("accept", ""):
         return None
+    # A form is not sent again after signing in: its page is, by hand.
     if status == 401 and request.method == "GET" and path != "/login":
         target = path + (f"?{request.url.query}" if request.url.query else "")
         return seeing(f"/login?next={quote(target, safe='')}")
@@ -203,6 +204,7 @@ def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("pincite.surfaces.http.ui"),
         autoescape=True,
+        # A name that is misspelt in a template is an error in a test, not an empty place on a page.
         undefined=StrictUndefined,
         finalize=_shown,
         trim_blocks=True,
