@@ -26,7 +26,7 @@ def cleaned_lines(text: str, url: str) -> tuple[str, ...]:
         ParseError, TooLarge, EmptyContent: as for any page.
     """
     page = parse(text)
-    base = read_metadata(page.root, url).base_url
+    base = read_metadata(page, url).base_url
     drop_unseen(page)
     if is_documentation(page.root):
         region = content_region(page.root)

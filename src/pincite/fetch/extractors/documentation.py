@@ -4,6 +4,7 @@ Nothing is guessed here. The text region is the one the tool marks; navigation i
 """
 
 import re
+from collections.abc import Iterable
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -23,18 +24,11 @@ def _classed(name: str, tag: str = "div") -> str:
     return f"//{tag}[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
 
 
-_FINGERPRINTS = (
-    _classed("document", "div[@role='main']"),
-    _classed("body", "div[@role='main']"),
-    _classed("manpage", "body"),
-    _classed("Sh", "section"),
-)
+# By the tag that carries them; a `div` only where it is the main part of the page by its role.
+_FINGERPRINTS = {"div": frozenset({"document", "body"}), "body": frozenset({"manpage"}), "section": frozenset({"Sh"})}
 _NAMES_OF_TOOLS = frozenset(
     {"sphinxsidebar", "navheader", "rst-content", "md-content", "theme-doc-markdown", "variablelist", "refentry"}
 )
-_TOOL_NAMES = re.compile("|".join(sorted(_NAMES_OF_TOOLS)))
-_ANY_FINGERPRINT = etree.XPath(" | ".join(_FINGERPRINTS))
-_CLASSES = etree.XPath("//div/@class")
 _REGIONS = ("//*[@role='main']", "//main", _classed("rst-content"), _classed("md-content"), "//article")
 _ALWAYS_NAVIGATION = re.compile(
     r"\b(?:navheader|navfooter|sphinxsidebar|breadcrumbs?|rst-footer-buttons|wy-nav-side|prev-next-bottom|skip-?link)\b"
@@ -51,10 +45,10 @@ _CANDIDATES = (
     "descendant::*[self::nav or self::footer or self::form or (@role and not(self::a)) or (@class or @id) and ("
     "self::div or self::ul or self::ol or self::section or self::aside or self::header or self::table)]"
 )
-_HEADER_MENUS = etree.XPath(
-    "descendant::*[self::nav or @role='navigation'][ancestor::header or ancestor::*[@role='banner']]"
+_IS_HEADER_MENU = etree.XPath(
+    "boolean(self::*[self::nav or @role='navigation'][ancestor::header or ancestor::*[@role='banner']]"
     "[not(ancestor::main or ancestor::article or descendant::main or descendant::article or descendant::h1)]"
-    "[not(ancestor::nav or ancestor::*[@role='navigation'])]"
+    "[not(ancestor::nav or ancestor::*[@role='navigation'])])"
 )
 _CONTENTS = re.compile(r"\b(?:toc|contents|table-of-contents|page-?toc)\b", re.IGNORECASE)
 # A page of contents alone has less text beside its contents and is kept whole. Chosen, not measured, as the next three:
@@ -72,10 +66,15 @@ def is_documentation(root: HtmlElement) -> bool:
     for generator in root.xpath("//meta[translate(@name, 'GENRATO', 'genrato')='generator']/@content"):
         if _GENERATORS.search(generator):
             return True
-    classes = "\n".join(_CLASSES(root))
-    if _TOOL_NAMES.search(classes) and not _NAMES_OF_TOOLS.isdisjoint(classes.split()):
-        return True
-    return bool(_ANY_FINGERPRINT(root)) or _is_plain(root)
+    return any(map(_is_of_a_tool, root.iter(*_FINGERPRINTS))) or _is_plain(root)
+
+
+def _is_of_a_tool(element: HtmlElement) -> bool:
+    names = (element.get("class") or "").split()
+    if element.tag != "div":
+        return not _FINGERPRINTS[element.tag].isdisjoint(names)
+    known = _NAMES_OF_TOOLS | _FINGERPRINTS["div"] if element.get("role") == "main" else _NAMES_OF_TOOLS
+    return not known.isdisjoint(names)
 
 
 def _is_plain(root: HtmlElement) -> bool:
@@ -113,7 +112,8 @@ def _drop_navigation(region: HtmlElement) -> None:
     """Take navigation out; tables of contents stay where they are all there is."""
     size = size_of(region)
     contents: list[HtmlElement] = []
-    for menu in header_menus(region):
+    navigation = [element for element in region.iter() if element.tag == "nav" or element.get("role") == "navigation"]
+    for menu in header_menus(navigation):
         inside = size_of(menu)
         if inside < size:
             size -= inside
@@ -131,12 +131,14 @@ def _drop_navigation(region: HtmlElement) -> None:
             remove(element)
 
 
-def header_menus(region: HtmlElement) -> list[HtmlElement]:
-    """The navigation in the headers of a page, however long; not what holds more text than links, or the content.
+def header_menus(navigation: Iterable[HtmlElement]) -> list[HtmlElement]:
+    """What navigation stands in a page's header, however long; not what holds more text than links, or the content.
 
     A header that was never closed may hold the whole page.
     """
-    return [menu for menu in _HEADER_MENUS(region) if 2 * sum(map(size_of, menu.iter("a"))) > size_of(menu)]
+    return [
+        menu for menu in filter(_IS_HEADER_MENU, navigation) if 2 * sum(map(size_of, menu.iter("a"))) > size_of(menu)
+    ]
 
 
 def _is_navigation(element: HtmlElement) -> bool:

@@ -47,9 +47,15 @@ _DEEP = etree.XPath("boolean(//body" + "/*" * MAX_NESTING + ")")
 _SIZE = etree.XPath("string-length(normalize-space(.))")
 # Looked up in C; lxml.html's own lookup is a Python call for every element that is touched, for classes of forms.
 _ONE_CLASS = etree.ElementDefaultClassLookup(element=HtmlElement)
+# Attributes that somebody looks for on the whole page. One walk finds them all: an XPath over attributes takes as long
+# as this does, each.
+_LOOKED_FOR = frozenset(
+    "style hidden aria-hidden aria-modal role itemprop itemscope property typeof rel aria-controls data-toggle "
+    "data-bs-toggle".split()
+)
 # Data that scripts build the page from; what is longer is the program itself.
 _MAX_SCRIPT_CHARS = 3_000_000
-_STREAMS = re.compile(r"\$R[CRS]\(|function \$af")
+_STREAMS = ("$RC(", "$RR(", "$RS(", "function $af")
 _BOUNDARIES = {
     "<!--$-->": "start",
     "<!--$?-->": "start",
@@ -67,7 +73,7 @@ class Page:
 
     `data` is what scripts of a data type hold (JSON), by id or type. `is_streamed`: scripts move parts of the page.
     `source` is the HTML that was parsed. `elements` holds on to the tree's elements: lxml makes the Python object of
-    one anew whenever nobody does.
+    one anew whenever nobody does. `noted` are those with an attribute that says what a part of the page is, in order.
     """
 
     root: HtmlElement
@@ -78,6 +84,11 @@ class Page:
     is_streamed: bool = False
     source: str = ""
     elements: tuple[HtmlElement, ...] = ()
+    noted: tuple[HtmlElement, ...] = ()
+
+    def still_noted(self) -> list[HtmlElement]:
+        """Those of `noted` that nobody has taken out of the tree."""
+        return [element for element in self.noted if self.root in element.iterancestors()]
 
 
 def parse(text: str) -> Page:
@@ -91,7 +102,7 @@ def parse(text: str) -> Page:
     styles: list[str] = []
     scripts: list[str] = []
     data: list[tuple[str, str]] = []
-    is_streamed = _STREAMS.search(text) is not None
+    is_streamed = any(map(text.__contains__, _STREAMS))
 
     def settled(name: str, opening: str, inside: str, whole: str) -> str:
         """What stands in the place of a comment, script or style sheet."""
@@ -123,9 +134,12 @@ def parse(text: str) -> Page:
     except (etree.XMLSyntaxError, etree.LxmlError, ValueError) as error:
         raise ParseError("the page can't be parsed as HTML", reason="html_malformed") from error
     _empty_head(root)
-    if _DEEP(root):
+    if tag_count > MAX_NESTING and _DEEP(root):
         raise ParseError(f"tags are nested more than {MAX_NESTING} deep", reason="too_deep")
-    return Page(root, "\n".join(styles), tag_count, tuple(scripts), tuple(data), is_streamed, text, tuple(root.iter()))
+    elements = tuple(root.iter())
+    noted = tuple(element for element in elements if not _LOOKED_FOR.isdisjoint(element.keys()))
+    sheets = "\n".join(styles)
+    return Page(root, sheets, tag_count, tuple(scripts), tuple(data), is_streamed, text, elements, noted)
 
 
 def _without_raw(text: str, settled: Callable[[str, str, str, str], str]) -> str:

@@ -23,19 +23,8 @@ NEVER_TEXT = frozenset(
     "select option optgroup datalist input textarea head progress meter annotation annotation-xml desc metadata "
     "applet portal img picture source track link meta".split()
 )
-_SCREEN_READER_CLASSES = (
-    "sr-only",
-    "visually-hidden",
-    "visuallyhidden",
-    "screen-reader-text",
-    "screen-reader-only",
-    "element-invisible",
-    "a11y-hidden",
-)
-_MARKED = etree.XPath("//*[@style or @hidden or @aria-hidden='true']")
-_MARKED_OR_CLASSED = etree.XPath(
-    "//*[@style or @hidden or @aria-hidden='true' or contains(@class, 'sr-only') or contains(@class, 'hidden')"
-    " or contains(@class, 'screen-reader') or contains(@class, 'invisible')]"
+_SCREEN_READER_CLASSES = frozenset(
+    "sr-only visually-hidden visuallyhidden screen-reader-text screen-reader-only element-invisible a11y-hidden".split()
 )
 
 # What a page lays over itself (consent, a newsletter); what is not open does not show at all. Of the words in
@@ -44,7 +33,6 @@ _DIALOGUES = etree.XPath(
     "//*[@role='dialog' or @role='alertdialog' or @aria-modal='true' or (self::dialog and @open)]"
     "[not(ancestor::*[@role='dialog' or @role='alertdialog' or @aria-modal='true'])]"
 )
-_CLOSED = etree.XPath("//dialog[not(@open)]")
 # Beside less a dialogue is the page.
 _SHOWN_CHARS = 500
 # Behind an open dialogue a page hides its own content from screen readers; everybody else sees it. So it is with what a
@@ -114,8 +102,10 @@ def drop_unseen(page: Page) -> int:
     body = root.find("body")
     total = max(size_of(root if body is None else body), 1)
     dropped = 0
-    classed = any(name in page.source for name in _SCREEN_READER_CLASSES)
-    marked = _MARKED_OR_CLASSED(root) if classed else _MARKED(root)
+    marked = page.still_noted()
+    if any(name in page.source for name in _SCREEN_READER_CLASSES):
+        known = {*marked, *(element for element in root.iter() if _is_for_screen_readers(element))}
+        marked = [element for element in root.iter() if element in known]
     by_sheet = _hidden_by_sheet(page)
     if sum(map(size_of, _outermost([element for element, how in by_sheet.items() if how == "veiled"]))) > _MOST * total:
         by_sheet = {element: how for element, how in by_sheet.items() if how != "veiled"}
@@ -141,15 +131,19 @@ def drop_unseen(page: Page) -> int:
 
 def _drop_dialogues(page: Page) -> None:
     """Take out what lies over the page, unless there is next to nothing below it."""
-    if "dialog" not in page.source and "aria-modal" not in page.source:
-        return
-    for element in _CLOSED(page.root):
+    for element in [dialog for dialog in page.root.iter("dialog") if dialog.get("open") is None]:
         remove(element)
+    if not any(_is_dialogue(element) for element in page.noted) and next(page.root.iter("dialog"), None) is None:
+        return
     over = _DIALOGUES(page.root)
     body = page.root.find("body")
     if over and size_of(page.root if body is None else body) - sum(map(size_of, over)) >= _SHOWN_CHARS:
         for element in over:
             remove(element)
+
+
+def _is_dialogue(element: HtmlElement) -> bool:
+    return element.get("role") in {"dialog", "alertdialog"} or element.get("aria-modal") == "true"
 
 
 def _outermost(elements: Collection[HtmlElement]) -> Iterator[HtmlElement]:
@@ -176,8 +170,7 @@ def _unseen(element: HtmlElement) -> str:
         return "gone"
     if element.get("aria-hidden", "").lower() == "true" and not _HOLDS_PAGE(element):
         return "covered"
-    names = element.get("class")
-    if names and any(name in _SCREEN_READER_CLASSES for name in names.split()):
+    if _is_for_screen_readers(element):
         return "unseen"
     style = element.get("style")
     if not style:
@@ -186,6 +179,11 @@ def _unseen(element: HtmlElement) -> str:
     if not how and _pale_on_default(element, style):
         return "unseen"
     return how
+
+
+def _is_for_screen_readers(element: HtmlElement) -> bool:
+    names = element.get("class")
+    return bool(names) and not _SCREEN_READER_CLASSES.isdisjoint(names.split())
 
 
 @lru_cache(maxsize=2_048)

@@ -100,7 +100,7 @@ def labelled(text: str, url: str) -> tuple[list[Found], Layout, list[list[float]
 def _visible(text: str, url: str) -> tuple[Page, Metadata, PageItems, int]:
     """The page without what nobody sees, what it says of itself and its parts, and how many characters were hidden."""
     page = parse(text)
-    metadata = read_metadata(page.root, url)
+    metadata = read_metadata(page, url)
     items = PageItems(page, metadata.linked, metadata.base_url)
     place_streamed(page)
     return page, metadata, items, drop_unseen(page)

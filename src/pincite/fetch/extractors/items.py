@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from html import unescape
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.items import Item, ItemKind
@@ -59,7 +58,7 @@ _WORD = re.compile(r"\w+")
 _RUN = 4
 # Of the runs of a post: quotes and signatures inside it are the rest. Chosen, not measured.
 _MOSTLY = 0.8
-_MARKED = etree.XPath("//*[@itemprop or @itemscope or @property or @typeof]")
+_VOCABULARY = frozenset({"itemprop", "itemscope", "property", "typeof"})
 
 
 @dataclass(slots=True)
@@ -213,7 +212,7 @@ def _marked_nodes(page: Page) -> Iterator[tuple[str, list[_Node]]]:
     """The outermost items of microdata and of RDFa."""
     if "itemscope" not in page.source and "typeof" not in page.source:
         return
-    marked = _MARKED(page.root)[:_MAX_MARKED]
+    marked = [element for element in page.noted if not _VOCABULARY.isdisjoint(element.keys())][:_MAX_MARKED]
     for source, scope, name in (("microdata", "itemscope", "itemprop"), ("rdfa", "typeof", "property")):
         nodes: dict[HtmlElement, _Node] = {}
         outer: list[_Node] = []

@@ -367,7 +367,8 @@ class Layout:
 
 def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Page, metadata: Metadata) -> Layout:
     """What the choice knows of these blocks; `rows` are their features."""
-    menus = {element for menu in header_menus(page.root) for element in menu.iter()}
+    navigation = {*page.root.iter("nav"), *(element for element in page.noted if element.get("role") == "navigation")}
+    menus = {element for menu in header_menus(navigation) for element in menu.iter()}
     title = _bare(metadata.title)
     blocks = [item.block for item in found]
     held: dict[HtmlElement | None, tuple[int, ...]] = {None: ()}

@@ -11,13 +11,13 @@ from datetime import datetime
 from html import unescape
 from urllib.parse import urlsplit
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.version import PRODUCT_TOKEN
 from pincite.fetch.extractors.characters import clean
 from pincite.fetch.extractors.dates import date_in_url, parse_date
+from pincite.fetch.extractors.dom import Page
 from pincite.fetch.extractors.inline import absolute
 from pincite.fetch.signals import page_signals
 
@@ -96,9 +96,6 @@ _KIND_WORDS = (
         ),
     ),
 )
-_ITEM_PROPERTIES = etree.XPath("//*[@itemprop]")
-_PUBLISHING_TIMES = etree.XPath("//time[@pubdate or contains(@class, 'publish') or contains(@class, 'entry-date')]")
-_AUTHORS_MARKED = etree.XPath("//*[@rel='author' or @itemprop='author']")
 _LANGUAGE = re.compile(r"^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*$")
 _MOBILE = re.compile(r"^(?:www|m|mobile|amp)\.")
 
@@ -124,8 +121,9 @@ class Metadata:
     """The objects of the page's JSON-LD."""
 
 
-def read_metadata(root: HtmlElement, url: str) -> Metadata:
+def read_metadata(page: Page, url: str) -> Metadata:
     """The metadata of a parsed page that still has its `<head>`."""
+    root = page.root
     metas = _metas(root)
     linked = list(linked_data(root))
     types = frozenset(str(kind) for node in linked for kind in _as_list(node.get("@type"))) | _kinds(metas, url)
@@ -135,13 +133,13 @@ def read_metadata(root: HtmlElement, url: str) -> Metadata:
     return Metadata(
         base_url=base_url,
         title=_title(root, metas, site_name),
-        byline=_byline(root, metas, linked),
+        byline=_byline(page, metas, linked),
         site_name=site_name,
         description=_line(metas.get("description") or metas.get("og:description", ""), _MAX_DESCRIPTION),
         published_at=_moment(linked, "datePublished", metas, _PUBLISHED)
-        or _marked_time(root, "datePublished")
+        or _marked_time(page, "datePublished")
         or date_in_url(url),
-        modified_at=_moment(linked, "dateModified", metas, _MODIFIED) or _marked_time(root, "dateModified"),
+        modified_at=_moment(linked, "dateModified", metas, _MODIFIED) or _marked_time(page, "dateModified"),
         language=_language(root, metas),
         canonical_url=canonical_of(root, url),
         types=types,
@@ -316,19 +314,24 @@ def _moment(
     return None
 
 
-def _marked_time(root: HtmlElement, name: str) -> datetime | None:
-    for element in [element for element in _ITEM_PROPERTIES(root) if element.get("itemprop") == name][:3]:
+def _marked_time(page: Page, name: str) -> datetime | None:
+    for element in [element for element in page.noted if element.get("itemprop") == name][:3]:
         text = element.get("datetime") or element.get("content") or element.text_content()
         if moment := parse_date(text):
             return moment
     if name == "datePublished":
-        for element in _PUBLISHING_TIMES(root)[:3]:
+        for element in list(filter(_says_published, page.root.iter("time")))[:3]:
             if moment := parse_date(element.get("datetime") or element.text_content()):
                 return moment
     return None
 
 
-def _byline(root: HtmlElement, metas: Mapping[str, str], linked: list[Mapping[str, object]]) -> str:
+def _says_published(time: HtmlElement) -> bool:
+    names = time.get("class") or ""
+    return time.get("pubdate") is not None or "publish" in names or "entry-date" in names
+
+
+def _byline(page: Page, metas: Mapping[str, str], linked: list[Mapping[str, object]]) -> str:
     for node in linked:
         if names := _names(node.get("author")):
             return _line(", ".join(dict.fromkeys(names)), _MAX_BYLINE)
@@ -336,7 +339,8 @@ def _byline(root: HtmlElement, metas: Mapping[str, str], linked: list[Mapping[st
         value = metas.get(name, "")
         if value and "://" not in value:
             return _line(value, _MAX_BYLINE)
-    for element in _AUTHORS_MARKED(root)[:3]:
+    signed = [element for element in page.noted if "author" in (element.get("rel"), element.get("itemprop"))]
+    for element in signed[:3]:
         value = _line(element.text_content(), _MAX_BYLINE)
         if 0 < len(value.split()) <= 8:
             return value

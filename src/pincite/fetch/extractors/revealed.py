@@ -22,14 +22,14 @@ _SHOWS = re.compile(
 )
 _MARKO = re.compile(r"""function \$(af\w{0,40})\(.{0,400}?getElementById\(["'](af\w{0,40}?)ph["']\s*\+""", re.DOTALL)
 # What a reader opens with a visible control is one click away, as in `<details>`; a menu or a dialogue is no text.
-_CONTROLS = etree.XPath(
-    "//*[(@aria-controls and (@aria-expanded or @role='tab' or @role='button' or self::button)"
+_IS_CONTROL = etree.XPath(
+    "boolean(self::*[(@aria-controls and (@aria-expanded or @role='tab' or @role='button' or self::button)"
     " or contains(' collapse tab pill ', concat(' ', @data-bs-toggle, ' '))"
     " or contains(' collapse tab pill ', concat(' ', @data-toggle, ' ')))"
     " and not(@aria-haspopup) and not(ancestor-or-self::nav or ancestor::footer or ancestor::form"
     " or ancestor::header[not(ancestor::article or ancestor::main)]"
     " or ancestor-or-self::*[@role='navigation' or @role='menu' or @role='menubar' or @role='banner'"
-    " or @role='dialog'])]"
+    " or @role='dialog'])])"
 )
 _NO_SECTIONS = frozenset({"dialog", "alertdialog", "menu", "menubar", "listbox", "tooltip", "navigation", "search"})
 # Says in the tree that a section shows to who opens it.
@@ -90,7 +90,7 @@ def folded_sections(page: Page, unseen: Collection[HtmlElement]) -> set[HtmlElem
     if not any(word in page.source for word in ("aria-controls", "data-bs-toggle", "data-toggle")):
         return set()
     named: set[str] = set()
-    for control in _CONTROLS(page.root):
+    for control in filter(_IS_CONTROL, page.still_noted()):
         target = control.get("aria-controls") or control.get("data-bs-target") or control.get("data-target")
         target = (target or control.get("href") or "").removeprefix("#")
         hidden = any(element in unseen for element in (control, *control.iterancestors()))
