@@ -81,7 +81,7 @@ def _installed() -> dict[str, EntryPoint]:
 class BytesExtractor:
     """Implements `ports.Extractor` in this process; picklable, so that a worker can be given one."""
 
-    revision = "15"
+    revision = "16"
     """Changes when pages read differently, so that stored readings are made anew."""
 
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:

@@ -17,7 +17,7 @@ from pincite.fetch.extractors.preformatted import unfolded
 from pincite.fetch.extractors.revealed import place_streamed
 
 EXTRACTOR = "html"
-VERSION = "12"
+VERSION = "13"
 
 
 # A reader that finds a tenth of what another finds has missed the page.
