@@ -38,8 +38,8 @@ from pincite.fetch.extractors.metadata import Metadata
 # validation over 833 labelled pages (words, segments): never asked .860, .914; for half the pages .862, .922; for all
 # .862, .926.
 _SURE = 0.95
-# The costly reader's time grows with the page, what it adds does not: a block more, and the page must look so much worse
-# before that one is asked. Chosen on half of the pages by site, as the least asking that costs nothing there (shingles
+# The costly reader's time grows with the page, what it adds does not: a block more, and a page must look that much
+# worse to be asked about. Chosen on half of the pages by site, as the least asking that costs nothing there (shingles
 # .971 to .969, words .877, segments .937 to .939); the other half .959 to .961, .878 to .880, .907 to .902. It is asked
 # about 155 pages of 833 instead of 413, and about a third of the blocks.
 _LESS_SURE_A_BLOCK = 0.0006
