@@ -10,6 +10,7 @@ Source: ADR 0007; channels after the shipped injection cases.
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from html import unescape
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -47,7 +48,7 @@ _GONE = re.compile(r"(?:^|;)(?:display:none|content-visibility:hidden)(?![a-z-])
 _VEILED = re.compile(r"(?:^|;)(?:visibility:(?:hidden|collapse)|opacity:0*(?:\.0\d*)?(?:%|;|!|$))")
 _UNSEEN = re.compile(
     r"(?:^|;)(?:"
-    r"(?:-webkit-|-moz-)?font-size:(?:0*(?:\.0+)?[a-z%]*(?:;|!|$)|0*[01](?:\.\d+)?(?:px|pt)|0?\.[01]\d*r?em)"
+    r"(?:-webkit-|-moz-)?font-size:(?:(?:0+(?:\.0*)?|\.0+)[a-z%]*(?:;|!|$)|0*[01](?:\.\d+)?(?:px|pt)|0?\.[01]\d*r?em)"
     r"|clip:rect\((?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?[, ]?(?:0|1)(?:px)?\)"
     r"|(?:-webkit-)?clip-path:(?:inset\((?:100|[5-9]\d)%|circle\(0|polygon\(0(?:px|%)?0)"
     r"|text-indent:-\d{3,}"
@@ -98,7 +99,7 @@ def drop_unseen(page: Page) -> int:
     does a container beside which the page has next to nothing, where one of its own scripts is seen to show it.
     """
     root = page.root
-    _settle_noscript(root)
+    _settle_noscript(page)
     body = root.find("body")
     total = max(size_of(root if body is None else body), 1)
     dropped = 0
@@ -151,17 +152,26 @@ def _outermost(elements: Collection[HtmlElement]) -> Iterator[HtmlElement]:
     return (element for element in elements if not any(above in elements for above in element.iterancestors()))
 
 
-def _settle_noscript(root: HtmlElement) -> None:
-    """Drop what only readers without scripts see, unless it is the page (a shell that scripts would fill)."""
+def _settle_noscript(page: Page) -> None:
+    """Drop what only readers without scripts see, unless it is the page: a shell that scripts fill, a script's text."""
+    root = page.root
     fallbacks = [element for element in root.iter("noscript") if element.getparent() is not None]
     body = root.find("body")
     inside = sum(size_of(element) for element in fallbacks)
     whole = size_of(root if body is None else body)
     for element in fallbacks:
-        if whole - inside < _SHELL_SHARE * inside and size_of(element) > _MOST * inside:
+        size = size_of(element)
+        is_shell = whole - inside < _SHELL_SHARE * inside and size > _MOST * inside
+        if is_shell or (size >= _SHOWN_CHARS and _stands_in_script(page, element)):
             element.tag = "div"
         else:
             remove(element)
+
+
+def _stands_in_script(page: Page, element: HtmlElement) -> bool:
+    """Whether one script holds all that the element says: a template, which it sets for readers with scripts."""
+    parts = [part.strip() for part in element.itertext() if not part.isspace()]
+    return any(all(map(script.__contains__, parts)) for script in map(unescape, page.scripts))
 
 
 def _unseen(element: HtmlElement) -> str:

@@ -40,6 +40,7 @@ def test_styled_away(style: str) -> None:
         "color:#333;background:#fff", "left:-5px", "margin-top:-10px", "height:100px;overflow:hidden",
         "text-indent:-1em",
         "transform:translateX(10px)", "background:#fff", "max-width:100%", "font-size:100%",
+        "font-size:medium", "font-size: inherit;", "font-size:x-large!important", "font-size:var(--size)",
     ],
 )  # fmt: skip
 def test_visible_styles_stay(style: str) -> None:
@@ -79,6 +80,16 @@ def test_page_that_scripts_reveal_is_still_read() -> None:
 def test_shell_keeps_its_fallback_for_readers_without_scripts() -> None:
     page = f"<html><body><div id=app></div><noscript><div><p>{TRUTH}</p></div></noscript></body></html>"
     assert TRUTH in extract(page.encode(), URL, "text/html").text
+
+
+def test_the_template_of_a_script_is_read_from_its_fallback() -> None:
+    said = f"<p>{TRUTH}</p>" + "<p>Its keepers&#8217; log has 7 volumes &amp; 3 maps.</p>" * 20
+    noscript = f"<div><noscript>{said}</noscript></div>"
+    around = f"<p>{'Other posts of this blog are listed here. ' * 40}</p>"
+    shown = read(f"<div><script type='text/template'>{said}</script></div>{noscript}{around}")
+    assert "keepers’ log has 7 volumes & 3 maps" in shown
+    for script in ("", f"<script type='text/template'>{said.replace('3 maps', '4 maps')}</script>"):
+        assert "7 volumes" not in read(f"{script}{noscript}{around}")
 
 
 def test_invisible_characters_go_and_needed_joiners_stay() -> None:
