@@ -149,6 +149,7 @@ class Archive:
         """The id of the run that was forgotten, with what only it used. Errors: RunNotFound, Locked."""
         wanted = await self._resolve(run_id)
         await (await self._parts.runs()).delete(wanted)
+        # The log is a file of its own in a home: no transaction spans both.
         await self._parts.log.forget_run(wanted)
         return wanted
 
@@ -238,6 +239,8 @@ class Archive:
         return await self._parts.clear_cache()
 
     async def _resolve(self, run_id: str) -> str:
+        # `last` at every door is the newest run of the scope, so that a command can follow another without copying an
+        # id.
         if run_id != "last":
             return run_id
         newest = await (await self._parts.runs()).list(1)

@@ -100,6 +100,7 @@ def _by_address(reference: ListedReference, pages: Sequence[ListedPage]) -> list
 def _by_file_name(reference: ListedReference, pages: Sequence[ListedPage]) -> list[ListedPage]:
     """The pages whose file is called as the address ends, or whose file the entry names."""
     written = reference.text.casefold()
+    # An entry that writes out the name of a file means that file, whatever its address looks like.
     named = [
         page
         for page in pages
@@ -110,6 +111,7 @@ def _by_file_name(reference: ListedReference, pages: Sequence[ListedPage]) -> li
         return named
     address = urlsplit(reference.url)
     tail = _parts(unquote(address.path))
+    # Pages that somebody saved are often called by the whole address.
     whole = _slug(f"{(address.hostname or '').removeprefix('www.')} {' '.join(tail)}")
     exact = [page for page in pages if whole in {_slug(" ".join(_parts(page.path))), _slug(_parts(page.path)[-1])}]
     if exact or not tail or _slug(tail[-1]) in _ANY_PAGE:
@@ -269,6 +271,7 @@ async def fetched_pages(references: Sequence[ListedReference], reading: PageRead
             page = await _read(match.page.url if match.page else references[group[0]].url, reading.fetch)
         pages.update((index, replace(page, reason=page.reason or found.get(index, _NO_MATCH).how)) for index in group)
 
+    # In the order of the references: what is over the limit is the end of the list.
     read_now, over = list(groups.values())[: reading.max_pages], list(groups.values())[reading.max_pages :]
     async with anyio.create_task_group() as tasks:
         for group in read_now:
@@ -302,10 +305,12 @@ async def _ask_archive(
 ) -> None:
     """Put what the archive knows in the place of pages that are dead."""
     dead = [group for group in groups if pages[group[0]].state in _ASKED_ABOUT][:_MOST_ASKED_ABOUT]
+    # What is not answered by then stays dead, as it was found; the audit goes on.
     with anyio.move_on_after(_ARCHIVE_S):
         for group in dead:
             url = references[group[0]].url
             own = reading.is_own(_host(url))
+            # No stranger's archive hears of a host inside; and nobody needs to be asked about a reserved name.
             if (own and not reading.private) or (not own and invalid_reason(url)):
                 continue
             page = await _archived(url, pages[group[0]], archive, reading.fetch)
@@ -321,6 +326,7 @@ class _Page:
 
 async def _archived(url: str, dead: _Page, archive: WebArchive, fetch: Fetch) -> _Page:
     """What a public archive has of an address that is dead."""
+    # The archive is public, and would be told the secret.
     if mask_url(url) != url:
         return replace(dead, reason=f"{dead.reason}; no archive was asked, the address may hold a secret")
     try:
@@ -342,6 +348,7 @@ async def _read(url: str, fetch: Fetch) -> _Page:
         with anyio.fail_after(_DEADLINE_S):
             result = await fetch.fetch(FetchRequest(url=url))
     except TimeoutError:
+        # Slow is not dead: the author may have read it on a better day.
         return _Page(None, ReferenceState.BLOCKED, f"no answer within {_DEADLINE_S:.0f} s")
     except NotFound:
         return _Page(None, ReferenceState.NOT_GIVEN, "not among the given pages")

@@ -85,6 +85,7 @@ class Proofs:
                 yield failed(f"{item.where}.judgement", "a sentence in its source's own words has no judge")
             if not quoted:
                 cut = any(isinstance(self._stored(e), Excerpts) for e in _supporting(item.rests_on))
+                # The words may stand outside of the windows that are kept: then nobody can tell.
                 say = unchecked if cut else failed
                 yield say(f"{item.where}.text", "is not in its sources' own words, as it is said to be")
         elif item.proof is None:
@@ -143,6 +144,7 @@ class Proofs:
             yield failed(f"{item.where}.text", "is not the sentence that was judged")
             return
         passages = evidence_of(item.rests_on)
+        # Without the claims first: most sentences were judged by passages alone.
         premises = next((p for p in item.premises if evidence_sha256(passages, p) == entry.evidence_sha256), None)
         if premises is None:
             yield failed(f"{item.where}.judgement", "its passages are not those that were judged")
@@ -177,6 +179,7 @@ class Proofs:
         """The whole texts of the pages; none unless all are stored whole."""
         stored = [self._stored(item) for item in _supporting(claims)]
         whole = {page.document_id: page.text for page in stored if isinstance(page, Document)}
+        # With a part of the pages a figure that stands on the missing one would look invented.
         return tuple(whole.values()) if all(isinstance(page, Document) for page in stored) else ()
 
 
@@ -211,6 +214,7 @@ def record_problems(judgements: Sequence[RecordedJudgement], made_at: datetime |
         seen.add(entry.id)
         if not entry.judge:
             yield failed(f"{where}.judge", "names nobody")
+        # It is not part of the id, so that it can be changed unseen; at least it must be a share.
         if entry.likelihood is not None and not 0 <= entry.likelihood <= 1:
             yield failed(f"{where}.likelihood", f"is {entry.likelihood}, not between 0 and 1")
         if made_at is not None and entry.judged_at > made_at:
@@ -247,6 +251,7 @@ def context_problems(where: str, item: ReportEvidence, document: Document) -> It
                 yield failed(at, "is neither the title of the page, the kind of a box on it, nor who says it there")
         elif document.text[piece.start : piece.end] != piece.text:
             yield failed(at, "is not what stands there on the page")
+        # Unchecked and not failed: another version of the reader may see other headings.
         elif piece.role in _LEADS and not any(_same(piece, other) for other in today):
             yield unchecked(at, f"is no {piece.role.value.replace('_', ' ')} of the quote as this version reads pages")
 

@@ -127,6 +127,7 @@ def annotated_html(audit: Audit) -> str:
         if sentence.outcome is AuditVerdict.NOT_A_CLAIM:
             continue
         style = "wrong" if sentence.outcome in WRONG else sentence.outcome.value
+        # In an attribute: quotation marks of the page would end it.
         title = escape(f"{WORDS[sentence.outcome]}. {_said(sentence)}", quote=True)
         body.append(escape(audit.text[done : sentence.start]))
         body.append(f'<mark class="{style}" title="{title}">{escape(audit.text[sentence.start : sentence.end])}</mark>')

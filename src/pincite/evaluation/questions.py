@@ -102,6 +102,7 @@ def _question(number: int, line: str) -> KnownQuestion:
         forms = [form for fact in facts for form in fact]
         if not isinstance(text, str) or not text.strip() or not all(isinstance(form, str) and form for form in forms):
             raise ValueError("question and facts are texts")
+        # Compiled here, so that a bad expression is named with its line and not after hours of runs.
         for form in forms:
             _pattern(form)
     except (ValueError, KeyError, TypeError, AttributeError, re.error) as error:
@@ -190,6 +191,7 @@ def _told(forms: Iterable[str], printed: str) -> bool:
 
 
 def _pattern(form: str) -> re.Pattern[str]:
+    # Two slashes alone are text: an empty expression would be told by any report.
     if len(form) > 2 and form.startswith("/") and form.endswith("/"):
         return re.compile(form[1:-1], re.IGNORECASE)
     # A figure is not told by a longer one: "63" does not stand in "1,630".

@@ -98,11 +98,13 @@ class Bundle:
             return None
         record = entry.get("record")
         values = {name: value for name, value in entry.items() if name != "record"}
+        # The page may not be passed on whole: the bundle holds its passages and hashes, no body.
         if entry.get("kept", Kept.FULL) != Kept.FULL:
             return _value(Snapshot, {**values, "body": ""}, CAPTURES)
         if not isinstance(record, dict):
             return None
         offset, length = record.get("offset"), record.get("length")
+        # Anybody can have written the list: a negative offset would count from the end.
         if not isinstance(offset, int) or not isinstance(length, int) or offset < 0 or length < 0:
             return None
         try:
@@ -133,6 +135,7 @@ class Bundle:
             known = {problem.where for problem in found}
             found += [BundleProblem(where, what) for where, what in made if where not in known]
         rebuilt = zip_bytes(self._files)
+        # Only when all else holds: a file that was changed changes the container as well.
         if not found and rebuilt != self._data:
             place = next(
                 (i for i, (a, b) in enumerate(zip(rebuilt, self._data, strict=False)) if a != b),
@@ -213,6 +216,7 @@ def _stored(archive: zipfile.ZipFile, info: zipfile.ZipInfo, data: bytes) -> byt
     try:
         return archive.read(info)
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, RuntimeError, NotImplementedError):
+        # APPNOTE.TXT §4.3.7: 30 bytes, the name, and no extra field in files that we write.
         start = info.header_offset + 30 + len(info.filename.encode())
         return data[start : start + info.file_size]
 

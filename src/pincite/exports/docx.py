@@ -110,8 +110,10 @@ class _File:
         from docx.shared import Pt
 
         properties = self._word.core_properties
+        # python-docx refuses more.
         properties.title = _text(self._report.title or self._report.question)[:255]
         properties.author = "Pincite"
+        # The report's time, and not that of its printing.
         properties.created = properties.modified = self._report.created_at.replace(tzinfo=None)
         styles: Any = self._word.styles
         mark = styles.add_style("endnote reference", WD_STYLE_TYPE.CHARACTER)
@@ -164,6 +166,7 @@ class _File:
             for side in conflict.sides:
                 count = f" ({sources_text(side.independent_sources)})" if side.independent_sources else ""
                 paragraph = self._word.add_paragraph(_text(side.statement + count), style="List Bullet")
+                # A side may rest on a page that the report does not list: no mark leads nowhere.
                 numbers = {e.reference_n for e in side.evidence if e.reference_n is not None} & known
                 self._marks(paragraph, sorted(numbers))
 
@@ -202,6 +205,7 @@ class _File:
             _append(stated, f'<w:bookmarkStart w:id="{_CLAIMS + index}" w:name="{name}"/>')
             stated.add_run(_text(claim.text)).bold = True
             _append(stated, f'<w:bookmarkEnd w:id="{_CLAIMS + index}"/>')
+            # A claim at the foot of a page with its passages on the next would be read as one without.
             stated.paragraph_format.keep_with_next = True
             proof = "; ".join(part for part in (claim_proof(claim), beyond_text(claim)) if part)
             if proof:
@@ -270,7 +274,9 @@ class _File:
         self._word.part.relate_to(part, RELATIONSHIP_TYPE.ENDNOTES)
         for section in self._word.sections:
             for element in _parsed('<w:endnotePr><w:numFmt w:val="decimal"/></w:endnotePr>'):
-                section._sectPr.insert(0, element)  # noqa: SLF001  # the library has no call for endnotes
+                properties = section._sectPr  # noqa: SLF001  # the library has no call for endnotes
+                # ISO/IEC 29500-1 §17.6.17: after the references to headers and footers, before all else.
+                properties.insert(len(properties.xpath("w:headerReference | w:footerReference")), element)
 
 
 _SEPARATORS = (

@@ -85,11 +85,14 @@ class HostedScraper(ABC):
         """
         admission = await self._admit(request, request.url)
         clock = self._around.clock
+        # One deadline over all tries: a retry gets what is left of it.
         until = clock.monotonic_s() + (request.deadline_s or _TOTAL_S)
         scraped = await retried(
             lambda: self._scrape(request, admission.url), clock, lambda: until - clock.monotonic_s()
         )
         final = admission.url
+        # The scraper follows redirects where no policy of ours looks: where it ended is vetted before anything of it is
+        # kept.
         if scraped.final_url and scraped.final_url != final.sent:
             final = (await self._admit(request, scraped.final_url)).url
         paid = f"; cost {scraped.cost}" if scraped.cost else ""
@@ -115,6 +118,7 @@ class HostedScraper(ABC):
     async def _admit(self, request: FetchRequest, url: str) -> Admission:
         if mask_url(url) != url:
             raise InvalidUrl("a URL that holds a credential is not sent to another service", reason="secret_in_url")
+        # Whatever networks the operator opened for this machine: no other service hears of an address in them.
         vet_url(url, policy=self._around.public)
         admission = await self._around.gate.admit(
             url,
@@ -124,6 +128,8 @@ class HostedScraper(ABC):
         )
         parsed = admission.url
         if not parsed.is_literal:
+            # A public name may lead into a private network, and the name alone would tell of it: looked up here, though
+            # the scraper fetches.
             answers = await self._around.resolver.addresses(parsed.host, parsed.port)
             check_addresses(parsed.host, answers, self._around.public)
         return admission

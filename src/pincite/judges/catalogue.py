@@ -153,12 +153,15 @@ def verify_files(folder: Path) -> None:
     except (OSError, ValueError):
         lock = None
     hashes = lock.get("sha256") if isinstance(lock, dict) else None
+    # A note without hashes is no reason to trust the files: whoever changed them may have changed it.
     if not isinstance(hashes, dict) or not hashes:
         raise _changed(folder / LOCK)
     for name, wanted in hashes.items():
         whole = hashlib.sha256()
         try:
+            # The name alone: a note that was tampered with does not lead out of the folder.
             with (folder / Path(str(name)).name).open("rb") as file:
+                # In pieces: weights have up to a gigabyte.
                 while piece := file.read(1 << 20):
                     whole.update(piece)
         except OSError:
@@ -203,6 +206,7 @@ def write_thresholds(home: Path, name: str, thresholds: Thresholds) -> Path:
     path = home / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = _all(path) | {name: asdict(thresholds)}
+    # Beside it and then renamed: whoever reads meanwhile finds the old thresholds or the new, whole.
     new = path.with_suffix(".new")
     new.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     new.replace(path)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Positions of the BERT and DeBERTa models that are used: beyond them they were not trained.
 MAX_TOKENS: Final = 512
+# Where exports on the hub have their weights; a folder may hold several, and the whole ones come first.
 _MODELS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _ENTAILMENT: Final = frozenset({"entailment", "entails", "supported", "consistent"})
 _CONTRADICTION: Final = frozenset({"contradiction", "contradicts", "refuted"})
@@ -69,6 +70,7 @@ class OnnxJudge:
         self._thresholds = thresholds
         self._threads = threads
         self._loaded: tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer] | None = None
+        # Side by side they would share the same cores. Chosen, not measured.
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     @property
@@ -105,6 +107,7 @@ class OnnxJudge:
         scored = [self._shares(premise, case.statement) for premise in premises_of(case)]
         if not scored:
             return None
+        # The best and the worst over all pieces, each by itself: one piece may state it and another contradict it.
         states, against = max(scored)[0], max(other for _, other in scored)
         return judgement_of(case, states, self._thresholds, contradicts=against)
 
@@ -119,6 +122,7 @@ class OnnxJudge:
         }
         import numpy as np
 
+        # By what the model asks for: some families know no token types.
         fed = {node.name: np.array(values[node.name], dtype=np.int64) for node in session.get_inputs()}
         shares = probabilities([float(value) for value in session.run(None, fed)[0][0]])
         against = self._labels.contradiction
@@ -135,6 +139,8 @@ class OnnxJudge:
         verify_files(self._folder)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
+        # Fatal errors alone: onnxruntime warns on stderr about the machine, which is no news to whoever asked a
+        # question.
         options.log_severity_level = 4
         try:
             session = onnxruntime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
@@ -153,7 +159,9 @@ class OnnxJudge:
 def probabilities(logits: Sequence[float]) -> list[float]:
     """Softmax over the labels, or a sigmoid where the model has one output."""
     if len(logits) == 1:
+        # Clipped, or `exp` overflows; beyond 30 the share is 0 or 1 to thirteen digits.
         return [1 / (1 + math.exp(-max(-30.0, min(30.0, logits[0]))))]
+    # Less the largest, as softmax is computed everywhere: `exp` of a large logit overflows.
     top = max(logits)
     shares = [math.exp(value - top) for value in logits]
     return [share / sum(shares) for share in shares]
@@ -184,6 +192,7 @@ def labels_of(config: Path) -> Labels:
     return Labels(entailment, next((index for label, index in named.items() if label in _CONTRADICTION), -1))
 
 
+# Half a surrogate pair, which broken pages have, is none of the tokenizer's characters: it would raise.
 def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 

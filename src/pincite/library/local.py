@@ -110,8 +110,10 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         Errors:
             LibraryNotFound, ArchiveCorrupt, InvalidInput, Locked, StorageUnavailable, StorageFull.
         """
+        # The source is read again under the lock: it may have changed, and another process may have done the work.
         with writer_lock(self._file, _LOCK_WAIT_S), mapped(self._file):
             self._source = open_source(self._source.location, self._source.limits)
+            # A connection of its own: searches go on over the other while pages are read.
             writer = open_index(self._file)
             try:
                 report = Update(writer, self._file, self._source, self._reading).run(self._revision, progress)
@@ -139,6 +141,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         if self._embedder is None:
             return 0
         with mapped(self._file):
+            # Its own, too: vectors take minutes, and the lock would keep every search waiting.
             reader = open_index(self._file)
             try:
                 made = make_heads(reader, self._embedder, progress)
@@ -198,6 +201,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
             row = self._connection.execute(
                 "SELECT url, path, member, at_byte, length, content_type, captured_at, note, published_at"
                 " FROM pages JOIN files USING (file_id) WHERE (url = ? OR url_key = ?) AND is_current = 1"
+                # The exact spelling first, then the same one each time.
                 " ORDER BY url <> ?, url LIMIT 1",
                 (url, page_key(url), url),
             ).fetchone()
@@ -221,6 +225,7 @@ class LocalLibrary(AbstractContextManager["LocalLibrary"]):
         Errors:
             StorageUnavailable: the index is damaged.
         """
+        # Before a refresh nobody knows whether another extractor read the page.
         if not self._is_refreshed:
             return None
         with self._lock, mapped(self._file):

@@ -27,9 +27,12 @@ Mode = Literal["native", "tool", "prompted"]
 OUTPUT_NAME: Final = "answer"
 # What providers call the part of the tokens written that nobody sees.
 _THOUGHTS: Final = ("reasoning_tokens", "thinking_tokens", "thoughts_tokens")
+# Besides Anthropic's own protocol these want the end of the cached prefix marked.
 _MARKING: Final = ("bedrock", "openrouter")
+# What the providers of pydantic-ai call a key and an address; each is given those that its constructor takes.
 _KEY_NAMES: Final = ("api_key", "token")
 _URL_NAMES: Final = ("base_url", "azure_endpoint", "api_host", "api_base")
+# Tokens for thinking where a model takes a number instead of a word. Chosen, not measured.
 _CLAUDE_BUDGETS: Final = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "max": 32_000}
 _LEAST_CLAUDE_BUDGET: Final = 1_024  # the API refuses less
 _SCHEMA_WORDS: Final = (
@@ -166,6 +169,8 @@ class ModelClient:
         settings: dict[str, Any] = {
             "max_tokens": prompt.cap_tokens,
             "timeout": self._timeout_s,
+            # Retries are the service's, which counts and pays each of them; a client that retries by itself would hide
+            # them.
             "max_retries": 0,
             "thinking": False if prompt.effort == "none" else prompt.effort,
             "cache": {"messages": False},  # the prefix alone: no conversation follows
@@ -197,12 +202,15 @@ class ModelClient:
         )
 
     def _failed(self, error: Exception, mode: Mode | None) -> PinciteError:
+        # pydantic-ai wraps what the transport raises: an error of ours, which says more, stands somewhere in the chain.
         inner: BaseException | None = error
         while inner is not None:
             if isinstance(inner, PinciteError):
                 return inner
             inner = inner.__cause__ or inner.__context__
         ours = translated(error, self.spec.label)
+        # Servers that only speak like OpenAI refuse a schema in many words: a refusal in these modes is taken for that,
+        # once.
         if ours.reason == "model_rejected" and mode in ("native", "tool") and self.lower_mode():
             rejected = ModelUnavailable(
                 f"{self.spec.label} does not take a schema; asking by prompt from now on",
@@ -222,6 +230,7 @@ class ModelClient:
             for part in response.parts
             if isinstance(part, ToolCallPart) and part.tool_name == OUTPUT_NAME
         ]
+        # A model that was given a tool may talk beside calling it; the call is the answer.
         text = calls[0] if calls else "".join(texts)
         details = response.provider_details or {}
         usage = self._usage(response.usage, messages, text)
@@ -229,6 +238,7 @@ class ModelClient:
 
     def _usage(self, used: Any, messages: Messages, text: str) -> ModelUsage:  # a RequestUsage
         """What the provider says was used; our estimate where it says nothing."""
+        # All or nothing: figures of theirs beside estimates of ours would add up to a bill that nobody meant.
         told = bool(used.input_tokens or used.output_tokens)
         thoughts = [used.details[name] for name in _THOUGHTS if name in used.details]
         return priced(
@@ -242,6 +252,7 @@ class ModelClient:
 
     async def _ready(self) -> "Model[Any]":
         """The model. What has to be imported for it is imported in a worker thread: it takes seconds."""
+        # Roles that begin together share one client: the second waits, and does not import and build it again.
         async with self._building:
             if self._model is None:
                 with self._missing_named():

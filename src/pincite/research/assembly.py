@@ -234,9 +234,8 @@ def _backing(item: VerifiedClaim) -> Iterable[Evidence]:
 
 def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
     document, snapshot = page.document, page.snapshot
-    longest = max((e for e in (evidence,)), key=lambda e: len(e.quote.text))
     citation = normalize_citation(
-        page.url, document.title or page.url, snapshot.fetched_at, longest.quote.text, document.published_at
+        page.url, document.title or page.url, snapshot.fetched_at, evidence.quote.text, document.published_at
     )
     marks = ("date unknown" if page.undated else "", "older copy, the site did not answer" if page.stale else "")
     note = "; ".join(part for part in (snapshot.note, *marks) if part)

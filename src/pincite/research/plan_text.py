@@ -37,6 +37,7 @@ def read_plan(text: str, constraints: Constraints = Constraints(), max_results: 
     """The parts of such a text. Errors: InvalidInput (`plan_invalid`)."""
     blocks: list[tuple[str, list[tuple[str, str]]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
+        # Only at the margin: an indented `#` may be part of a heading or a query.
         if not line.strip() or line.startswith("#"):
             continue
         if not line[0].isspace():

@@ -32,6 +32,7 @@ def query_record(query: Query) -> dict[str, Json]:
         if isinstance(value, tuple):
             constraints[name] = list(value)
         else:
+            # JSON knows no dates; the record is compared as text when a run is taken up again.
             constraints[name] = value.isoformat() if hasattr(value, "isoformat") else value
     return {
         "text": query.text,
@@ -72,6 +73,7 @@ def results_from_record(record: Json) -> tuple[SearchResult, ...]:
     """
     if not isinstance(record, list):
         raise SchemaMismatch("a recorded search is not a list of results")
+    # One list holds both, told apart by this member.
     return tuple(_result(entry) for entry in record if not (isinstance(entry, dict) and "left_out" in entry))
 
 
@@ -114,6 +116,7 @@ def from_cache(state: str) -> bool | None:
 def page_record(page: FetchResult) -> dict[str, Json]:
     """Where the stored page is: ids only, the bytes are in the stores."""
     record: dict[str, Json] = {"snapshot_id": page.snapshot.snapshot_id, "document_id": page.document.document_id}
+    # Only where it is so: of most pages the record stays two ids.
     return {**record, "stale": True} if page.info.stale else record
 
 
@@ -149,10 +152,12 @@ class LibrarySurvey:
         Errors:
             StorageUnavailable: an index is damaged.
         """
+        # Without a call: a run without libraries has no survey on its record either.
         if self._vocabularies == ():
             return Survey()
         try:
             record = await self._ledger.call("survey", {"question": question}, Usage(), lambda: self._ask(question))
+        # A run that is made again from its record, and its record has no survey: it was made without one.
         except Conflict:
             return Survey()
         return from_json(Survey, record)
@@ -171,6 +176,7 @@ def merged(surveys: Sequence[Survey]) -> Survey:
     spellings: dict[str, str] = {}
     for survey in surveys:
         for written, read_as in survey.spellings:
+            # What one library finds no page for may be a common word of another.
             if not frequencies.get(written):
                 spellings.setdefault(written, read_as)
     return Survey(

@@ -112,6 +112,7 @@ class _Reader:
             if not isinstance(part, Mapping) or len(here) > _MAX_DEPTH:
                 raise _unsupported(here, "nesting" if len(here) > _MAX_DEPTH else "a schema that is not an object")
             if name.endswith("[]"):
+                # The brackets mark rows in paths of ours: a name of the schema's that has them would be read as such.
                 raise _unsupported(here, "a name that ends in []")
             inner, described = self.resolved(part, here)
             yield from self._places(inner, here, described, row_limits)
@@ -125,7 +126,9 @@ class _Reader:
         elif kind == "array":
             items, most = node.get("items"), node.get("maxItems")
             if not isinstance(items, Mapping):
+                # `items: true`, or none, allows anything: there is nothing to look for.
                 raise _unsupported(here, "an array without items", "Say what it is of: items.")
+            # A bool is an int in Python, and `maxItems: true` is no number.
             limit = min(most, MAX_ROWS) if isinstance(most, int) and not isinstance(most, bool) else MAX_ROWS
             if limit < 1:
                 raise _unsupported(here, "an array of no items")
@@ -147,9 +150,11 @@ class _Reader:
         if format_ is not None and format_ not in _FORMATS:
             raise _unsupported(path, f"the format {format_!r}", "Known: date; leave it out for other texts.")
         pattern = node.get("pattern")
+        # Refused before the run starts: at the first value the search for it would be paid for already.
         if isinstance(pattern, str) and not _compiles(pattern):
             raise _unsupported(path, f"the pattern {pattern!r}")
         given = node.get("enum", [node["const"]] if "const" in node else [])
+        # Null among the choices only says that there may be no value, which is so of every field.
         choices = tuple(choice for choice in given if choice is not None) if isinstance(given, list) else ()
         rules = tuple((name, node[name]) for name in sorted((_BOUNDS | _LENGTHS) & set(node)))
         return Field(
@@ -171,6 +176,7 @@ class _Reader:
             kinds = ["object"] if "properties" in node else [_type_of(node)]
         if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in _KNOWN:
             raise _unsupported(path, f"the type {given!r}", f"One of {', '.join(_KNOWN)}.")
+        # A keyword that is passed over would promise what the answer may not keep.
         strange = sorted(set(node) - _KNOWN[kinds[0]] - _NOTES - {"type"})
         if strange:
             raise _unsupported(path, f"the keyword {strange[0]!r}")
@@ -220,6 +226,7 @@ class _Reader:
             )
         found: Json = dict(self._root)
         for part in reference.removeprefix("#").strip("/").split("/") if reference.strip("#/") else ():
+            # RFC 6901 §4: in this order, or `~01` would become a slash.
             name = part.replace("~1", "/").replace("~0", "~")
             found = found.get(name) if isinstance(found, dict) else None
         if not isinstance(found, Mapping):

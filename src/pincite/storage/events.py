@@ -59,12 +59,20 @@ class SqlEvents:
         said = _said(type_, data, self._epoch)
         self._said[said] += 1
         identity = f"{said}.{self._said[said]}"
+        # Taken out: each stored event answers for one saying of it.
         known = self._stored.pop(identity, None)
         if known is not None:
             return known
         async with self._order:
             event = Event(
-                self._last + 1, type_, self._run_id, self._clock.now(), dict(data), self.request_id, self.topic_hash
+                # Under the lock until it is stored: a number is used up only by what is there, so that none is missing.
+                self._last + 1,
+                type_,
+                self._run_id,
+                self._clock.now(),
+                dict(data),
+                self.request_id,
+                self.topic_hash,
             )
             await self._database.write(self._scope, lambda tx: self._write(tx, event, identity), durable=False)
             self._last = event.seq
@@ -91,6 +99,7 @@ class SqlEvents:
         self._news.set()
 
     def _write(self, tx: Transaction, event: Event, identity: str) -> None:
+        # The row is locked for reading, so that nobody takes the run over between this look and the insert.
         if tx.first(_MINE, in_run=self._run_id, at_epoch=self._epoch) is None:
             raise RunFenced(f"run {self._run_id} is no longer ours: another worker took it")
         tx.insert(
@@ -130,6 +139,7 @@ def _event(row: Any) -> Event:  # a row of `events`
 def _said(type_: EventType, data: Mapping[str, Json], epoch: int) -> str:
     lasting = {name: value for name, value in data.items() if not name.endswith(_PASSING)}
     if type_ in _EACH_OWNER:
+        # By the owner alone: that the second owner resumed is news, however alike its words are.
         lasting = {"epoch": epoch}
     text = json.dumps([type_, lasting], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -97,8 +97,13 @@ runs = Table(
     *_usage_columns("cap", nullable=True),
     *_usage_columns("spent"),
     *_usage_columns("reserved"),
+    # Whether workers may take it. A run without this is that of the process that made it, unless it is abandoned
+    # (`storage.queue`).
     Column("for_workers", Boolean, nullable=False, server_default="FALSE"),
+    # What is held against a run (`storage.queue.Redelivery`): `deaths`, `losses`, whether others were in work beside it
+    # when its owner died, and until when it waits.
     Column("deaths", Integer, nullable=False, server_default="0"),
+    # When it was offered to workers last: polls do not offer it again and again meanwhile.
     Column("offered_at_s", Double, nullable=False, server_default="0"),
     text_column("request_id"),
     Column("losses", Integer, nullable=False, server_default="0"),
@@ -138,6 +143,7 @@ provider_attempts = Table(
     scope_column(),
     key("run_id"),
     key("call_key"),
+    # A resumed run may make the same call again: `attempt` says which time it was, `n` which provider was asked in it.
     key("attempt", Integer),
     key("n", Integer),
     text_column("provider", None),
@@ -159,9 +165,11 @@ events = Table(
     Column("data", JsonText, nullable=False),
     Column("request_id", Text),
     Column("topic_hash", Text),
+    # What is the same event said by another owner (`storage.events`), so that no two owners can both store it.
     UniqueConstraint("scope", "run_id", "identity", name="uq_events_identity"),
 )
 
+# By the hash of the content: a body that was captured twice is stored once.
 blobs = Table(
     "blobs",
     metadata,
@@ -202,6 +210,8 @@ documents = Table(
     metadata,
     scope_column(),
     key("snapshot_id"),
+    # Another version of an extractor makes another document of the same capture; a quote points into that which it was
+    # cut from.
     key("extractor"),
     key("version"),
     text_column("document_id", None),
@@ -211,6 +221,7 @@ documents = Table(
     Index("ix_documents_content", "scope", "content_sha256"),
 )
 
+# What keeps a capture from being pruned: the runs that refer to it.
 run_snapshots = Table(
     "run_snapshots",
     metadata,
@@ -233,6 +244,7 @@ reports = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+# The report holds this too; here SQL of one's own can ask over many reports.
 claims = Table(
     "claims",
     metadata,
@@ -287,6 +299,7 @@ buckets = Table(
     metadata,
     scope_column(),
     key("bucket_key"),
+    # When the bucket of each rate is full again: one number in place of a level and the time it was read at.
     *(Column(f"full_{n}_s", Double, nullable=False) for n in range(1, MAX_RATES + 1)),
     Column("blocked_until_s", Double, nullable=False),
 )
@@ -319,6 +332,7 @@ cache_entries = Table(
     Index("ix_cache_entries_used", "scope", "used_at_s"),
 )
 
+# Who fetches what is missing in the cache; others wait instead of asking a provider the same thing.
 cache_leases = Table(
     "cache_leases",
     metadata,
@@ -375,6 +389,7 @@ api_keys = Table(
     Column("rate_per_min", Integer),
     Column("daily_usd", Text),
     UniqueConstraint("name", name="uq_api_keys_name"),
+    # Over all scopes: the key that somebody shows is what tells the scope.
     UniqueConstraint("sha256", name="uq_api_keys_sha256"),
 )
 
@@ -405,5 +420,6 @@ tool_log = Table(
     text_column("session_id", None),
     text_column("request_id", None),
     Index("ix_tool_log_run", "scope", "run_id"),
+    # For deleting by age, over all scopes.
     Index("ix_tool_log_at", "at"),
 )

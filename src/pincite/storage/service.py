@@ -13,7 +13,6 @@ from pincite.runtime.lease import Lease
 from pincite.runtime.ledger import RunLedger, open_ledger
 from pincite.runtime.limiter import Rate, SharedLimiter
 from pincite.storage import retention
-from pincite.storage import retention as settlement
 from pincite.storage.cache import TableCache
 from pincite.storage.captures import SqlDocumentStore, SqlSnapshotStore, stored_bytes
 from pincite.storage.connections import WAIT_S
@@ -40,6 +39,7 @@ _PRUNE_STEP: Final = 200
 class SharedTables:
     """Implements `Tables` in a database that many processes use."""
 
+    # Unlike the files of a home, which the first write makes, the tables came with the database.
     is_there = True
 
     def __init__(self, database: Database, scope: str) -> None:
@@ -146,12 +146,12 @@ class ScopedStorage:
 
     async def settle_run(self, run_id: str, rules: Retention) -> int:
         """Cut back the pages of an ended run that may not stay whole; how many were."""
-        return await self._database.write(self._scope, lambda tx: settlement.settle_run(tx, run_id, rules, self._clock))
+        return await self._database.write(self._scope, lambda tx: retention.settle_run(tx, run_id, rules, self._clock))
 
     async def settle_page(self, snapshot_id: str, rules: Retention) -> int:
         """The same for one page that was read outside of a run."""
         return await self._database.write(
-            self._scope, lambda tx: settlement.settle(tx, (snapshot_id,), rules, self._clock)
+            self._scope, lambda tx: retention.settle(tx, (snapshot_id,), rules, self._clock)
         )
 
     async def captured_bytes(self) -> int:

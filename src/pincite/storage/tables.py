@@ -131,6 +131,7 @@ class FileTables:
         self._version = version
         self._before_write = before_write
         self._connection: sqlite3.Connection | None = None
+        # One connection: no other thread's statement may get into a transaction.
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     @property
@@ -156,6 +157,8 @@ class FileTables:
         with failures.translated():
             connection = self.opened()
             transaction = _FileTransaction(connection, self._scope, self._clock)
+            # The lock for writing is taken now: a transaction that reads first and writes later could be refused in
+            # between.
             connection.execute("BEGIN IMMEDIATE")
             try:
                 if self._before_write is not None:
@@ -171,6 +174,7 @@ class FileTables:
     def opened(self) -> sqlite3.Connection:
         """The connection. Errors: StorageUnavailable, StorageFull, Locked."""
         if self._connection is None:
+            # A home on a medium that can't be written still answers what it has.
             if can_only_be_read(self.path):
                 self._connection = open_read_only(self.path)
             else:
@@ -183,6 +187,7 @@ class FileTables:
 
     async def close(self) -> None:
         """Close the file; a running statement ends first."""
+        # Also when the engine is cancelled: the running statement would outlive its connection.
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self.close_now, limiter=self._one_at_a_time)
 

@@ -153,6 +153,7 @@ def progress_of(events: Iterable[Event]) -> Progress:
 def _take(found: Progress, event: Event) -> None:
     data = event.data
     found.ended = event.type in _ENDS
+    # A cap is told by each part that meets it; a reader needs it once.
     found.trouble += [line for line in _trouble(event) if line not in found.trouble]
     match event.type:
         case EventType.PLAN_CREATED:
@@ -210,6 +211,7 @@ def _claim(event: Event) -> ClaimLine:
     reasons = data.get("reasons")
     why = "; ".join(map(str, reasons)) if isinstance(reasons, list) else ""
     claim_id, text = _text(data, "claim_id"), _text(data, "text")
+    # The text stands in for an id where an event has none.
     return ClaimLine(claim_id or text, text, _text(data, "verdict"), passed, why)
 
 

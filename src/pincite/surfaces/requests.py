@@ -30,6 +30,7 @@ def members_of(kind: type, door: str, changed: Mapping[str, Mapping[str, Any]] |
     for name, rule, hint, default in described(kind, door):
         own_name = rule.names.get(door, name)
         options: dict[str, Any] = {
+            # `...` is how pydantic spells a member that must be given.
             "default": ... if default is MISSING else default,
             "description": sentence(rule),
         }
@@ -40,6 +41,8 @@ def members_of(kind: type, door: str, changed: Mapping[str, Mapping[str, Any]] |
             "max_length": rule.longest,
         }
         options["min_length"] = rule.shortest or None
+        # Other names are for the requests of other products that programs already send; a model reads one schema and
+        # needs one name.
         if door != "mcp" and rule.also:
             options["validation_alias"] = AliasChoices(own_name, *rule.also)
         options |= (changed or {}).get(name, {})
@@ -56,6 +59,7 @@ def body_of(kind: type, door: str = "http") -> Any:  # a pydantic model: what is
     """The base of a JSON body with a request's members."""
     from pydantic import ConfigDict, create_model
 
+    # A misspelt member that is passed over would be a search without the limit that somebody meant.
     made = create_model(kind.__name__, __config__=ConfigDict(extra="forbid"), **members_of(kind, door))
     made.__doc__ = inspect.getdoc(kind)
     return made
@@ -81,6 +85,7 @@ def read_row(kind: type[Kind], row: Mapping[str, Any], door: str = "batch") -> K
     try:
         return request_of(kind, body_of(kind, door).model_validate(row), door)
     except ValidationError as error:
+        # One at a time: the others are often only consequences.
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
@@ -100,6 +105,7 @@ def tool_arguments(kind: type, changed: Mapping[str, Mapping[str, Any]] | None =
 
         async def called(**given: Any) -> Any:
             mine = {name: given.pop(name) for name in arguments if name in given}
+            # Made inside the tool, where its errors are turned into words for the model.
             return await function(asked=lambda: request_of(kind, mine, "mcp"), **given)
 
         return with_arguments(called, function, arguments)

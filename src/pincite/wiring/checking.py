@@ -75,6 +75,7 @@ async def _load(settings: Settings, ids: set[str]) -> LoadedEvidence:
                 excerpts = None if document is not None else await mine.documents.excerpts(one)
                 found.kept |= {} if excerpts is None else {one: excerpts}
             except StorageUnavailable as error:
+                # A damaged row is what a check is there to tell; a server that does not answer ends it.
                 if error.reason != "corrupt":
                     raise
                 (found.snapshots if one.startswith("snap_") else found.documents)[one] = error
@@ -155,6 +156,7 @@ async def check_with_judge(data: bytes, settings: Settings, judge: Judge, at: da
         if _is_bundle(data):
             try:
                 return to_judge((bundle := Bundle(data)).report, bundle)
+            # The check before has told what is wrong with it; there is nothing to put before a judge.
             except InvalidInput:
                 return ()
         raw = _parsed(data)

@@ -125,6 +125,7 @@ def thawed_settings(settings: Settings, frozen: Json) -> Settings:
     # A run that named no source looks where this home looks now: a library may have moved since.
     if not frozen.get("named"):
         kept.pop("source", None)
+    # Through the loader again and not copied over: what the run was started with is vetted as any other setting.
     given: dict[str, object] = {**settings.model_dump(exclude_unset=True), **kept}
     return load_settings(given)
 

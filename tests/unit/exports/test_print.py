@@ -64,6 +64,13 @@ def test_each_reference_is_one_endnote_and_later_marks_link_to_it() -> None:
     assert set(links) <= bookmarks
 
 
+def test_what_a_section_of_word_has_stands_in_the_order_of_the_standard() -> None:
+    """ISO/IEC 29500-1 §17.6.17: the references to headers and footers come first."""
+    (section,) = word_parts(SAMPLE.report)["word/document.xml"].iter(f"{WORD}sectPr")
+    names = [child.tag.removeprefix(WORD) for child in section]
+    assert names[:3] == ["footerReference", "endnotePr", "pgSz"]
+
+
 def test_word_takes_a_report_that_found_nothing() -> None:
     parts = word_parts(empty_report())
     assert "Not enough evidence." in "".join(parts["word/document.xml"].itertext())

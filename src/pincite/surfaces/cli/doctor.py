@@ -96,6 +96,7 @@ async def _ask_model(settings: "Settings") -> Decimal | None:
     prompt = Prompt("setup", "1", "Answer with the single word: ready", closing="Answer now.", max_tokens_out=200)
     async with resource_pool() as kept:
         model = await open_models(settings, SystemClock(), kept)
+        # Any role that has a model: all of them may be set otherwise.
         role = next(role for role in ModelRole if model.info(role))
         return (await model.generate(role, prompt, str)).usage.cost_usd
 
@@ -182,6 +183,7 @@ def _look(home: object) -> dict[str, dict[str, str]]:
         if name.endswith("_api_key")
     }
     known = {variable for name in Settings.model_fields for variable in environment_names(name)}
+    # A misspelt variable is passed over by the loader, which can't know whose it is; here somebody looks.
     unknown = sorted(v for v in os.environ if v.startswith("PINCITE_") and v not in known)
     return {
         "Pincite": {"version": VERSION, "python": sys.version.split()[0]},
@@ -238,6 +240,7 @@ def _library(path: Path, settings: "Settings") -> str:
 
 def _writable(folder: Path) -> str:
     """Whether a home can be kept there."""
+    # The folder is made at first use: what counts is whether its nearest parent allows that.
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not existing.is_dir():
         return f"NO: {existing} is a file; set PINCITE_HOME to a folder"

@@ -201,6 +201,7 @@ def evaluate(
 
         asked = read_questions(questions)[:limit]
         others = _others(against or [])
+        # One setting after the other: side by side they would slow each other down, and time is one of the figures.
         found = {HERE: await _figures(asked, settings, HERE)}
         if others:
             name = ", ".join(f"{key}={value}" for key, value in others.items())

@@ -45,6 +45,7 @@ def _of(view: "RunView", *types: str) -> Iterator[Event]:
 
 
 def _block(title: str, lines: Iterable[str]) -> Iterator[str]:
+    # A resumed run may tell a thing twice.
     found = list(dict.fromkeys(lines))
     if found:
         yield f"\n{title} ({len(found)})"
@@ -173,6 +174,7 @@ def _rounds(events: Sequence[Event], calls: "Sequence[CallRecord]") -> "Iterator
         if event.type is EventType.ROUND_STARTED and isinstance(number, int):
             starts.append((number, event.at))
     for n, (number, since) in enumerate(starts):
+        # By time, because calls carry no number of their round.
         until = starts[n + 1][1] if n + 1 < len(starts) else None
         of = [call for call in calls if call.started_at >= since and (until is None or call.started_at < until)]
         if of:

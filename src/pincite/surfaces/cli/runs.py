@@ -180,6 +180,7 @@ def retry(
         from pincite.domain.errors import InvalidInput
         from pincite.engine import Engine
 
+        # One of the two, and not both.
         if dead == (run_id is not None):
             raise InvalidInput("name one run, or give --dead", hint="pincite runs list --status dead_letter")
         async with Engine.from_settings(home=home) as engine:
@@ -218,6 +219,7 @@ def replay(
         async with Engine.from_settings(home=home) as engine:
             stored = await engine.report(run_id)
             again = await engine.replay(stored.run_id)
+            # Time and money of the second making are its own, and so is its number; all else must be equal.
             same = replace(again, metrics=stored.metrics, version=stored.version, report_id=stored.report_id) == stored
             filled = None if schema is None else await engine.structure(again, schema, from_record=True)
             return stored.run_id, same, filled
@@ -276,6 +278,7 @@ def export(
 
         wanted = format_ or (format_of(output) if output else "md")
         if output is not None:
+            # Before the report is made: a file that can't be written is told at once.
             vet_output(output, report_formats(), wanted)
         async with Engine.from_settings(home=home) as engine:
             if wanted == BUNDLE:

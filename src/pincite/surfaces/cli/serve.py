@@ -38,6 +38,7 @@ def serve(
     def job() -> None:
         vet_server()
         serving = _serving()
+        # Before anything listens: without a key a stranger on the network would be served.
         with serving.key_ring(home) as keys:
             serving.vet_binding(host, keys)
         note(f"Serving on http://{host}:{port} (the API: /docs). Ctrl-C stops; runs can be resumed.")
@@ -69,6 +70,7 @@ def create(
     """Make an API key and print it, once."""
 
     def job() -> str:
+        # By its text: the float 0.1 as a Decimal has 55 digits.
         cap = None if daily_usd is None else Decimal(str(daily_usd))
         with _serving().key_ring(home) as keys:
             secret: str = keys.create(name, scope, rate_per_min=rate, daily_usd=cap)
@@ -183,6 +185,7 @@ def mcp(
             raise ExtraNotInstalled(
                 "the MCP server needs the mcp package", hint=f"Run: {install_extra('mcp')}"
             ) from error
+        # By name, as the server: surfaces don't import each other.
         importlib.import_module("pincite.surfaces.mcp.server").serve(transport, profile, port, home, source)
 
     guarded(job, as_json=as_json)
@@ -210,6 +213,7 @@ def worker(
         from pincite.wiring.observing import observe
 
         settings = load_settings({"home": home})
+        # Before the worker is made, so that its first calls are traced too.
         observe(settings)
         stopping = anyio.Event()
         limits = WorkerLimits(slots, drain)
@@ -236,6 +240,7 @@ async def stop_on_signal(stopping: "anyio.Event") -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             if stopping.is_set():
+                # Not `sys.exit`: threads that wait for a page would keep the process.
                 os._exit(EXIT_INTERRUPTED)
             note("Stopping: runs end or are handed on. Once more to leave at once.")
             stopping.set()

@@ -36,6 +36,7 @@ def setup(
 
     def job() -> dict[str, object]:
         asked = not (model or search or library)
+        # A script would wait for answers that nobody gives.
         if asked and not sys.stdin.isatty():
             raise InvalidInput(
                 "nothing was named to set up", hint="Name --model, --search or --library, or use a terminal."
@@ -52,6 +53,7 @@ def setup(
         from pincite.surfaces.cli.doctor import try_all
 
         settings = load_settings(resolved(wanted))
+        # Only what was set up now: engines that somebody did not name cost money, too.
         return await try_all(settings, searches="source" in wanted) if test else []
 
     tried = run_async(attempt, as_json=as_json)
@@ -84,6 +86,7 @@ def named(model: str, key_env: str, search: str, folders: tuple[Path, ...]) -> d
         if not folder.exists():
             raise InvalidInput(f"there is no folder {folder}", hint="Name a folder, a WARC or a WACZ.")
     if search or folders:
+        # Folders alone do not end the search of the web.
         engines = [name.strip() for name in search.split(",") if name.strip()] or ["auto"]
         found["source"] = [*(f"local:{folder.resolve()}" for folder in folders), *engines]
     return found
@@ -126,11 +129,14 @@ def write(place: Path, wanted: Mapping[str, object]) -> None:
         kept = "\n".join(
             line
             for line in old.splitlines()
+            # Line by line and not parsed: the reader of TOML that Python has writes nothing, and comments of its owner
+            # stay.
             if (found := re.match(r"\s*([A-Za-z0-9_]+)\s*=", line)) is None or found[1] not in wanted
         ).strip()
         lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in wanted.items()]
         text = "\n".join([*lines, *([kept] if kept else [])]) + "\n"
         partial = place.with_name(place.name + ".partial")
+        # Made with the mode it shall have: between `open` and `chmod` others could read it.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
             out.write(text)
         partial.replace(place)
@@ -157,6 +163,7 @@ def _keep_key(setting: str) -> dict[str, object]:
     if not secret:
         return {}
     if find_spec("keyring") is None:
+        # For this process alone, so that the test call has it.
         os.environ[variable] = secret
         note(f"There is no keyring here. Put this into your shell's profile: export {variable}=...")
         return {}
@@ -166,6 +173,7 @@ def _keep_key(setting: str) -> dict[str, object]:
 
 
 def _ask(question: str) -> str:
+    # Not `input`, which asks on stdout, where `--json` writes.
     sys.stderr.write(question + " ")
     sys.stderr.flush()
     return sys.stdin.readline().strip()

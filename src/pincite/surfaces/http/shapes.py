@@ -317,6 +317,8 @@ _LONGEST = 300
 
 def cursor_after(at: datetime, id_: str) -> str:
     """The cursor after the entry of that time and id."""
+    # Time and id, and no number of a page: what is added meanwhile moves no border. The padding would have to be
+    # escaped in a query.
     return base64.urlsafe_b64encode(f"{utc_text(at)} {id_}".encode()).decode().rstrip("=")
 
 
@@ -326,6 +328,7 @@ def read_cursor(cursor: str) -> tuple[datetime, str]:
         if len(cursor) > _LONGEST:
             raise ValueError
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        # Without `validate` strange characters are dropped, and another cursor would come out.
         at, id_ = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii").split(" ", 1)
         return utc_moment(at), id_
     except (ValueError, binascii.Error):

@@ -177,6 +177,7 @@ async def progress(engine: Engine, run_id: str, section: str, offset: int) -> Pr
     view = await engine.view(run_id)
     status = str(view.record.status)
     if view.report is None:
+        # Anything else has ended: a model told to ask again would do so for ever.
         going = status in ("queued", "running")
         why = f" ({view.record.reason})" if view.record.reason else ""
         ended = "has failed" if status == RunStatus.FAILED else f"is {status}"
@@ -306,6 +307,7 @@ def audited(audit: Audit, offset: int) -> Audited:
 
 def compact(value: BaseModel) -> CallToolResult:
     """The result as structured content, and the same as one text of JSON without white space."""
+    # Both: hosts that know no structured content read the text, and white space in it costs tokens.
     text = TextContent(type="text", text=value.model_dump_json())
     return CallToolResult(content=[text], structured_content=value.model_dump(mode="json"))
 

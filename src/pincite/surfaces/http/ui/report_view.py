@@ -84,6 +84,8 @@ class ReportView:
         found = []
         for n in sentence.references:
             reference = self.report.reference(n)
+            # The first of its claims that rests on this source: a mark leads to one passage, the others are in the
+            # claim's list.
             claim_id = next(name for name in sentence.claim_ids if (name, n) in self._places)
             index = self._places[claim_id, n]
             hint = f"{one_line(reference.title)[:80]} ({site(reference.url)})"
@@ -114,6 +116,7 @@ class ReportView:
             return said
         if not bare:
             return f'<span class="s {self.verdict(sentence)}">{said}</span>'
+        # The first of its pages: the words are one link.
         mark = self.marks(sentence)[0]
         link = f'href="{escape(mark.href)}" data-key="{escape(mark.key)}" title="{escape(mark.hint)}"'
         return f'<a class="s cite words {self.verdict(sentence)}" {link}>{said}</a>'
@@ -191,10 +194,12 @@ def _findings(report: Report) -> Iterator[Finding]:
             yield Finding(sign, look, f"{plural(counts[verdict], 'statement')} {word}", f"claims?verdict={verdict}")
     several = sum(claim.independent_sources > 1 for claim in report.claims)
     if several or (report.claims and report.coverage.wanted_share):
+        # Half of them. Chosen, not measured.
         look = "good" if 2 * several >= len(report.claims) else "fair"
         rests = f"{several} of {len(report.claims)}" if several else "None"
         yield Finding("⊕", look, f"{rests} confirmed by a second, independent source", "claims")
     owners = {_owner(reference) for reference in report.references}
+    # One reference needs no such remark: everybody sees that it is one.
     if len(owners) == 1 and len(report.references) > 1:
         yield Finding("!", "fair", f"All {len(report.references)} sources are of one publisher", "sources")
     elif len(owners) > 1 and all(owner.startswith(_LOCAL) for owner in owners):
@@ -218,6 +223,7 @@ def _places(claim: ReportClaim) -> Iterator[tuple[tuple[str, int | None], int]]:
     for index, item in enumerate(claim.evidence):
         if item.relation is not Relation.CONTRADICTS:
             shared = len(said & set(terms(item.quote)))
+            # Above, not equal: of two that say as much the first.
             if shared > best.get(item.reference_n, (-1, 0))[0]:
                 best[item.reference_n] = (shared, index)
     for n, (_, index) in best.items():
@@ -238,6 +244,7 @@ def source_timeline(references: Sequence[Reference]) -> charts.Chart | None:
     """The sources by the day they were published, or read where no page says when it was published."""
     dated = [(r.published_at, f"[{r.n}] {one_line(r.title)[:60]}") for r in references if r.published_at]
     undated = len(references) - len(dated)
+    # One point is no timeline.
     if len(dated) < 2:
         return None
     says = plural(len(dated), "source") + " by the day of publication"
@@ -249,6 +256,7 @@ def independence(claims: Sequence[ReportClaim]) -> charts.Chart | None:
     """How many claims rest on one, two, three ... independent sources."""
     if not claims:
         return None
+    # From the fourth on another source says little more, and the chart stays small.
     counts = Counter(min(claim.independent_sources, 4) for claim in claims)
     rows = [
         charts.Bar(
