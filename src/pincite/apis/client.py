@@ -114,6 +114,7 @@ class Answer:
     def text(self) -> str:
         """The body as text: UTF-8, else the declared charset, else with replacement marks."""
         try:
+            # First, whatever is declared: nearly all send it, and text in another charset seldom passes for it.
             return self.body.decode("utf-8-sig")
         except UnicodeDecodeError:
             declared = self.headers.get("content-type", "").partition("charset=")[2].split(";")[0].strip("\"' ")
@@ -195,6 +196,7 @@ class ApiClient:
         data: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
+        # Before it is sent: a call that fails has been made, too.
         count_request()
         async with _mapped(self._provider, self._deadline_s, self._bounds.kind):
             client = self._client or self._open()
@@ -273,6 +275,7 @@ def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> Pinci
 
     import httpx2
 
+    # First: it looks like a service that is away, and is this machine's own trouble.
     if (full := too_many_open_files(error)) is not None:
         return full
     if isinstance(error, httpx2.TimeoutException):
@@ -293,6 +296,7 @@ def translate(provider: str, error: Exception, kind: str = SEARCH.kind) -> Pinci
 
 
 def _root(error: BaseException) -> BaseException:
+    # Bounded: what an error names as its cause may lead in a circle.
     for _ in range(10):
         inner = error.__cause__ or error.__context__
         if inner is None:

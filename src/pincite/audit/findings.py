@@ -168,6 +168,7 @@ class Audit:
     @property
     def clean(self) -> bool:
         """Whether there was something to check, all of it could be checked, and nothing is wrong."""
+        # An empty report is not clean: nothing was shown to be right.
         return bool(self.claims) and not self.wrong and not self.never_cited and self.checked == len(self.claims)
 
     @property

@@ -120,6 +120,7 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
         return Marker(start, end, (name,)) if match["mla_name"][0].isupper() and known(name) else None
     if match["raised"]:
         keys = tuple(re.split(r"\D+", match["raised"].translate(_RAISED)))
+        # "m²" is an area and no second source.
         unit = _UNITS.search(match.string[max(0, start - 6) : start])
         return Marker(start, end, keys) if all(map(known, keys)) and not unit else None
     numbers = (
@@ -131,6 +132,7 @@ def _marker(match: re.Match[str], known: Callable[[str], bool]) -> Marker | None
         or match["caret_numbers"]
     )
     keys = tuple(expand(numbers))
+    # A number in round brackets is a marker only where the list has it.
     if match["round"] and not all(map(known, keys)):
         return None
     if match["bracket"] and len(keys) == 1 and len(keys[0]) == 4 and not known(keys[0]):

@@ -50,6 +50,7 @@ def read_report(content: bytes | str) -> ReportInput:
     if isinstance(content, bytes):
         if len(content) > _LARGEST_BYTES:
             raise InvalidInput("the report is larger than 50 MB", reason="too_large")
+        # By what it is and not by a name: reports come without one, from a pipe or in a body.
         if content[:4] == b"PK\x03\x04":
             return ReportInput(docx_text(content))
         if b"\0" in content[:2000]:
@@ -62,6 +63,7 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
+        # What is no UTF-8 is mostly from Windows; every byte of it means something there.
         return content.decode("cp1252", errors="replace")
 
 
@@ -88,9 +90,11 @@ def html_text(html: str) -> str:
         ) from None
 
     cleaned = re.sub(r"<(script|style|noscript|template)\b.*?</\1\s*>", " ", html, flags=re.DOTALL | re.IGNORECASE)
+    # Raised figures stay plain: the converter's marks around them would hide markers of citations.
     cleaned = re.sub(r"<sup\b[^>]*>(.*?)</sup>", r"\1", cleaned, flags=re.DOTALL | re.IGNORECASE)
     converted = convert(cleaned)
     text = converted if isinstance(converted, str) else str(converted.content or "")
+    # What the converter writes of the head of the page is no sentence of the report.
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
     return re.sub(r"\\([\[\]()*_`#.!>-])", r"\1", text)
 
@@ -102,6 +106,7 @@ def docx_text(content: bytes) -> str:
     """
     from lxml import etree
 
+    # The file is a stranger's: entities may name files here, or grow without end.
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -189,6 +194,7 @@ def _from_json(content: str) -> ReportInput | None:
     for text, annotations in _texts(data, 0):
         texts.append(text)
         found += (marker for marker in _annotations(annotations, offset, len(text)))
+        # The two line feeds that the texts are joined by.
         offset += len(text) + 2
     if texts:
         return ReportInput("\n\n".join(texts), tuple(found))
@@ -228,6 +234,7 @@ def _annotations(annotations: list[Json], offset: int, length: int) -> Iterator[
         url, start, end = citation.get("url"), citation.get("start_index"), citation.get("end_index")
         if not isinstance(url, str) or not isinstance(start, int) or not isinstance(end, int):
             continue
+        # Models count badly: an annotation behind the end still belongs to this text.
         start = max(0, min(start, length - 1))
         # Nothing of the text is taken away: the annotation may cover the cited words themselves.
         yield Marker(offset + start, offset + start, url=url)

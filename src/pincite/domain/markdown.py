@@ -122,6 +122,7 @@ def escape(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` on one line without control characters, direction overrides and lone surrogates."""
     line = " ".join(text.split())
+    # Most lines: the look at each character is the slow way.
     if line.isascii() and line.isprintable():
         return line
     return " ".join("".join(map(_visible, line)).split())
@@ -144,6 +145,7 @@ def linkable(url: str) -> bool:
 
 def _visible(character: str) -> str:
     category = unicodedata.category(character)
+    # Half a surrogate pair can't be encoded: writing the report would fail.
     if category == "Cs":
         return "\N{REPLACEMENT CHARACTER}"
     return "" if category == "Cc" or character in _DIRECTION else character
@@ -274,6 +276,7 @@ def _pipes(rows: Sequence[Sequence[str]]) -> str:
 
 def _fenced(code: str, language: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
+    # CommonMark §4.5: code may hold any fence that is shorter than its own.
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
 
@@ -301,6 +304,7 @@ def _marks(numbers: Iterable[int]) -> str:
 
 
 def _block(text: str) -> str:
+    # Only at the start of a block: in the midst of a line "1." and "#" mean nothing.
     return _BLOCK_START.sub(r"\g<before>\\", text, count=1) if _BLOCK_START.match(text) else text
 
 
@@ -361,6 +365,7 @@ def open_heading(report: Report) -> str:
 
 def open_points(report: Report) -> tuple[OpenPoint, ...]:
     """Every part of the question once, where one is open, with its gap; then the gaps that are of no part."""
+    # Reversed, so that of several gaps of a part the first one stands.
     gaps = {gap.sub_question: gap for gap in reversed(report.gaps)}
     is_open = any(part.status is not PartStatus.ANSWERED for part in report.parts)
     points = [_point_of(part, gaps.get(part.text)) for part in report.parts if is_open or part.text in gaps]

@@ -219,11 +219,14 @@ class Document:
         starts: list[int] = []
         position = 0
         for index, block in enumerate(self.blocks):
+            # Parents first: that is what keeps every walk upwards finite.
             if block.parent is not None and not 0 <= block.parent < index:
                 raise ValueError(f"block {index} stands in block {block.parent}, which is not before it")
             starts.append(position)
             position += len(block.text) + len(BLOCK_SEPARATOR)
         text = BLOCK_SEPARATOR.join(block.text for block in self.blocks)
+        # Here and not in the extractors alone, since every quote and hash counts on it, and plug-ins make documents,
+        # too.
         if not unicodedata.is_normalized("NFC", text) or "\r" in text:
             raise ValueError("block texts must be NFC with \\n line ends")
         if any(not 0 <= (item.start or 0) <= (item.end or 0) <= len(text) for item in self.structure):
@@ -377,6 +380,7 @@ def excerpts_of(document: Document, spans: Iterable[tuple[int, int]]) -> Excerpt
     kept += [place for start, _ in quoted for place in _above(document, start)]
     windows: list[tuple[int, int]] = []
     for low, high in sorted(kept):
+        # Windows that touch become one, or the same words would be kept twice.
         if windows and low <= windows[-1][1]:
             windows[-1] = (windows[-1][0], max(windows[-1][1], high))
         else:

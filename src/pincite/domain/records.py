@@ -26,6 +26,7 @@ class ApiKey:
     created_at: str
     revoked_at: str | None = None
     rate_per_min: int | None = None
+    # As text: a Decimal as it was written, whatever database keeps it.
     daily_usd: str | None = None
 
     @property

@@ -127,6 +127,7 @@ def _archive_problems(
             software = record.data.partition(_SOFTWARE)[2].partition(b"\r\n")[0].decode("utf-8", "replace")
             if not software.startswith("Pincite ") or record.data != head_record(report, software).unpacked():
                 yield ARCHIVE, f"{where} is not the one that says what the file is"
+        # Taken out: a record that lies there twice is found the second time.
         elif left.pop(record.data, None) is None:
             url, kind = record.header("WARC-Target-URI"), record.header("WARC-Type")
             second = " for an address that has one" if url in addresses else ""

@@ -115,6 +115,7 @@ def _word_start(text: str, offset: int) -> int:
     """The first word border at or after `offset`, so that no half word is shown."""
     if offset <= 0:
         return 0
+    # Words are seldom longer; in scripts without spaces the cut stays where it falls.
     space = text.find(" ", offset, offset + 40)
     return offset if space < 0 else space + 1
 

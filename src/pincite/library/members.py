@@ -131,6 +131,7 @@ def _inflate(stream: BinaryIO, offset: int, cap: int) -> tuple[bytes, int, tuple
                 packed = inflater.unconsumed_tail
                 if len(out) > cap:
                     over = True
+                    # Read on and not kept: without the length of this record the next one can't be found.
                     out.clear()
         except zlib.error as error:
             return b"", consumed, ("bad_gzip", str(error))
@@ -151,7 +152,9 @@ def _next_gzip_start(stream: BinaryIO, offset: int) -> int | None:
                 return place
             position = window.find(_GZIP_MAGIC, position + 1)
         base += len(chunk)
+        # The three bytes of the magic may lie across two chunks.
         tail = window[-2:]
+        # The look at each candidate has moved the stream.
         stream.seek(base)
     return None
 
@@ -228,10 +231,12 @@ def _parse(data: bytes, offset: int, length: int) -> Member | Damage:
 def _header(head: bytes) -> tuple[tuple[str, str], ...]:
     """Field names (lower case) and values, or nothing when it is not a WARC record header."""
     lines = head.decode("utf-8", "replace").split("\r\n")
+    # 1.0 and 1.1 have the same header.
     if not lines[0].startswith("WARC/1."):
         return ()
     fields: list[tuple[str, str]] = []
     for line in lines[1:]:
+        # WARC 1.0 §4: a field may go on in a line that begins with white space.
         if line[:1] in (" ", "\t") and fields:
             fields[-1] = (fields[-1][0], f"{fields[-1][1]} {line.strip()}")
             continue

@@ -132,6 +132,7 @@ class LabelJudge:
         )
 
     def _mistaken(self, key: str) -> bool:
+        # Drawn by the text and not in order: runs side by side make the same errors.
         drawn = hashlib.sha256(f"{self.seed}:{key}".encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(drawn[:4], "big") / 2**32 < self.errors
 

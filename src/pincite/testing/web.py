@@ -18,6 +18,7 @@ from pincite.domain.frozen import dataclass
 from pincite.urls import AddressPolicy, UrlPolicy
 from pincite.urls.policy import PORTS
 
+# All of 127/8 leads to this machine: one address plays the public web, the other what must not be reached.
 PUBLIC_STAND_IN = "127.9.0.1"
 INTERNAL = "127.0.0.1"
 PUBLIC_NETWORK = "127.9.0.0/16"
@@ -57,6 +58,7 @@ class StubResolver:
         turn = self.asked.count(host)
         self.asked.append(host)
         rounds = self.table.get(host, [(INTERNAL,) if host == "localhost" else self.default])
+        # By rounds, so that a name can change its address between two look-ups, as in DNS rebinding.
         answer = rounds[min(turn, len(rounds) - 1)]
         if answer is None:
             raise DeadLink(f"there is no host {host}", reason="dns_failed")
@@ -102,6 +104,7 @@ class StubWeb:
         for server in self._servers:
             server.close()
         for writer in tuple(self._open):
+            # Without waiting for clients that keep connections open, which would hold a test until its end.
             writer.transport.abort()
         for server in self._servers:
             await server.wait_closed()

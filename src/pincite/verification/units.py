@@ -53,6 +53,7 @@ def _number_words() -> dict[str, float]:
     bases = {word: 10 * ten for ten, word in enumerate(_TENS_FR, start=2)} | {"quatre vingt": 80, "quatre vingts": 80}
     for word, value in bases.items():
         found[word] = value
+        # French counts to 79 on sixty and to 99 on four twenties; Swiss and Belgian words for 70 and 90 stand above.
         for one in range(1, 20 if value in (60, 80) else 10):
             for joint in (" ", " et ") if one in (1, 11) else (" ",):
                 found[f"{word}{joint}{_ONES_FR[one].replace('-', ' ')}"] = value + one
@@ -60,6 +61,7 @@ def _number_words() -> dict[str, float]:
 
 
 NUMBER_WORDS: Final = _number_words()
+# How many words ahead a reader of numbers has to look.
 LONGEST_PHRASE: Final = max(phrase.count(" ") for phrase in NUMBER_WORDS) + 1
 HUNDREDS: Final = {
     **dict.fromkeys("hundred hundreds hundert einhundert cent cents cien ciento cientos".split(), 100),
@@ -175,6 +177,7 @@ for _power, (_letter, _long, _binary) in enumerate(
     1,
 ):
     for _base, _size in (("byte", 1.0), ("bit", 1 / 8)):
+        # Pages write KB for either: both readings stand, and what agrees with one of them is no contradiction.
         _both = (_size * 1000**_power, _size * 1024**_power)
         for _name in (f"{_long}{_base}", f"{_long}{_base}s"):
             UNITS[_name] = ("data", _both)
@@ -183,6 +186,7 @@ for _power, (_letter, _long, _binary) in enumerate(
     UNITS[f"{_letter}b"] = UNITS[f"{_letter}o"] = ("data", (1000.0**_power, 1024.0**_power))
     UNITS[f"{_letter}ib"] = ("data", (1024.0**_power,))
     UNITS[f"{_letter}bit"] = ("data", (1000.0**_power / 8, 1024.0**_power / 8))
+# Points are no shares: from 2 % to 3 % is one point and half as much again.
 TWO_WORD_UNITS: Final = {
     "per cent": ("share", (0.01,)),
     "pour cent": ("share", (0.01,)),

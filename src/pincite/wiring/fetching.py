@@ -303,6 +303,7 @@ def url_policy(settings: Settings) -> UrlPolicy:
     from pincite.fetch.resolver import own_public_addresses
 
     return UrlPolicy(
+        # What listens on this machine's public addresses is as close to it as what listens on its private ones.
         addresses=AddressPolicy(allow_networks=settings.allow_networks, deny_networks=own_public_addresses()),
         ports=PORTS | frozenset(settings.allow_ports),
         allow_hosts=settings.include_domains,
@@ -315,6 +316,7 @@ def url_policy(settings: Settings) -> UrlPolicy:
 
 async def web_archive(settings: Settings, clock: Clock, kept: ResourcePool) -> WebArchive | None:
     """The public archive that is asked about dead addresses; None where nobody may be asked."""
+    # An archive is the network, too, and hears which addresses somebody reads.
     if settings.profile == OFFLINE or settings.archives == "none":
         return None
     from pincite.fetch.wayback import Wayback

@@ -59,6 +59,7 @@ def vectors_of(settings: Settings) -> KeptVectors | None:
     if name is None:
         return None
     key = settings.embeddings_api_key
+    # The file of vectors belongs to one model: those of another are of another space, and nothing would tell.
     known_as = name if name in EMBEDDERS else sha256_hex(_identity(name).encode())[:16]
     file = settings.home / "libraries" / f"vectors-{known_as}.sqlite"
     return _kept(name, file, key.get_secret_value() if key else None)
@@ -67,6 +68,7 @@ def vectors_of(settings: Settings) -> KeptVectors | None:
 def _identity(name: str) -> str:
     """What tells the vectors of one model in a folder, or behind an address, from those of the next."""
     with suppress(OSError):  # no folder, or none that can be read: making the embedder says so
+        # By size and time and not by hash: a model is too large to be read at each start.
         files = sorted(file for file in Path(name).expanduser().rglob("*.onnx") if "://" not in name)
         return "\n".join([name, *(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)])
     return name
@@ -97,6 +99,8 @@ def _embedder(name: str, api_key: str | None) -> Embedder:
         other: Embedder = (
             EndpointEmbedder(name, api_key=api_key) if "://" in name else FolderEmbedder(Path(name).expanduser())
         )
+        # Vectors of most models lie near one direction; less their mean over such texts they tell subjects apart
+        # (`embeddings.local`).
         return CentredEmbedder(other, _texts_of_many_kinds())
     made: Embedder = load(EMBEDDERS, name, "embedder")()
     return made
@@ -192,6 +196,7 @@ class IndexedReadings:
     def extract(self, body: bytes, url: str, content_type: str | None) -> Document:
         """The document. Errors: those of the extractor and of the indexes."""
         digest = sha256_hex(body)
+        # By the bytes as well: a page that has changed since is read anew.
         found = (library.reading(url, digest) for library in self._libraries)
         known = next((document for document in found if document is not None), None)
         return known or self._extractor.extract(body, url, content_type)
@@ -220,6 +225,7 @@ class OpenLibraries:
         if key not in self._refreshed:
             library = await anyio.to_thread.run_sync(self._open, path, settings or self._settings)
             report = await anyio.to_thread.run_sync(library.refresh, _stop_when_cancelled)
+            # Only then can vectors be missing that came with the library.
             if report.added:
                 await anyio.to_thread.run_sync(_learn_shipped, path, settings or self._settings)
             self._refreshed.add(key)
@@ -250,6 +256,7 @@ class OpenLibraries:
         wanted = path.expanduser().resolve()
         library = self._open(wanted, self._settings)
         report = library.refresh(_stop_when_cancelled)
+        # After it was read: a folder that can't be is no source.
         remember_library(self._settings, wanted)
         if vectors:
             library.make_vectors(lambda done, of: _stop_when_cancelled(done, ""))

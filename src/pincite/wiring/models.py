@@ -85,7 +85,9 @@ def parse_setting(settings: Settings, text: str) -> "ModelSpec":
     endpoints = {name: Endpoint(None, named(name)) for name in settings.llm_keys}
     for name, provider in PROVIDERS.items():
         base = getattr(settings, f"{name.removesuffix('-chat').removesuffix('-responses')}_base_url", None)
+        # A key of `llm_keys` first: it is of this provider alone, and was named on purpose.
         endpoints[name] = Endpoint(base, named(name) or secret(provider.key_setting or "none"))
+    # Most such servers speak like OpenAI, and their keys are kept under that name.
     own = Endpoint(settings.llm_base_url, secret("llm_api_key") or secret("openai_api_key"))
     servers = {name: Endpoint(url, named(name)) for name, url in settings.llm_servers.items()}
     return parse_model(text, endpoints, own, settings.llm_prices, servers)
@@ -111,6 +113,7 @@ async def open_models(settings: Settings, clock: Clock, kept: ResourcePool) -> L
     from pincite.llm.catalogue import info_of
     from pincite.llm.service import ModelService
 
+    # Told before the run: a cap that can't be kept is worse than none.
     if settings.max_cost_usd is not None:
         for spec in dict.fromkeys(spec for chain in chains.values() for spec in chain):
             if not info_of(spec).price_known:

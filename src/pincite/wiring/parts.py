@@ -1,6 +1,6 @@
 """What an engine works with: stores, services, roles. Each is built on first use and closed with the engine."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ from pincite.wiring.libraries import IndexedReadings, OpenLibraries, ranker_of
 from pincite.wiring.models import NullModel, OfflineBackend, open_models, recorded_models, wants_models
 from pincite.wiring.observing import CallLog
 from pincite.wiring.registry import EXPORTERS, load
-from pincite.wiring.roles import Run, RunServices, build_roles, run_calls
+from pincite.wiring.roles import Run, RunServices, build_roles, limits_of, run_calls
 from pincite.wiring.searching import (
     build_search,
     lane_of,
@@ -68,9 +68,7 @@ if TYPE_CHECKING:
     from pincite.fetch.service import FetchService
     from pincite.library import LocalLibrary
     from pincite.research.service import ResearchService
-    from pincite.research.state import Limits
     from pincite.search.service import SearchService
-    from pincite.search.shared_answers import AnswerIntake
     from pincite.search.spending import BudgetSpending, Spending
     from pincite.sharing.peers import Peers
 
@@ -215,7 +213,7 @@ class Parts(OpenStores):
             known = () if task.urls else self._libraries.vocabularies(sources)
             ledger = await storage.ledger(record, lease)
             search = within_budget(found, ledger, record.budget, priority=lane_of(settings, run=True))
-        limits = _limits(record, settings, over_web=bool(sources.providers))
+        limits = limits_of(record, settings, over_web=bool(sources.providers))
         run = Run(ledger, events, self.clock, limits, record.created_at)
         model = recorded_models(record.inputs.get("models")) if from_record else await self.models(settings)
         calls = None if model is None else run_calls(settings, run, model)
@@ -418,13 +416,11 @@ class Parts(OpenStores):
                     providers=sources.providers,
                     common=await self._common() if sources.providers else None,
                     cache=await self._cache(),
-                    answers=await self._shared_answers(sources.providers),
+                    answers=None
+                    if (peers := await self._asked_peers()) is None
+                    else answer_intake(self.settings, self.clock, peers, sources.providers),
                 )
             return self._searches[key]
-
-    async def _shared_answers(self, providers: Sequence[str]) -> "AnswerIntake | None":
-        peers = await self._asked_peers()
-        return None if peers is None else answer_intake(self.settings, self.clock, peers, providers)
 
     async def _asked_peers(self) -> "Peers | None":
         """The peers of the settings, opened once, for pages and searches alike."""
@@ -469,29 +465,6 @@ class Parts(OpenStores):
                     peers=await self._asked_peers(),
                 )
             return self._fetches[libraries]
-
-
-def _limits(record: RunRecord, settings: Settings, *, over_web: bool) -> "Limits":
-    """The caps of a run. Where it searches the web, half of a cap on web requests is kept for pages."""
-    from pincite.research.state import Limits
-
-    requests = record.budget.web_requests
-    return Limits(
-        budget=record.budget,
-        results_per_query=settings.results_per_query,
-        pages_per_round=settings.pages_per_round,
-        per_domain_cap=settings.per_domain_cap,
-        queries_per_round=settings.queries_per_round,
-        follow_ups_per_sub_question=settings.follow_ups_per_sub_question,
-        keep_undated=settings.keep_undated,
-        require_coverage=settings.require_coverage,
-        independent_share=settings.independent_share,
-        max_domain_share=settings.max_domain_share,
-        search_deadline_s=settings.search_deadline_s + 5.0,  # the service ends first and says why
-        fetch_deadline_s=settings.fetch_deadline_s,
-        scrape_usd=scrape_usd(settings),
-        search_requests=max(requests // 2, 1) if over_web and requests is not None else None,
-    )
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from pincite.domain.errors import InvalidSetting
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import RESEARCH_ROLES, Effort, ModelRole
+from pincite.domain.records import RunRecord
 from pincite.domain.report import Mode
 from pincite.ports import (
     Clock,
@@ -26,6 +27,7 @@ from pincite.research.roles import Seconder
 from pincite.research.service import Roles
 from pincite.research.state import Limits
 from pincite.settings import Settings, environment_secrets
+from pincite.wiring.fetching import scrape_usd
 
 if TYPE_CHECKING:
     from pincite.research.revalidation import Revalidator
@@ -138,6 +140,27 @@ def _revalidator(settings: Settings, services: RunServices, run: Run) -> "Revali
         after=timedelta(hours=settings.revalidate_after_h),
         deadline_s=run.limits.fetch_deadline_s,
         concurrency=run.limits.concurrency,
+    )
+
+
+def limits_of(record: RunRecord, settings: Settings, *, over_web: bool) -> Limits:
+    """The caps of a run. Where it searches the web, half of a cap on web requests is kept for pages."""
+    requests = record.budget.web_requests
+    return Limits(
+        budget=record.budget,
+        results_per_query=settings.results_per_query,
+        pages_per_round=settings.pages_per_round,
+        per_domain_cap=settings.per_domain_cap,
+        queries_per_round=settings.queries_per_round,
+        follow_ups_per_sub_question=settings.follow_ups_per_sub_question,
+        keep_undated=settings.keep_undated,
+        require_coverage=settings.require_coverage,
+        independent_share=settings.independent_share,
+        max_domain_share=settings.max_domain_share,
+        search_deadline_s=settings.search_deadline_s + 5.0,  # the service ends first and says why
+        fetch_deadline_s=settings.fetch_deadline_s,
+        scrape_usd=scrape_usd(settings),
+        search_requests=max(requests // 2, 1) if over_web and requests is not None else None,
     )
 
 

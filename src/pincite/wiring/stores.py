@@ -124,6 +124,7 @@ class OpenStores:
     async def settle_page(self, snapshot: Snapshot) -> None:
         """The same for one page that was read outside of a run."""
         rules = retention(self.settings)
+        # Most pages may stay: the database is not opened for them.
         if rules.of(snapshot) is not Kept.FULL:
             await (await self._storage()).settle_page(snapshot.snapshot_id, rules)
 
@@ -147,5 +148,6 @@ class OpenStores:
 
     async def clear_cache(self) -> CacheCleared:
         """Empty the cache, forget captures that no run refers to, and give the space back."""
+        # The cache first: its entries name captures that go next.
         entries = await (await self._cache()).clear()
         return CacheCleared(entries, await (await self._storage()).prune(max_bytes=0))

@@ -167,6 +167,7 @@ def _whole() -> typer.Typer:
     return _made(COMMANDS)
 
 
+# For whoever imports the application (documentation tools, tests): made when it is asked for, not with the module.
 def __getattr__(name: str) -> typer.Typer:
     """`app`: the command line with all its commands."""
     if name == "app":
@@ -183,6 +184,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with INTERRUPTS.installed(), called_by(Caller("cli")):
             named = arguments[0] if arguments else ""
+            # With the name of a command as the first word only its module is imported: the others would only slow the
+            # start.
             asks = COMPLETE not in os.environ and named in COMMANDS
             app = _made((named,)) if asks else _whole()
             outcome = app(args=list(arguments), standalone_mode=False, prog_name="pincite")
@@ -201,6 +204,7 @@ def _usage_error(error: TyperException, *, as_json: bool) -> int:
     )
     if as_json:
         print_json({"error": refusal.as_dict()})
+    # Of the click that typer carries, whose classes have no public name.
     elif hasattr(error, "show"):
         error.show()
     return exit_code(refusal)

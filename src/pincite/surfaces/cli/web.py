@@ -43,6 +43,7 @@ def search(
         overrides: dict[str, object] = {"source": asked.source or None, "max_cost_usd": asked.cost_cap()}
         overrides |= {"home": home, "embeddings": "none" if words_only else None}
         async with Engine.from_settings(**overrides) as engine:
+            # Before the search, since the search itself changes which engine would be asked next.
             plan = await engine.explain_search(asked.asked()) if explain else ()
             return await engine.search(asked), plan
 
@@ -138,6 +139,7 @@ def fetch(
 
         plain = to_json(result, outside=True)
         if isinstance(plain, dict):
+            # The whole page again, with its bytes in base64; what was asked for is a window of it.
             for inner in ("snapshot", "document"):
                 plain.pop(inner, None)
         print_json(plain)
@@ -152,6 +154,7 @@ def fetch(
 def _file_named(text: str) -> Path | None:
     """The file that was named in place of an address. Errors: TooLarge (before it is read)."""
     path = Path(text)
+    # An address may be the name of a file, too: it is meant as an address.
     if "://" in text or not path.is_file():
         return None
     if path.stat().st_size > FILE_BYTES_MAX:

@@ -79,12 +79,14 @@ def create_app(
     @app.get("/healthz", tags=["health"])
     async def healthz() -> dict[str, str]:
         """The process is up."""
+        # Without the storage: a database that is away for a minute is no reason to have this process restarted.
         return {"status": "ok"}
 
     @app.get("/readyz", tags=["health"])
     async def readyz(request: Request) -> dict[str, str]:
         """The storage answers."""
         engine = await request.app.state.service.engine("local")
+        # The smallest question that needs the database.
         await engine.runs(1)
         return {"status": "ready"}
 
@@ -187,6 +189,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for name in PUBLISHED:
         schemas.update(_hoisted(codec.build(name)))
     schemas["Problem"] = _problem()
+    # What FastAPI would answer; here problem documents stand in its place.
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     parts["securitySchemes"] = _SIGN_IN

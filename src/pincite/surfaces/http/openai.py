@@ -67,6 +67,8 @@ def instructions_of(messages: Objects, instructions: str | None = None) -> str:
             content = message.get("content")
             parts = content if isinstance(content, list) else [{"text": content}]
             told += [str(part.get("text") or "") for part in parts if isinstance(part, dict)]
+    # Wishes about the form; agents send system prompts of many pages, which are about other things. Chosen, not
+    # measured.
     return "\n".join(text for text in told if text)[:2_000]
 
 
@@ -91,6 +93,7 @@ def unsupported(param: str, message: str, reason: str) -> InvalidInput:
 def annotations(report: Report) -> Iterator[dict[str, Any]]:
     """Each mark in the text of the report as a citation; the reference list itself is not cited."""
     references = {reference.n: reference for reference in report.references}
+    # The last one: a page that is quoted may have a heading of that name.
     end = report.markdown.rfind("\n## References\n")
     for mark in _MARK.finditer(report.markdown, 0, end if end >= 0 else len(report.markdown)):
         found: Reference | None = references.get(int(mark[1]))
@@ -126,6 +129,7 @@ async def kept_alive(request: Request, engine: Engine, run_id: str) -> AsyncGene
     """Comments that keep the connection alive until the run has ended; a caller who goes away stops it."""
     service = service_of(request)
     try:
+        # Counted while it lasts: each stream holds a connection open.
         with service.streaming(owner_of(request)):
             while service.busy_with(run_id):
                 with anyio.move_on_after(KEEP_ALIVE_S) as waiting:
@@ -139,6 +143,7 @@ async def kept_alive(request: Request, engine: Engine, run_id: str) -> AsyncGene
 async def given_up(service: Service, engine: Engine, run_id: str) -> None:
     """Stop a run that this process began for a caller who has gone; one that has ended stays as it is."""
     if service.busy_with(run_id):
+        # The caller who went away has cancelled this task; what it started must still be stopped.
         with anyio.CancelScope(shield=True):
             await service.abandon(engine, run_id)
 
@@ -226,6 +231,7 @@ async def _stream(request: Request, engine: Engine, run_id: str, body: ChatBody)
     try:
         report = await research.report_of(engine, run_id)
     except PinciteError as error:
+        # In the stream, because the status 200 is sent already.
         told = {"message": masked(error.message), "type": "server_error", "param": None, "code": error.reason}
         yield data({"error": told})
         return

@@ -54,6 +54,8 @@ def serve(host: str, port: int, home: Path | None, *, work: bool = True) -> None
         app = create_app(
             engine_opener(home),
             keys,
+            # Without a key the browser of whoever is at this machine gets in, and any page it shows could by DNS
+            # rebinding.
             hosts=() if keys.active else LOOPBACK,
             work=_worker_settings(home) if work else None,
             limits=ServerLimits.of(settings),
@@ -202,6 +204,7 @@ def create_app(settings: Settings, keys: KeyRing, *, hosts: Sequence[str] = ()) 
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with Engine(settings) as engine, anyio.create_task_group() as tasks:
             app.state.engine, app.state.turns = engine, anyio.CapacityLimiter(_AT_ONCE)
+            # A key that is revoked by another process opens nothing soon after.
             tasks.start_soon(keys.follow)
             yield
             tasks.cancel_scope.cancel()
@@ -219,6 +222,7 @@ def create_app(settings: Settings, keys: KeyRing, *, hosts: Sequence[str] = ()) 
             if found.scope != settings.scope:
                 raise Unauthorized("this key opens another scope")
         except Unauthorized:
+            # Also for a key of another scope: whoever tries keys should not learn faster which of them exist.
             await wrong_keys.slow_down(address_of(request))
             raise
         turns.take(found)

@@ -106,6 +106,7 @@ async def parse(
     """
     engine = await service_of(request).engine(scope)
     asked = FetchRequest("", output_format=format, max_chars=max_chars, offset=offset, include_links=include_links)
+    # The gate has cut it at its limit before (`surfaces.http.gate`).
     data, kind = await request.body(), request.headers.get("content-type", "")
     if is_multipart(request):
         files = await files_of(request)
@@ -158,6 +159,7 @@ async def check(report: Annotated[dict[str, Any], Body()], request: Request, sco
     """Whether a report (as JSON) still says what the stored pages say."""
     engine = await service_of(request).engine(scope)
     data = json.dumps(report).encode()
+    # In a thread: pages are read anew for it, which takes seconds.
     result = await anyio.to_thread.run_sync(check_stored_report, data, engine.settings)
     return PlainJson(to_json(result, outside=True))
 
@@ -221,6 +223,7 @@ async def log(
     """The newest calls of the caller's scope first, at most a second behind; secrets in them are masked."""
     engine = await service_of(request).engine(scope)
     before = None if cursor is None else read_cursor(cursor)
+    # One more than is asked for tells whether there is another page.
     found = await engine.log(limit + 1, before=before, tool=tool, run_id=run_id, session_id=session_id)
     page = found[:limit]
     more = cursor_after(page[-1].at, page[-1].id) if len(found) > limit else None

@@ -216,10 +216,12 @@ async def _opened(
     record = await engine.run(run_id)
     listed = tuple(await engine.events(run_id)) if events else ()
     kept: OrderedDict[tuple[str, str, datetime], Report] = request.app.state.reports
+    # With the time: a run that was resumed has another report.
     key = (scope, record.run_id, record.updated_at)
     report = kept.get(key)
     if report is None:
         report = await engine.newest_report(run_id)
+        # What is still worked on may have another report in a moment.
         if report is not None and not _at_work(service, record):
             kept[key] = report
             while len(kept) > REPORTS_AT_HAND:

@@ -55,6 +55,7 @@ def static_path(name: str) -> str:
 async def static(digest: str, name: str) -> Response:
     """One file."""
     content = _files().get(name)
+    # An address of an earlier version is gone: served under it, another content would be kept for a year.
     if content is None or digest != _digest():
         raise NotFound("there is no such file")
     return Response(content, media_type=_type_of(name), headers=_HEADERS)
