@@ -13,6 +13,8 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 def main() -> None:
     """Run the command line and exit with its code."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    # Pydantic reads the metadata of all installed packages for plugins of its own; none of them is meant for a command.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _leave)  # until the command has its own: its imports take a while
     from pincite.surfaces.cli.app import run

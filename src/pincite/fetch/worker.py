@@ -19,10 +19,11 @@ from typing import IO
 
 from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.page import Document
+from pincite.fetch import extractors
 from pincite.fetch.worker_process import HEADER, REPLY, unpack_reply
 from pincite.runtime.system import too_many_open_files
 
-READER = "pincite.fetch.extractors:extract"
+READER = "pincite.fetch.extractors:read"
 _MODULE = "pincite.fetch.worker_process"
 # Above every limit of fetching; the frame's length is checked before memory is taken.
 _MAX_BODY_BYTES = 64_000_000
@@ -72,7 +73,7 @@ class ExtractorPool:
 
     Args:
         size: processes at most; started when first needed.
-        reader: what the processes run on each body, as `module:function`.
+        reader: what the processes run on each body, as `module:function`; ours is told which extractors are installed.
         revision: changes when `reader` reads differently.
         deadline_s: seconds of processor time that a page may take before its process is killed.
         wait_s: seconds a call waits for a free process.
@@ -95,6 +96,7 @@ class ExtractorPool:
             raise InvalidInput("a pool needs at least one process")
         # Without `site`: start-up files of installed packages would run in every reader. The path is handed over.
         self._command = [sys.executable, "-S", "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
+        self._is_ours = reader == READER
         self.revision = revision
         self._deadline_s = deadline_s
         self._wait_s = wait_s
@@ -175,9 +177,10 @@ class ExtractorPool:
         return self._started()
 
     def _started(self) -> _Worker:
+        told = [json.dumps(dict(extractors.installed()))] if self._is_ours else []
         try:
             process = subprocess.Popen(
-                self._command,
+                [*self._command, *told],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ import struct
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -188,4 +189,6 @@ def _exactly(stream: BinaryIO, size: int) -> bytes | None:
 
 if __name__ == "__main__":
     module, _, attribute = sys.argv[1].partition(":")
-    serve(getattr(import_module(module), attribute), int(sys.argv[2]), int(sys.argv[3]))
+    reader = getattr(import_module(module), attribute)
+    told = {"installed": json.loads(sys.argv[4])} if len(sys.argv) > 4 else {}
+    serve(partial(reader, **told), int(sys.argv[2]), int(sys.argv[3]))

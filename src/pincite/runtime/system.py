@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Final
@@ -138,6 +137,8 @@ def command(origin: str, extras: str) -> str:
 @cache
 def _origin() -> str:
     """The address pip was given for this package (PEP 610)."""
+    from importlib.metadata import PackageNotFoundError, distribution  # its mail and archive readers: a fifth of --help
+
     try:
         found = json.loads(distribution("pincite").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError, OSError):

@@ -21,6 +21,7 @@ from pincite.fetch import extractors
 from pincite.fetch.hosted import HostedSurroundings
 from pincite.fetch.resolver import VettedResolver
 from pincite.fetch.robots_gate import Admission
+from pincite.fetch.worker import ExtractorPool
 from pincite.ranking.ranker import Source
 from pincite.runtime.concurrency import resource_pool
 from pincite.settings import Settings
@@ -44,9 +45,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     """The package on the path with its metadata, as an installer leaves it."""
     for folder in installed_in(tmp_path):
         monkeypatch.syspath_prepend(folder)
-    extractors._installed.cache_clear()
+    extractors.installed.cache_clear()
     yield
-    extractors._installed.cache_clear()
+    extractors.installed.cache_clear()
     for name in [name for name in sys.modules if name.startswith("pincite_example_plugins")]:
         del sys.modules[name]
 
@@ -88,6 +89,8 @@ def test_an_extractor() -> None:
     document = pincite.extract(CALENDAR, "https://page.example/a.ics", "text/calendar; charset=utf-8")
     assert document.text.split("\n\n") == ["Release party", "Begins: 20261124T180000Z", "Place: Brest"]
     assert pincite.extract(b"Plain words.", "https://page.example/a", "text/plain").extractor != "calendar"
+    with ExtractorPool(1) as pool:
+        assert pool.extract(CALENDAR, "https://page.example/a.ics", "text/calendar").text == document.text
 
 
 def test_an_export_format() -> None:

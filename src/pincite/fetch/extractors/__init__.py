@@ -1,8 +1,8 @@
 """Bytes to Document. `extract` is the facade; each module reads one family of formats."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 
 from pincite.domain.errors import EmptyContent, TooLarge, UnsupportedContentType
 from pincite.domain.page import Document
@@ -50,13 +50,20 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
         TooLarge: over the size limit of its format.
         ParseError: built to break parsers, encrypted, or broken.
     """
+    return read(content, url, content_type, installed=installed())
+
+
+def read(content: bytes, url: str, content_type: str | None, *, installed: Mapping[str, str]) -> Document:
+    """As `extract`, by whoever knows already which extractors are `installed`."""
     if not content.strip():
         raise EmptyContent("the body is empty", reason="empty_body")
-    if (installed := _installed().get((content_type or "").partition(";")[0].strip().lower())) is not None:
+    own = installed.get((content_type or "").partition(";")[0].strip().lower())
+    if own is not None:
         if len(content) > MAX_FILE_BYTES:
             raise TooLarge(f"{len(content):,} bytes are more than the {MAX_FILE_BYTES:,} that are read")
-        own: Document = installed.load()().extract(content, url, content_type)
-        return own
+        module, _, name = own.partition(":")
+        made: Document = getattr(import_module(module), name)().extract(content, url, content_type)
+        return made
     found = format_of(content, url, content_type)
     if found is Format.UNSUPPORTED:
         raise UnsupportedContentType("the body is not text", reason="binary", context={"content_type": content_type})
@@ -66,16 +73,22 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
             f"{len(content):,} bytes are more than the {limit:,} that are read", context={"limit_bytes": limit}
         )
     module, name = _BYTE_READERS.get(found) or _TEXT_READERS[found]
-    read = getattr(import_module(f"{__name__}.{module}"), name)
-    document = read(content if found in _BYTE_READERS else decode(content, content_type).text, url)
+    reader = getattr(import_module(f"{__name__}.{module}"), name)
+    document = reader(content if found in _BYTE_READERS else decode(content, content_type).text, url)
     assert isinstance(document, Document)
     return document
 
 
 @cache
-def _installed() -> dict[str, EntryPoint]:
-    """Extractors of installed packages by the media type that they read; nobody installs one without meaning it."""
-    return {entry.name.lower(): entry for entry in entry_points(group=PLUGINS)}
+def installed() -> Mapping[str, str]:
+    """Extractors of installed packages (`module:class`) by the media type that they read.
+
+    Nobody installs one without meaning it. A process that reads is told by the one that starts it (`worker`): to look
+    takes it half as long as all it loads for a page.
+    """
+    from importlib.metadata import entry_points
+
+    return {entry.name.lower(): entry.value for entry in entry_points(group=PLUGINS)}
 
 
 class BytesExtractor:
