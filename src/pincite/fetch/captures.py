@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
-from pincite.domain.errors import InvalidInput, TooLarge
+from pincite.domain.errors import InvalidInput, PinciteError, TooLarge
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import sha256_hex, snapshot_id
 from pincite.domain.page import Snapshot
 from pincite.fetch.limits import BodyKind, FetchLimits
+from pincite.urls.parse import parse_url, registrable_domain
+from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 # What kind of body this is, for its size limit. The header is a hint; the first bytes decide where they are clear.
 
@@ -126,6 +128,28 @@ def given_file(data: bytes, name: str, content_type: str, now: datetime, limits:
         robots="not_asked",
         note=f"given as {plain or 'a file'}, not fetched",
     )
+
+
+# Which address a page is known by, from its final URL and its canonical link.
+
+
+def merged_canonical(final_url: str, claimed: str, policy: UrlPolicy = DEFAULT) -> str:
+    """The page's own canonical URL where it may be believed, else `final_url`.
+
+    Believed: same registrable domain, allowed by the policy, and not the site's root for a page that isn't the root.
+
+    Source: security rules on canonical links; a foreign canonical could give a page another site's name.
+    """
+    if not claimed:
+        return final_url
+    try:
+        here = parse_url(final_url)
+        there = parse_url(vet_url(claimed, policy=policy))
+        same_site = registrable_domain(here.href) == registrable_domain(there.href)
+    except PinciteError:
+        return final_url
+    to_root = there.path == "/" and not there.query and (here.path != "/" or bool(here.query))
+    return there.sent if same_site and not to_root else final_url
 
 
 # One request to a page's host and its answer.

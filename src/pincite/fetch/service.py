@@ -25,10 +25,9 @@ from pincite.domain.frozen import dataclass
 from pincite.domain.page import Document, Kept, Link, Snapshot
 from pincite.domain.page_markdown import document_markdown
 from pincite.domain.requests import check_request
-from pincite.fetch.captures import GIVEN
+from pincite.fetch.captures import GIVEN, merged_canonical
 from pincite.fetch.page_cache import TURN_S, UNKNOWN_PAGE, CachedPage, PageCache, conditional, time_to_live
 from pincite.fetch.page_failures import DocumentGate, failure_of, needs_rendering
-from pincite.fetch.signals import merged_canonical
 from pincite.fetch.window import EXCERPT_CHARS, excerpt, source_text, window
 from pincite.ports import Clock, DocumentStore, Extractor, FetchBackend, SnapshotStore
 from pincite.runtime.concurrency import SingleFlight

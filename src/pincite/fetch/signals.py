@@ -2,12 +2,8 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
-from pincite.domain.errors import PinciteError
 from pincite.fetch.robots import parse_signal
-from pincite.urls.parse import parse_url, registrable_domain
-from pincite.urls.policy import DEFAULT, UrlPolicy, vet_url
 
 _VALUED = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _PLAIN = frozenset(
@@ -56,31 +52,11 @@ def _robots_tag(value: str, agent: str, now: datetime) -> list[str]:
 
 
 def _unavailable(text: str, now: datetime) -> list[str]:
+    from email.utils import parsedate_to_datetime
+
     try:
         after = parsedate_to_datetime(text.strip())
     except ValueError:
         return ["unavailable_after"]
     after = after if after.tzinfo else after.replace(tzinfo=UTC)
     return ["unavailable_after", "noindex"] if after < now else ["unavailable_after"]
-
-
-# Which address a page is known by, from its final URL and its canonical link.
-
-
-def merged_canonical(final_url: str, claimed: str, policy: UrlPolicy = DEFAULT) -> str:
-    """The page's own canonical URL where it may be believed, else `final_url`.
-
-    Believed: same registrable domain, allowed by the policy, and not the site's root for a page that isn't the root.
-
-    Source: security rules on canonical links; a foreign canonical could give a page another site's name.
-    """
-    if not claimed:
-        return final_url
-    try:
-        here = parse_url(final_url)
-        there = parse_url(vet_url(claimed, policy=policy))
-        same_site = registrable_domain(here.href) == registrable_domain(there.href)
-    except PinciteError:
-        return final_url
-    to_root = there.path == "/" and not there.query and (here.path != "/" or bool(here.query))
-    return there.sent if same_site and not to_root else final_url

@@ -14,11 +14,11 @@ from pincite.domain.errors import EmptyContent, InvalidInput, NetworkError, Pinc
 from pincite.domain.page import Block, BlockKind, Document, Snapshot
 from pincite.domain.version import PRODUCT_TOKEN, USER_AGENT, VERSION, user_agent
 from pincite.fetch import page_cache
-from pincite.fetch.captures import body_kind, capture
+from pincite.fetch.captures import body_kind, capture, merged_canonical
 from pincite.fetch.connections import mapped
 from pincite.fetch.limits import BodyKind
 from pincite.fetch.page_failures import DocumentGate, needs_rendering
-from pincite.fetch.signals import merged_canonical, page_signals
+from pincite.fetch.signals import page_signals
 from pincite.fetch.window import excerpt, window
 from pincite.urls.masking import mask_all
 
