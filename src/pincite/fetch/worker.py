@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,6 @@ from typing import IO
 
 from pincite.domain.errors import InvalidInput, ParseError, TooLarge
 from pincite.domain.page import Document
-from pincite.fetch import extractors
 from pincite.fetch.worker_process import HEADER, REPLY, unpack_reply
 from pincite.runtime.system import too_many_open_files
 
@@ -73,7 +73,8 @@ class ExtractorPool:
 
     Args:
         size: processes at most; started when first needed.
-        reader: what the processes run on each body, as `module:function`; ours is told which extractors are installed.
+        reader: what the processes run on each body, as `module:function`.
+        installed: gives the extractors of installed packages, by media type; without it each process looks for them.
         revision: changes when `reader` reads differently.
         deadline_s: seconds of processor time that a page may take before its process is killed.
         wait_s: seconds a call waits for a free process.
@@ -86,6 +87,7 @@ class ExtractorPool:
         size: int = 2,
         *,
         reader: str = READER,
+        installed: Callable[[], Mapping[str, str]] | None = None,
         revision: str = "",
         deadline_s: float = 10.0,
         wait_s: float = 60.0,
@@ -96,7 +98,7 @@ class ExtractorPool:
             raise InvalidInput("a pool needs at least one process")
         # Without `site`: start-up files of installed packages would run in every reader. The path is handed over.
         self._command = [sys.executable, "-S", "-m", _MODULE, reader, str(memory_bytes), str(int(deadline_s) + 1)]
-        self._is_ours = reader == READER
+        self._installed = installed
         self.revision = revision
         self._deadline_s = deadline_s
         self._wait_s = wait_s
@@ -177,7 +179,7 @@ class ExtractorPool:
         return self._started()
 
     def _started(self) -> _Worker:
-        told = [json.dumps(dict(extractors.installed()))] if self._is_ours else []
+        told = [json.dumps(dict(self._installed()))] if self._installed is not None else []
         try:
             process = subprocess.Popen(
                 [*self._command, *told],

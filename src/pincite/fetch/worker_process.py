@@ -190,5 +190,5 @@ def _exactly(stream: BinaryIO, size: int) -> bytes | None:
 if __name__ == "__main__":
     module, _, attribute = sys.argv[1].partition(":")
     reader = getattr(import_module(module), attribute)
-    told = {"installed": json.loads(sys.argv[4])} if len(sys.argv) > 4 else {}
+    told = {"known": json.loads(sys.argv[4])} if len(sys.argv) > 4 else {}
     serve(partial(reader, **told), int(sys.argv[2]), int(sys.argv[3]))

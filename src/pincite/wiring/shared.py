@@ -140,10 +140,10 @@ class Shared:
     def readers(self) -> "ExtractorPool":
         """Pages from outside are read in processes that can be killed."""
         if self._readers is None:
-            from pincite.fetch.extractors import BytesExtractor
+            from pincite.fetch.extractors import BytesExtractor, installed
             from pincite.fetch.worker import ExtractorPool
 
-            self._readers = ExtractorPool(revision=BytesExtractor.revision)
+            self._readers = ExtractorPool(installed=installed, revision=BytesExtractor.revision)
             self._kept.on_close(self._readers.close)
         return self._readers
 

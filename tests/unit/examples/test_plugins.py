@@ -89,7 +89,7 @@ def test_an_extractor() -> None:
     document = pincite.extract(CALENDAR, "https://page.example/a.ics", "text/calendar; charset=utf-8")
     assert document.text.split("\n\n") == ["Release party", "Begins: 20261124T180000Z", "Place: Brest"]
     assert pincite.extract(b"Plain words.", "https://page.example/a", "text/plain").extractor != "calendar"
-    with ExtractorPool(1) as pool:
+    with ExtractorPool(1, installed=extractors.installed) as pool:
         assert pool.extract(CALENDAR, "https://page.example/a.ics", "text/calendar").text == document.text
 
 

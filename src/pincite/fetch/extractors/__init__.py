@@ -50,14 +50,14 @@ def extract(content: bytes, url: str, content_type: str | None = None) -> Docume
         TooLarge: over the size limit of its format.
         ParseError: built to break parsers, encrypted, or broken.
     """
-    return read(content, url, content_type, installed=installed())
+    return read(content, url, content_type)
 
 
-def read(content: bytes, url: str, content_type: str | None, *, installed: Mapping[str, str]) -> Document:
-    """As `extract`, by whoever knows already which extractors are `installed`."""
+def read(content: bytes, url: str, content_type: str | None, known: Mapping[str, str] | None = None) -> Document:
+    """As `extract`; `known` is what `installed` gives, for whoever has looked already."""
     if not content.strip():
         raise EmptyContent("the body is empty", reason="empty_body")
-    own = installed.get((content_type or "").partition(";")[0].strip().lower())
+    own = (installed() if known is None else known).get((content_type or "").partition(";")[0].strip().lower())
     if own is not None:
         if len(content) > MAX_FILE_BYTES:
             raise TooLarge(f"{len(content):,} bytes are more than the {MAX_FILE_BYTES:,} that are read")

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 _FORMATS = ("%B %d, %Y", "%b %d, %Y", "%b. %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%Y-%m")
 _URL_DATE = re.compile(r"/((?:19|20)\d{2})[/-](0[1-9]|1[0-2])[/-](0[1-9]|[12]\d|3[01])(?:[/-]|$)")
@@ -45,10 +44,12 @@ def _iso(text: str) -> datetime | None:
 
 
 def _mail(text: str) -> datetime | None:
+    if not re.match(r"(?:[A-Za-z]{3}, )?\d{1,2} [A-Za-z]{3} \d{4} \d", text):
+        return None
+    from email.utils import parsedate_to_datetime
+
     try:
-        return (
-            parsedate_to_datetime(text) if re.match(r"(?:[A-Za-z]{3}, )?\d{1,2} [A-Za-z]{3} \d{4} \d", text) else None
-        )
+        return parsedate_to_datetime(text)
     except ValueError:
         return None
 
