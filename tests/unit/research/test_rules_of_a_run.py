@@ -13,7 +13,7 @@ from pincite.domain.evidence import Claim, Verdict, VerdictStatus, VerifiedClaim
 from pincite.domain.ids import claim_id
 from pincite.domain.library import Survey
 from pincite.domain.plan import Gap, Plan, Progress, SubQuestion, Task
-from pincite.domain.search import Constraints, Query
+from pincite.domain.search import Constraints, Query, SearchResult
 from pincite.research.extractive.planner import ExtractivePlanner, variants
 from pincite.research.state import LOW_CONFIDENCE, Limits, open_sub_questions, query_key, sendable
 from pincite.settings import PROFILES, load_settings
@@ -124,6 +124,23 @@ async def test_what_is_open_is_asked_again_in_its_bare_words_and_only_once() -> 
     assert "quantum entanglement letters" in " ".join(fresh)
     once_more = Progress(round_number=3, plan=again, gaps=gaps, asked=(*asked, *fresh))
     assert not any(part.queries for part in (await planner.plan(Task(question), once_more)).sub_questions)
+
+
+@pytest.mark.parametrize(("providers", "asks_again"), [(("local",), False), (("local", "brave"), True)])
+async def test_a_library_is_not_asked_again_in_bare_words_and_the_web_is(
+    providers: tuple[str, ...], *, asks_again: bool
+) -> None:
+    planner = ExtractivePlanner()
+    question = "How does the mail queue retry a letter?"
+    first = await planner.plan(Task(question), Progress(round_number=1))
+    seen = Progress(
+        round_number=2,
+        plan=first,
+        gaps=(Gap(question, "nothing read is about this"),),
+        asked=(question,),
+        results=tuple(SearchResult("", "https://x.test/", "", name, 1) for name in providers),
+    )
+    assert any(part.queries for part in (await planner.plan(Task(question), seen)).sub_questions) is asks_again
 
 
 QUESTIONS = (

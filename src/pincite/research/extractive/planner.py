@@ -50,6 +50,8 @@ _HEADING_CHARS: Final = 90
 _LONG_QUESTION: Final = 60
 # A library is asked for so many times more pages by one query: it costs nothing, and there are no other wordings.
 _FROM_LIBRARY: Final = 2
+# The provider of results from local libraries.
+_LIBRARY: Final = "local"
 # What the search service gives at most for one query, where the settings don't ask for more.
 _MOST_RESULTS: Final = 10
 
@@ -126,9 +128,11 @@ class ExtractivePlanner:
         """What is open asked once more: in bare words, by another name that pages give, in the verifier's words."""
         asked, missing = set(progress.asked), open_sub_questions(progress)
         forms = other_names(page.document for page in progress.pages) if missing else {}
+        # A library's index ranks by the telling words already: asked in these alone it gives the same pages.
+        over_web = not progress.results or any(result.provider != _LIBRARY for result in progress.results)
         parts = []
         for part in progress.plan.sub_questions:
-            texts = [_bare(part.text), _bare(item_of(part.text))] if part.text in missing else []
+            texts = [_bare(part.text), _bare(item_of(part.text))] if part.text in missing and over_web else []
             texts += [_bare(other_form(part.text, forms))] if part.text in missing else []
             exact = _exact(part.text)
             fresh = [_in_quotes(text, exact, self._results_per_query, task.constraints) for text in texts if text]
