@@ -52,6 +52,7 @@ from pincite.research.searcher import QuerySearcher
 from pincite.research.service import ResearchService, Roles
 from pincite.research.state import Limits
 from pincite.runtime.system import SystemClock
+from pincite.search.request import MAX_RESULTS
 from pincite.settings import Settings, load_settings
 from pincite.wiring import Parts, open_parts
 from pincite.wiring.checking import check_stored_report
@@ -67,7 +68,7 @@ class Without:
     hidden: frozenset[str] = frozenset()
 
     async def search(self, query: Query) -> SearchResponse:
-        wider = replace(query, max_results=query.max_results + len(self.hidden))
+        wider = replace(query, max_results=min(query.max_results + len(self.hidden), MAX_RESULTS))
         response = await self.search_door.search(wider)
         kept = [result for result in response.results if result.url not in self.hidden][: query.max_results]
         return replace(response, results=tuple(replace(r, rank=n) for n, r in enumerate(kept, start=1)))
