@@ -23,7 +23,7 @@ import anyio
 from natural import FIRST_WORDS, FITTED, printed, rows_of
 from questions import ask, library_of, settings_of
 
-from pincite.domain.page import FetchRequest
+from pincite.domain.fetch import FetchRequest
 from pincite.domain.plan import ReadPage
 from pincite.domain.report import Report, ReportStatus
 from pincite.domain.search import Query
@@ -64,7 +64,6 @@ RULES: dict[str, Patches] = {
     "parts: sides of a comparison": ((parts, "_pair", nothing),),
     "parts: a request is no part of what is asked": ((planner, "asked_for", str),),
     "parts: what points back keeps the first question": ((parts, "_understood", lambda piece, _: piece),),
-    "planner: sites named in the question": ((planner, "_named_sites", nothing),),
     "planner: bare words in a second round": ((planner, "_bare", lambda _: ""),),
     "planner: words in quotes": ((planner, "_exact", nothing),),
     "planner: other names in a second round": ((planner, "other_form", lambda *_: ""),),

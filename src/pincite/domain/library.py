@@ -79,13 +79,12 @@ class Survey:
 
     `frequencies` holds each content word as written (as corrected, where it was) with the number of passages that
     have it in any inflection, of `passages` in all, parts of identifiers apart; `spellings` pairs of a word that is on
-    no page and the one it was read as; `sites` the hosts that carry a word of the question in their own name.
+    no page and the one it was read as.
     """
 
     passages: int = 0
     frequencies: tuple[tuple[str, int], ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
-    sites: tuple[str, ...] = ()
 
     def corrected(self, text: str) -> str:
         """The text with each misspelt word replaced by the one it is read as; a capital stays one."""

@@ -10,7 +10,6 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from string import ascii_lowercase
-from urllib.parse import urlsplit
 
 from pincite.domain.library import Survey
 from pincite.ranking.terms import index_terms, is_identifier
@@ -135,17 +134,7 @@ def survey(connection: sqlite3.Connection, text: str) -> Survey:
         passages=json.loads(row[0])[0] if row else 0,
         frequencies=tuple((word, _frequency(connection, word)) for word in content),
         spellings=tuple(spellings.items()),
-        sites=_sites_named(connection, corrected),
     )
-
-
-def _sites_named(connection: sqlite3.Connection, text: str) -> tuple[str, ...]:
-    """Hosts with a label that is a word of the text: `git.example.org` of "How does Git ...?"."""
-    asked = {word.lower().removesuffix("'s") for word in words(text)}
-    # Of all captures, not of those that answer: the hosts are the same, and an index has them all.
-    rows = connection.execute("SELECT DISTINCT substr(url, 1, instr(substr(url, 9), '/') + 7) FROM pages")
-    hosts = {(urlsplit(f"{origin}/").hostname or "") for (origin,) in rows.fetchall() if origin.startswith("http")}
-    return tuple(sorted(host for host in hosts if not asked.isdisjoint(host.split(".")[:-1])))
 
 
 def _frequency(connection: sqlite3.Connection, word: str) -> int:

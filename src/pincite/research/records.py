@@ -183,7 +183,6 @@ def merged(surveys: Sequence[Survey]) -> Survey:
         passages=sum(survey.passages for survey in surveys),
         frequencies=tuple(frequencies.items()),
         spellings=tuple(spellings.items()),
-        sites=tuple(dict.fromkeys(site for survey in surveys for site in survey.sites)),
     )
 
 

@@ -110,10 +110,6 @@ class ExtractivePlanner:
         if survey.passages:
             wanted = max(wanted, min(wanted * _FROM_LIBRARY, _MOST_RESULTS))
         queries = [Query(text[:_QUERY_CHARS], wanted, constraints, include_answer=False) for text in texts]
-        sites = _named_sites(part.text, survey)
-        if sites and not constraints.include_domains:
-            limited = replace(constraints, include_domains=sites)
-            queries.append(Query(texts[0][:_QUERY_CHARS], self._results_per_query, limited, include_answer=False))
         if file_type and not constraints.file_type:
             limited = replace(constraints, file_type=file_type)
             queries.append(Query(texts[0][:_QUERY_CHARS], self._results_per_query, limited, include_answer=False))
@@ -185,12 +181,6 @@ def _in_quotes(bare: str, exact: Sequence[str], results: int, constraints: Const
     told = {word for run in exact for word in words(run)}
     text = " ".join([*(word for word in bare.split() if word not in told), *exact])
     return Query(text[:_QUERY_CHARS], results, constraints, include_answer=False, exact=tuple(exact))
-
-
-def _named_sites(text: str, survey: Survey) -> tuple[str, ...]:
-    """The sites of the library that carry a word of this part in their own name."""
-    asked = {word.lower().removesuffix("'s") for word in words(text)}
-    return tuple(site for site in survey.sites if not asked.isdisjoint(re.split(r"[^a-z0-9]+", site)))
 
 
 def _heading(part: str) -> str:
