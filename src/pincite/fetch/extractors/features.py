@@ -152,7 +152,7 @@ class BlockFeatures:
         self._total = max(sum(self._counts), 1)
         self._types = _type_features(types)
         self._legal = [float(any(map(text.__contains__, _LEGAL))) for text in lowered]
-        self._known_shares: dict[str, list[float]] = {}
+        self._known_shares: dict[str, tuple[list[float], float]] = {}
         self._containers = _Containers(found, self._counts, self._linked)
         self._fixed = self._fixed_parts()
 
@@ -162,9 +162,9 @@ class BlockFeatures:
     def rows(self, votes: Votes) -> list[list[float]]:
         """One row per block with what these votes say of it."""
         counts = self._counts
-        main, second, comments = (self._shares(text) for text in (votes.main, votes.second, votes.comments))
-        sizes = [len(_WORD.findall(text)) / self._total for text in (votes.main, votes.second)]
-        commented = len(_WORD.findall(votes.comments)) / self._total if votes.comments else 0.0
+        (main, main_size), (second, second_size), (comments, commented) = map(
+            self._shares, (votes.main, votes.second, votes.comments)
+        )
         boxes = self._containers.around(main, second)
         head = [math.log1p(self._total), sum(self._linked) / self._total]
         is_forum, is_product, is_article, is_list_page = self._types
@@ -180,17 +180,17 @@ class BlockFeatures:
                     main[index - 1] if index else 0.0, main[index + 1] if index < last else 0.0,
                     second[index - 1] if index else 0.0, second[index + 1] if index < last else 0.0,
                     sum(map(mul, main[low:high], near)) / around, sum(map(mul, second[low:high], near)) / around,
-                    *sizes, *own, *head, *boxes[index], *after[0],
+                    main_size, second_size, *own, *head, *boxes[index], *after[0],
                     commented, is_forum, is_product, is_article, is_list_page, *after[1],
                 ]
             )  # fmt: skip
         return rows
 
-    def _shares(self, text: str) -> list[float]:
-        """For each block how much of it stands in a vote; the same text is looked through once."""
+    def _shares(self, text: str) -> tuple[list[float], float]:
+        """For each block how much of it stands in a vote, and the vote's words for one of the page; looked at once."""
         known = self._known_shares.get(text)
         if known is None:
-            known = self._known_shares[text] = _shares(self._words, text)
+            known = self._known_shares[text] = (_shares(self._words, text), len(_WORD.findall(text)) / self._total)
         return known
 
     def _fixed_parts(self) -> tuple[list[tuple[float, ...]], list[tuple[tuple[float, ...], tuple[float, ...]]]]:
