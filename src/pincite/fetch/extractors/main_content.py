@@ -66,6 +66,8 @@ _WORD = re.compile(r"\w+")
 # What references are made of, and teasers are not: such blocks come back from any depth (nothing else changes by cross-
 # validation; with all kinds words .8762 to .8757).
 _REFERENCED = frozenset({BlockKind.TERM, BlockKind.DEFINITION, BlockKind.CODE, BlockKind.TABLE})
+# A list in an item of a list that stands beside a paragraph: two lists and the item.
+_LIST_DEPTH = 4
 # What a caption leads to: that of a picture stands by itself, and the labels of articles leave it out.
 _CAPTIONED = frozenset({BlockKind.TABLE, BlockKind.CODE})
 
@@ -260,15 +262,24 @@ class Layout:
         shown = list(kept)
         for index in range(1, len(kept) - 1):
             headed = self.levels[index - 1] and self.kinds[index] in _CAPTIONED and self.plain[index]
-            if kept[index] or self.kinds[index] not in _STANDS_BETWEEN or not (shown[index - 1] or headed):
+            if shown[index] or self.kinds[index] not in _STANDS_BETWEEN or not (shown[index - 1] or headed):
                 continue
             after = index + 1
             while after < len(kept) - 1 and not kept[after] and self.kinds[after] is self.kinds[index]:
                 after += 1
-            holder = self.holders[index - 1][0]
-            if kept[after] and all(holder in self.holders[place][:2] for place in range(index, after + 1)):
-                shown[index] = True
+            if kept[after] and self._is_between(index, after):
+                shown[index:after] = [True] * (after - index)
         return shown
+
+    def _is_between(self, first: int, after: int) -> bool:
+        """Whether the blocks from `first` to `after` stand where those before and after them do, or in a list there.
+
+        The block before may be an item of the same list: that it was kept and the others not is no reason to part them.
+        """
+        before, end = self.holders[first - 1][:2], self.holders[after][:2]
+        holder = next((holder for holder in before if holder in end), None)
+        depth = _LIST_DEPTH if self.kinds[first] is BlockKind.LIST_ITEM else 2
+        return holder is not None and all(holder in self.holders[place][:depth] for place in range(first, after))
 
     def _without_holes(self, kept: list[bool]) -> list[bool]:
         """What is kept, and on a page of many headings or terms what a container that kept most lost in between.
