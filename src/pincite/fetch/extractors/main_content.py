@@ -311,7 +311,8 @@ class Layout:
         """What is kept, and on a page of many headings the sections after it that go on in the same container.
 
         The trees were trained on articles, below which other things stand; a manual does not end before its last
-        chapter. A heading of a level not met before ends it, and so do lists of links with no text after them.
+        chapter, nor in the middle of the one before. A heading of a level not met before ends it, and so do lists of
+        links with no text after them.
         """
         if self._headings(kept) < _REFERENCE_HEADINGS:
             return kept
@@ -323,12 +324,13 @@ class Layout:
         most = next((holder for holder in self.holders[start - 1] if words[holder] >= half), None)
         levels = Counter(level for level, keep in zip(self.levels, kept, strict=True) if keep and level)
         last = start
-        while start < len(kept) and levels[self.levels[start]] > 1:
+        while start < len(kept) and (levels[self.levels[start]] > 1 if self.levels[start] else start == first):
             end = next((index for index in range(start + 1, len(kept)) if self.levels[index]), len(kept))
             section = range(start, end)
             if any(self.around[at] or most not in self.holders[at] for at in section):
                 break
-            last = end if end > start + 1 and all(self.plain[at] for at in section) else last
+            told = self.levels[start] and end > start + 1 and all(self.plain[at] for at in section)
+            last = end if told else last
             start = end
         return [keep or first <= index < last for index, keep in enumerate(kept)]
 
