@@ -92,6 +92,7 @@ _AROUND = itemgetter(
     )
 )
 _LINK_SHARE = FEATURES.index("link_share")
+_IN_COMMENT = FEATURES.index("in_comment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,11 @@ def is_plain(row: Sequence[float]) -> bool:
 def is_around(row: Sequence[float]) -> bool:
     """Whether a block (its row of features) stands in what surrounds content."""
     return any(_AROUND(row))
+
+
+def is_remark(row: Sequence[float]) -> bool:
+    """Whether a block (its row of features) stands in what is called a comment or holds them."""
+    return bool(row[_IN_COMMENT])
 
 
 def is_mostly_links(item: Found) -> bool:

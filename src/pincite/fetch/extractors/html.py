@@ -1,5 +1,7 @@
 """HTML to a Document."""
 
+from collections.abc import Sequence
+
 from pincite.domain.errors import EmptyContent, PinciteError
 from pincite.domain.page import Block, BlockKind, Document, Link
 from pincite.fetch.extractors.blocks import BlockWalk, Found, blocks_of
@@ -37,31 +39,34 @@ def read_html(text: str, url: str) -> Document:
         EmptyContent: no text a reader would see.
     """
     page, metadata, items, hidden = _visible(text, url)
-    found, notes = _content(page, url, metadata)
+    found, remarks, notes = _content(page, url, metadata)
     chars = sum(len(item.block.text) for item in found)
     is_shell = chars < _SHELL_CHARS and data_chars(page) > _OUTWEIGHS * chars
     if is_shell and (embedded := _embedded(page, metadata, chars)) is not None:
-        found, notes = embedded
+        (found, notes), remarks = embedded, []
     elif hidden > max(_OUTWEIGHS * chars, _HIDDEN_CHARS):
         notes = (*notes, f"{hidden:,} characters are hidden, and no script of the page is seen to show them")
     if not found:
         raise EmptyContent("the page has no text", reason="empty_page")
-    return build(without_controls(found), metadata, notes, items)
+    return build(without_controls(found), metadata, notes, items, remarks)
 
 
-def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], tuple[str, ...]]:
-    """The blocks that count, and what must be said about how they were chosen."""
+def _content(page: Page, url: str, metadata: Metadata) -> tuple[list[Found], list[Found], tuple[str, ...]]:
+    """The blocks that count, the comments of readers apart from them, and what must be said about the choice."""
     body = page.root.find("body")
     visible = size_of(page.root if body is None else body)
     walk = BlockWalk(metadata.base_url)
+    remarks: list[Found] = []
     if is_documentation(page.root):
         found = walk.run(content_region(page.root))
     else:
         found = walk.run(page.root)
-        found = select(found, page, url, metadata) if found else found
-    if visible > _OUTWEIGHS * sum(len(item.block.text) for item in found):
-        return found_by_second(page, BlockWalk(metadata.base_url).run(page.root), found)
-    return found, ()
+        found, remarks = select(found, page, url, metadata) if found else (found, remarks)
+    read, said = (sum(len(item.block.text) for item in items) for items in (found, remarks))
+    if visible - said > _OUTWEIGHS * read:
+        found, notes = found_by_second(page, BlockWalk(metadata.base_url).run(page.root), found)
+        return found, [] if notes else remarks, notes
+    return found, remarks, ()
 
 
 def _embedded(page: Page, metadata: Metadata, chars: int) -> tuple[list[Found], tuple[str, ...]] | None:
@@ -107,9 +112,13 @@ def _visible(text: str, url: str) -> tuple[Page, Metadata, PageItems, int]:
 
 
 def build(
-    found: list[Found], metadata: Metadata, notes: tuple[str, ...] = (), items: PageItems | None = None
+    found: list[Found],
+    metadata: Metadata,
+    notes: tuple[str, ...] = (),
+    items: PageItems | None = None,
+    remarks: Sequence[Found] = (),
 ) -> Document:
-    """The document of these blocks."""
+    """The document of these blocks; `remarks` are comments of readers, which are no text of the page."""
     blocks = unfolded(blocks_of(found))
     return Document(
         extractor=EXTRACTOR,
@@ -126,7 +135,7 @@ def build(
         links=links_of(blocks),
         warnings=notes,
         signals=metadata.signals,
-        structure=items.placed(found, blocks, metadata.types) if items is not None else (),
+        structure=items.placed(found, blocks, metadata.types, remarks) if items is not None else (),
     )
 
 

@@ -30,6 +30,8 @@ _MAX_ITEMS = 200
 _MAX_MARKED = 5_000
 # Comments on comments.
 _MAX_DEPTH = 8
+# A comment of two hundred words is a long one, and a page has `_MAX_ITEMS` of them.
+_MAX_REMARK_CHARS = 2_000
 # Compared with the page: more than a post has.
 _MAX_TEXT_CHARS = 20_000
 _KINDS = {
@@ -155,18 +157,21 @@ class PageItems:
             facts=tuple(_facts(node)) if kind in {ItemKind.PRODUCT, ItemKind.REVIEW} else (),
         )
 
-    def placed(self, found: Sequence[Found], blocks: Sequence[Block], types: frozenset[str]) -> tuple[Item, ...]:
+    def placed(
+        self, found: Sequence[Found], blocks: Sequence[Block], types: frozenset[str], remarks: Sequence[Found] = ()
+    ) -> tuple[Item, ...]:
         """The items with their places in the text that these blocks make.
 
         Args:
             found: what was kept of the page.
             blocks: the document's blocks. Where prose in fixed width became several, no item has a place.
             types: what the page says it is.
+            remarks: comments of readers that were left out: such an item has its text as a fact instead of a place.
         """
         drafts = self._drafts
         if not any(draft.item.kind in _THREADS for draft in drafts):
             is_forum = "says:forum" in types or _FORUM_HOST.match(self._base_url) is not None
-            drafts = [*drafts, *posts(found, self._root, is_forum=is_forum)]
+            drafts = [*drafts, *posts([*found, *remarks], self._root, is_forum=is_forum)]
         if not drafts:
             drafts = entries(found, is_list=is_made_of_records(types))
         if not drafts:
@@ -181,6 +186,8 @@ class PageItems:
         for index, draft in enumerate(drafts[:_MAX_ITEMS]):
             unseen = tuple(name for name, value in draft.item.facts if _bare(value) not in words)
             item = replace(draft.item, unseen=unseen)
+            if item.kind is ItemKind.COMMENT and index not in spans and (said := _remark(draft, remarks)):
+                item = replace(item, facts=(("text", said),), unseen=("text",))
             if (span := spans.get(index)) is not None:
                 item = replace(item, start=starts[span[0]], end=starts[span[1]] + len(blocks[span[1]].text))
             items.append(item)
@@ -262,6 +269,12 @@ def _last(name: str) -> str:
 def _said(node: _Node) -> str:
     """What the item says in its own words."""
     return MARKUP.sub(" ", node.text("text", "articleBody", "reviewBody", "commentText", "description"))
+
+
+def _remark(draft: Draft, remarks: Sequence[Found]) -> str:
+    """What a comment that was left out says, on one line."""
+    inside = (item.block.text for item in remarks if draft.element in (item.holder, *item.holder.iterancestors()))
+    return " ".join((draft.text or " ".join(inside)).split())[:_MAX_REMARK_CHARS]
 
 
 def _likes(node: _Node) -> int | None:

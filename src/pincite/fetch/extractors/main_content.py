@@ -28,6 +28,7 @@ from pincite.fetch.extractors.features import (
     is_made_of_records,
     is_mostly_links,
     is_plain,
+    is_remark,
     kind_of,
     shape_of,
     shares_of,
@@ -62,6 +63,9 @@ _REFERENCE_HEADINGS = 10
 # Blocks: a section that lost so few among kept neighbours lost them by mistake.
 _SHORT_SECTION = 12
 _STANDS_BETWEEN = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
+# Words of an article beside which comments are apart from the text; with fewer the page is a thread. With 40, 80 and 200
+# alike: words .8754 to .8769, segments .9226 to .9233 (forums .781 to .789: comments below answers).
+_ARTICLE_WORDS = 200
 _WORD = re.compile(r"\w+")
 # What references are made of, and teasers are not: such blocks come back from any depth (nothing else changes by cross-
 # validation; with all kinds words .8762 to .8757).
@@ -223,6 +227,8 @@ class Layout:
     """Whether the block is a heading of the first level that says the page's title."""
     stated: tuple[float, ...]
     """How much of the block the page's structured data names as its own text."""
+    remarks: tuple[bool, ...]
+    """Whether the block stands in what is called a comment."""
     records: bool
     """Whether the page says that it is made of records and no article."""
 
@@ -255,7 +261,13 @@ class Layout:
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
         kept = with_section_headings(kept, self.levels, self.around)
         kept = self._without_menus(self._with_headings_of_sections(kept))
-        return self._with_main_heading(kept)
+        kept = self._with_main_heading(kept)
+        return [keep and not apart for keep, apart in zip(kept, self.apart(kept), strict=True)]
+
+    def apart(self, kept: Sequence[bool]) -> Sequence[bool]:
+        """Which blocks are comments of readers, apart from the text that is kept; on a page of threads none are."""
+        text = (size for size, keep, remark in zip(self.sizes, kept, self.remarks, strict=True) if keep and not remark)
+        return self.remarks if not self.records and sum(text) >= _ARTICLE_WORDS else [False] * len(kept)
 
     def _filled(self, kept: list[bool]) -> list[bool]:
         """What is kept, and code, tables, lists between kept blocks of a container; tables and code below a heading."""
@@ -403,6 +415,7 @@ def layout_of(found: Sequence[Found], rows: Sequence[Sequence[float]], page: Pag
         titles=tuple(
             block.kind is BlockKind.HEADING and block.level == 1 and _says(title, _bare(block.text)) for block in blocks
         ),
+        remarks=tuple(map(is_remark, rows)),
         stated=tuple(shares_of(found, metadata.stated)),
         records=is_made_of_records(metadata.types),
     )
@@ -416,8 +429,8 @@ def _holders(element: HtmlElement | None, known: dict[HtmlElement | None, tuple[
     return known[element]
 
 
-def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> list[Found]:
-    """The blocks that are content; all when none stands out."""
+def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> tuple[list[Found], list[Found]]:
+    """The blocks that are content, all when none stands out; and the comments of readers beside them."""
     features = BlockFeatures(found, metadata.types)
     votes = cheap_votes(page, metadata.types)
     rows = features.rows(votes)
@@ -425,4 +438,5 @@ def select(found: Sequence[Found], page: Page, url: str, metadata: Metadata) -> 
     odds = layout.likely(content_odds(rows, ONE))
     if layout.is_unsure(odds):
         odds = layout.likely(content_odds(features.rows(both_votes(page, url, votes)), BOTH))
-    return list(compress(found, layout.kept(odds))) or list(found)
+    kept = layout.kept(odds)
+    return list(compress(found, kept)) or list(found), list(compress(found, layout.apart(kept)))
