@@ -175,6 +175,7 @@ def test_a_structured_text_keeps_its_main_heading_and_those_of_sections_that_beg
         menus=(False,) * 20,
         titles=(True, *(False,) * 19),
         stated=(0.0,) * 20,
+        remarks=(False,) * 20,
         records=False,
     )
     odds = [0.1, 0.9, *(0.9, 0.1, 0.9) * 6]
@@ -253,6 +254,7 @@ def test_a_page_of_many_headings_keeps_what_its_container_lost_between_kept_bloc
         menus=(False,) * count,
         titles=(False,) * count,
         stated=(0.0,) * count,
+        remarks=(False,) * count,
         records=False,
     )
     odds = [0.05 if index in lost or index == count - 1 else 0.9 for index in range(count)]
@@ -280,6 +282,7 @@ def manual_layout(foot: int) -> Layout:
         menus=(False,) * count,
         titles=(False,) * count,
         stated=(0.0,) * count,
+        remarks=(False,) * count,
         records=False,
     )
 
@@ -289,6 +292,30 @@ def test_a_long_manual_is_read_to_its_last_chapter_and_no_further() -> None:
     assert kept == [True] * 40 + [False] * 4
     few = manual_layout(foot=0).kept([0.9] * 10 + [0.1] * 30)  # five headings: an article, below which is other matter
     assert sum(few) == 10
+    manual = manual_layout(foot=4)  # one that was left in the middle of a chapter
+    levels = tuple(0 if index == 30 else level for index, level in enumerate(manual.levels))
+    assert replace(manual, levels=levels).kept([0.9] * 30 + [0.1] * 14) == kept
+
+
+def test_a_list_is_whole_where_its_first_item_is_kept() -> None:
+    """A paragraph, a list of four items whose third holds a list of two, a paragraph: all in one container."""
+    holders = ((1, 0), (2, 1, 0), (2, 1, 0), (2, 1, 0), (4, 3, 2, 1, 0), (4, 3, 2, 1, 0), (2, 1, 0), (1, 0))
+    layout = replace(
+        manual_layout(foot=0),
+        sizes=(80, 20, 20, 4, 1, 1, 20, 80),
+        kinds=(BlockKind.PARAGRAPH, *(BlockKind.LIST_ITEM,) * 6, BlockKind.PARAGRAPH),
+        levels=(0,) * 8,
+        holders=holders,
+        **{name: (False,) * 8 for name in ("around", "leading", "menus", "titles", "remarks")},
+        plain=(True,) * 8,
+        stated=(0.0,) * 8,
+        chars=(400,) * 8,
+        shapes=(("p", "div"),) * 8,
+    )
+    odds = [0.9, 0.9, *(0.1,) * 5, 0.9]
+    assert layout.kept(odds) == [True] * 8
+    beside = replace(layout, holders=(*holders[:7], (5, 0)))  # the text goes on elsewhere
+    assert beside.kept(odds) == [True, True, *(False,) * 5, True]
 
 
 def test_a_definition_list_of_a_long_manual_comes_back_whole() -> None:

@@ -226,3 +226,31 @@ def test_a_thread_as_long_as_a_page_may_be_is_cut() -> None:
     one = "<div itemscope itemtype='https://schema.org/Comment'><b itemprop=author>Ada</b><p itemprop=text>{}</p></div>"
     page = "".join(one.format(f"Remark number {number} on the lamp.") for number in range(1_000))
     assert len(read(f"<main>{page}</main>").structure) == 200
+
+
+def commented(sentences: int) -> str:
+    """An article of so many sentences of nine words, and three comments of readers below it."""
+    said = "".join(f"<p>The keeper of tower {n} writes about the light.</p>" for n in range(sentences))
+    comments = "".join(
+        f"<li class=comment><b class=author>{name}</b> <time datetime='2021-03-0{day}'>March {day}</time>"
+        f"<p>I was there when the lamp of 1,{day}00 candles burnt all night long.</p></li>"
+        for day, name in enumerate(("Ada", "Bo", "Cy"), start=1)
+    )
+    return f"<main><article><h1>Keepers</h1>{said}</article><ol class=comment-list>{comments}</ol></main>"
+
+
+def test_comments_of_readers_are_apart_from_the_text_of_an_article() -> None:
+    document = read(commented(sentences=30))
+    assert "tower 29" in document.text
+    assert "candles" not in document.text
+    assert [(item.kind, item.author, item.start) for item in document.structure] == [
+        (ItemKind.COMMENT, name, None) for name in ("Ada", "Bo", "Cy")
+    ]
+    assert all(item.unseen == ("text",) for item in document.structure)
+    assert "1,200 candles" in dict(document.structure[1].facts)["text"]
+
+
+def test_the_posts_of_a_thread_are_its_text_whatever_they_are_called() -> None:
+    document = read(commented(sentences=3))
+    assert document.text.count("candles") == 3
+    assert all(document.text[item.start : item.end].count("candles") == 1 for item in document.structure)
