@@ -256,6 +256,7 @@ class Layout:
         for index in range(len(kept) - 1):
             if not kept[index] and kept[index + 1] and self.leading[index]:
                 kept[index] = True
+        kept = with_section_headings(kept, self.levels, self.around)
         kept = self._without_holes(with_inner_sections(kept, self.levels, self.around))
         kept = self._to_the_end(kept)
         kept = without_last_headings(kept, [level > 0 for level in self.levels])
@@ -315,7 +316,7 @@ class Layout:
             if kept[index] or not self.plain[index]:
                 continue
             over = [holder for holder in holders if holder in spans and spans[holder][0] < index < spans[holder][1]]
-            near = over[:1] if self.kinds[index] in _REFERENCED else [at for at in over if at in holders[:2]]
+            near = over if self.kinds[index] in _REFERENCED else [at for at in over if at in holders[:2]]
             shown[index] = any(2 * left[holder] >= words[holder] for holder in near)
         return shown
 

@@ -331,6 +331,28 @@ def test_a_definition_list_of_a_long_manual_comes_back_whole() -> None:
     assert sum(replace(layout, plain=tuple(index not in inside for index in range(40))).kept(odds)) == 24  # a menu
 
 
+def test_a_definition_list_that_lost_most_comes_back_where_the_manual_around_it_is_kept() -> None:
+    """Of fourteen definitions the first and the last were kept, and the chapters before and after them."""
+    manual, inside = manual_layout(foot=0), range(12, 26)
+    layout = replace(
+        manual,
+        kinds=tuple(BlockKind.DEFINITION if index in inside else kind for index, kind in enumerate(manual.kinds)),
+        levels=tuple(0 if index in inside else level for index, level in enumerate(manual.levels)),
+        holders=tuple((6, 5, 4, 3, 1, 0) if index in inside else (1, 0) for index in range(40)),
+    )
+    odds = [0.1 if index in inside[1:-1] else 0.9 for index in range(40)]
+    assert all(layout.kept(odds))
+    paragraphs = replace(layout, kinds=(BlockKind.PARAGRAPH,) * 40)
+    assert [index for index, keep in enumerate(paragraphs.kept(odds)) if not keep] == list(inside[1:-1])
+
+
+def test_a_reference_is_told_by_the_headings_above_what_is_kept() -> None:
+    """Of twenty dated entries the headings look like no text, and so do three of the entries."""
+    manual = manual_layout(foot=0)
+    odds = [0.1 if index % 2 == 0 or index in {11, 21, 31} else 0.9 for index in range(40)]
+    assert all(manual.kept(odds))
+
+
 def test_a_list_of_many_terms_is_a_reference_without_headings_too() -> None:
     manual = manual_layout(foot=0)
     kinds = tuple(BlockKind.DEFINITION if index % 2 else BlockKind.TERM for index in range(40))
