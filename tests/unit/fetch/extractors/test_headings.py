@@ -332,8 +332,8 @@ def test_a_definition_list_of_a_long_manual_comes_back_whole() -> None:
 
 
 def test_a_definition_list_that_lost_most_comes_back_where_the_manual_around_it_is_kept() -> None:
-    """Of fourteen definitions the first and the last were kept, and the chapters before and after them."""
-    manual, inside = manual_layout(foot=0), range(12, 26)
+    """Of sixteen definitions the first and the last were kept, and the chapters before and after them."""
+    manual, inside = manual_layout(foot=0), range(12, 28)
     layout = replace(
         manual,
         kinds=tuple(BlockKind.DEFINITION if index in inside else kind for index, kind in enumerate(manual.kinds)),
