@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import compress, islice, takewhile
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -63,8 +63,8 @@ _REFERENCE_HEADINGS = 10
 # Blocks: a section that lost so few among kept neighbours lost them by mistake.
 _SHORT_SECTION = 12
 _STANDS_BETWEEN = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST_ITEM, BlockKind.QUOTATION})
-# Words of an article beside which comments are apart from the text; with fewer the page is a thread. With 40, 80 and 200
-# alike: words .8754 to .8769, segments .9226 to .9233 (forums .781 to .789: comments below answers).
+# Words of an article beside which comments are apart from the text; with fewer the page is a thread. With 40, 80 and
+# 200 alike: words .8754 to .8769, segments .9226 to .9233 (forums .781 to .789: comments below answers).
 _ARTICLE_WORDS = 200
 _WORD = re.compile(r"\w+")
 # What references are made of, and teasers are not: such blocks come back from any depth (nothing else changes by cross-
@@ -300,8 +300,7 @@ class Layout:
         Paragraphs full of links are as much a part of a manual as those around them, and so is each of its definition
         lists. On pages of fewer headings this would bring back teasers inside articles.
         """
-        terms = sum(keep and kind is BlockKind.TERM for keep, kind in zip(kept, self.kinds, strict=True))
-        if self._headings(kept) + terms < _REFERENCE_HEADINGS:
+        if self._headings(kept) + self._terms(kept) < _REFERENCE_HEADINGS:
             return kept
         words: Counter[int] = Counter()
         left: Counter[int] = Counter()
@@ -327,7 +326,7 @@ class Layout:
         chapter, nor in the middle of the one before. A heading of a level not met before ends it, and so do lists of
         links with no text after them.
         """
-        if self._headings(kept) < _REFERENCE_HEADINGS:
+        if self._headings(kept) + self._terms(kept) < _REFERENCE_HEADINGS:
             return kept
         words: Counter[int] = Counter()
         for size, holders in compress(zip(self.sizes, self.holders, strict=True), kept):
@@ -336,14 +335,18 @@ class Layout:
         first = start = len(kept) - kept[::-1].index(True)
         most = next((holder for holder in self.holders[start - 1] if words[holder] >= half), None)
         levels = Counter(level for level, keep in zip(self.levels, kept, strict=True) if keep and level)
-        last = start
+        entries = (
+            kind in _REFERENCED and plain and most in holders
+            for kind, plain, holders in zip(self.kinds, self.plain, self.holders, strict=True)
+        )
+        last = start + sum(takewhile(bool, islice(entries, start, None)))
         while start < len(kept) and (levels[self.levels[start]] > 1 if self.levels[start] else start == first):
             end = next((index for index in range(start + 1, len(kept)) if self.levels[index]), len(kept))
             section = range(start, end)
             if any(self.around[at] or most not in self.holders[at] for at in section):
                 break
-            told = self.levels[start] and end > start + 1 and all(self.plain[at] for at in section)
-            last = end if told else last
+            told = self.levels[start] and end > start + 1
+            last = end if told and all(self.plain[at] for at in section) else last
             start = end
         return [keep or first <= index < last for index, keep in enumerate(kept)]
 
@@ -370,6 +373,9 @@ class Layout:
 
     def _headings(self, kept: Sequence[bool]) -> int:
         return sum(keep and level > 0 for keep, level in zip(kept, self.levels, strict=True))
+
+    def _terms(self, kept: Sequence[bool]) -> int:
+        return sum(keep and kind is BlockKind.TERM for keep, kind in zip(kept, self.kinds, strict=True))
 
     def _with_headings_of_sections(self, kept: list[bool]) -> list[bool]:
         """What is kept, and in a text of several headings those below the first level whose section kept half.

@@ -306,7 +306,11 @@ def test_a_list_is_whole_where_its_first_item_is_kept() -> None:
         kinds=(BlockKind.PARAGRAPH, *(BlockKind.LIST_ITEM,) * 6, BlockKind.PARAGRAPH),
         levels=(0,) * 8,
         holders=holders,
-        **{name: (False,) * 8 for name in ("around", "leading", "menus", "titles", "remarks")},
+        around=(False,) * 8,
+        leading=(False,) * 8,
+        menus=(False,) * 8,
+        titles=(False,) * 8,
+        remarks=(False,) * 8,
         plain=(True,) * 8,
         stated=(0.0,) * 8,
         chars=(400,) * 8,
@@ -344,6 +348,16 @@ def test_a_definition_list_that_lost_most_comes_back_where_the_manual_around_it_
     assert all(layout.kept(odds))
     paragraphs = replace(layout, kinds=(BlockKind.PARAGRAPH,) * 40)
     assert [index for index, keep in enumerate(paragraphs.kept(odds)) if not keep] == list(inside[1:-1])
+
+
+def test_a_manual_ends_with_the_last_of_its_entries() -> None:
+    manual = manual_layout(foot=2)
+    inside = range(28, 40)
+    kinds = tuple(BlockKind.DEFINITION if index in inside else kind for index, kind in enumerate(manual.kinds))
+    levels = tuple(0 if index in inside else level for index, level in enumerate(manual.levels))
+    layout = replace(manual, kinds=kinds, levels=levels, plain=(True,) * 41 + (False,))
+    odds = [0.9 if index < 32 else 0.1 for index in range(42)]
+    assert layout.kept(odds) == [True] * 40 + [False] * 2
 
 
 def test_a_reference_is_told_by_the_headings_above_what_is_kept() -> None:
