@@ -30,10 +30,11 @@ SIGNED = frozenset({ItemKind.QUESTION, ItemKind.ANSWER, ItemKind.POST, ItemKind.
 class Item:
     """One item of a page.
 
-    `facts` are properties by schema.org's names (`price`, `priceCurrency`, `brand`, ...); `unseen` names those whose
-    value stands nowhere in the text: the page's data says so, its reader is not told. So it is with `text`, what a
-    reader's comment beside an article says. `parent` is the place in `Document.structure` of what an answer or a comment
-    is about. `start` and `end` are None where the text of the document does not have the item. `source` is `json-ld`, `microdata`, `rdfa`, `open-graph` or `layout`.
+    `facts` are properties by schema.org's names (`price`, `priceCurrency`, `brand`, ...); `unseen` names those
+    whose value stands nowhere in the text: the page's data says so, its reader is not told. So it is with `text`,
+    what a reader's comment beside an article says. `parent` is the place in `Document.structure` of what an answer
+    or a comment is about. `start` and `end` are None where the text of the document does not have the item.
+    `source` is `json-ld`, `microdata`, `rdfa`, `open-graph` or `layout`.
     """
 
     kind: ItemKind
