@@ -122,7 +122,8 @@ _END_MARKS = " .!?;:"
 # In place of a sentence with words that the page crosses out: nobody quotes it as it stands.
 _STRUCK = "\0"
 _LEADS = frozenset({ContextRole.TITLE, ContextRole.HEADING, ContextRole.TERM, ContextRole.LIST_INTRO})
-_JOINT = re.compile(r"(?:[.:;?!]{0,2}| -) ")
+# The marks that a term ends with ("--continue::", "<commit>...") before the one that joins it to its line.
+_JOINT = re.compile(r"(?:[.:;?!…]{0,6}| -) ")
 _SECTION_NUMBER = re.compile(r"(?:[A-Z]|\d+)(?:\.\d+)*\.? ")
 
 

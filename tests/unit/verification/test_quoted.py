@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.domain.evidence import EvidencePassage
+from pincite.domain.evidence import EvidencePassage, named
 from pincite.domain.page import Block, BlockKind, Document
 from pincite.text.context import passage_in_context
 from pincite.verification.quotes import is_quoted
@@ -82,3 +82,14 @@ def test_two_pages_are_not_one_quotation() -> None:
     passages = [of("It empties by noon."), of("Elsewhere it rains.", OTHER)]
     assert not is_quoted("It empties by noon. Elsewhere it rains.", passages)
     assert is_quoted("Elsewhere it rains.", passages)
+
+
+@pytest.mark.parametrize("term", ["--continue::", "<commit>…", "Why?", "main()", "etc."])
+def test_a_term_may_end_with_marks_of_its_own(term: str) -> None:
+    text = "Go on where it stopped."
+    page = Document("test", "1", (Block(BlockKind.TERM, term), Block(BlockKind.DEFINITION, text)), title="Options")
+    passage = of(text, page)
+    claim = named(text, passage.context)
+    assert claim == f"{term}: {text}"
+    assert is_quoted(claim, [passage])
+    assert not is_quoted(f"--abort: {text}", [passage])
