@@ -38,7 +38,7 @@ _FAILURES: Final = (ProviderError, RemoteError, BudgetExhausted)
 _LEFT_OUT: Final = "Your last answer left out statements, or gave them no known label. Answer for each id below."
 # The prompt is one file for each version; a changed text is a new version.
 _PROMPT: Final = "judge_statements"
-_PROMPT_VERSION: Final = "5"
+_PROMPT_VERSION: Final = "6"
 # Context of several sentences, of which another statement may have some as its passages.
 _OF_SENTENCES: Final = frozenset(
     {ContextRole.AROUND, ContextRole.LIST_INTRO, ContextRole.LIST_ITEM, ContextRole.CAPTION}

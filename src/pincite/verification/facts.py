@@ -13,6 +13,7 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.text.normalise import fold
+from pincite.verification.arithmetic import reckoned
 from pincite.verification.comparison import derived, equal, implied, same_thing
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, figures
@@ -94,15 +95,19 @@ def check_facts(statement: str, evidence: Sequence[str], pages: Sequence[str] = 
         evidence: the texts of the passages and their context.
         pages: the whole texts they are from; empty when they are not at hand, then nothing is `nowhere`.
     """
-    facts = tuple(_facts(fold(statement).text))
+    folded = fold(statement).text
+    facts = tuple(_facts(folded))
     if not facts:
         return ()
     stated = [fact.figure for fact in facts if fact.figure is not None]
     shown = _Seen(evidence)
     whole = _Seen(pages)
+    follows = {id(stated[at]): how for at, how in reckoned(folded, shown.figures, stated).items()}
     found: list[FactFinding] = []
     for fact in facts:
         finding = _compared(fact, shown, stated)
+        if finding.outcome not in _STANDING and id(fact.figure) in follows:
+            finding = replace(finding, outcome=FactOutcome.DERIVED, seen=follows[id(fact.figure)])
         if pages and finding.outcome not in _STANDING:
             finding = replace(finding, nowhere=_compared(fact, whole, stated).outcome not in _STANDING)
         found.append(finding)
@@ -249,6 +254,8 @@ def _words_there(fact: _Fact, seen: _Seen) -> bool:
     # `--force` may be called "the force option", inetd.conf that of inetd, asyncio.run stand under its module, SHA-256
     # be written SHA256.
     bare = wanted.lstrip("-./~")
+    if wanted.startswith("_") and re.search(rf"\w{re.escape(wanted)}(?!\w)", seen.flat):
+        return True  # the end of a name, after one that begins alike: "autovacuum_vacuum_threshold, ..._scale_factor"
     head, _, tail = bare.rpartition(".")
     part = head.rpartition("/")[2] if _FILE_ENDING.fullmatch(tail) else tail if not tail[-1:].isdigit() else bare
     return any(seen.has_word(form) for form in {wanted, bare, part, bare.replace("-", "")} if form)

@@ -235,6 +235,8 @@ class _Case:
         """What the judge is asked."""
         hints = [f"it stands after: {self.statement.after}"] if self.statement.after else []
         hints += [f.problem for f in self.facts if f.problem] if pointed_out else []
+        sums = dict.fromkeys(f.seen for f in self.facts if f.outcome is FactOutcome.DERIVED and "=" in f.seen)
+        hints += [f"executed and right, what no line has is the number of an example: {made}" for made in sums]
         dropped = () if self.quoted else dropped_hedges(self.statement.text, self.lines)
         hints += [f"its line has {', '.join(dropped)}, it does not"] if dropped else []
         return JudgeCase(self.case_id, self.statement.text, self.lines, tuple(hints), self.statement.question)

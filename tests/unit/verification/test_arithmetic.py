@@ -1,0 +1,59 @@
+"""Calculations that a sentence writes out: executed, from the lines but for the numbers of an example."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.verification.arithmetic import calculations
+from pincite.verification.facts import FactOutcome, check_facts
+
+EVIDENCE = ("The base threshold is 50 tuples.", "The scale factor is 0.2, a part of the table size.")
+
+HOLDS = [
+    "A table of 1,000 rows waits for 250 dead ones (50 + 0.2 × 1,000 = 250).",
+    "A table of 100 million rows waits for about 20 million (50 + 0.2 × 100,000,000 = 20,000,050).",
+    "With 1,000 rows it is 50 + 20% × 1000 = 250.",
+    "With 1,000 rows it is 200 (0.2 * 1000 = 200), and with the base 250 (200 + 50 = 250).",
+    "With 3 tables the base adds up to 150 (3 × 50 = 150).",
+    "With 4,000 MB and 50 MB a process 80 of them fit (4,000 / 50 = 80).",
+    "At 1,800,000,000 IDs and 86,400,000 a day it takes about 20.8 days (1,800,000,000 / 86,400,000 = 20.83).",
+    "A third of the base is about 16.67 for 3 tables (50 / 3 = 16.67).",
+]
+FALSE = [
+    ("A table of 1,000 rows waits for 260 dead ones (50 + 0.2 × 1,000 = 260).", "260"),  # wrong result
+    ("The limit is 300 (50 + 250 = 300).", "300"),  # the number of the example is not named beside
+    ("With 700 rows and 900 the limit is 1,600 (700 + 900 = 1,600).", "1,600"),  # nothing of the lines in it
+    ("With 7 tables, 9 and 3 the limit is 239 (50 + 7 × 9 × 3 = 239).", "239"),  # three numbers of its own
+    ("The threshold is 60; with 1,000 rows it is 250 (50 + 0.2 × 1,000 = 250).", "60"),  # beside the calculation
+]
+
+
+def standing(statement: str) -> dict[str, bool]:
+    good = (FactOutcome.FOUND, FactOutcome.DERIVED)
+    return {fact.text: fact.outcome in good for fact in check_facts(statement, EVIDENCE)}
+
+
+@pytest.mark.parametrize("statement", HOLDS)
+def test_a_right_calculation_carries_its_figures(statement: str) -> None:
+    found = standing(statement)
+    assert found
+    assert all(found.values()), found
+
+
+@pytest.mark.parametrize(("statement", "figure"), FALSE)
+def test_what_a_calculation_does_not_carry_is_refused(statement: str, figure: str) -> None:
+    assert standing(statement)[figure] is False
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.sampled_from("+-×*"), st.integers(-3, 3))
+def test_only_what_comes_out_is_a_calculation(one: int, other: int, sign: str, off: int) -> None:
+    result = {"+": one + other, "-": one - other, "×": one * other, "*": one * other}[sign] + off
+    found = list(calculations(f"so it is {one:,} {sign} {other} = {result}"))
+    assert bool(found) is (off == 0 and result >= 0)
+
+
+@given(st.text("0123456789.,%()+-*/×= abc", max_size=60))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    for made in calculations(text):
+        assert 0 <= made.start < made.end <= len(text)
+        assert "=" in made.text
