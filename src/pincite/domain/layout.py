@@ -1,7 +1,9 @@
 """How the sentences of a report stand together: sections of paragraphs, lists, tables and excerpts."""
 
+import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from itertools import pairwise
 from typing import TypeAlias
 
 from pincite.domain.evidence import Proof
@@ -32,7 +34,8 @@ class Sentence:
     `label` is printed before it and says of which version of a page it holds. `opens` starts a new paragraph.
     `proof` says how it earned its place (None: a connective, or a report of schema 1), `judgement` names the entry of
     `Report.judgements` behind it. A derived sentence names its premises in `claim_ids`. `marked` are the spans of
-    `text` that tell most. In an excerpt of code the text may have several lines.
+    `text` that tell most, `code` those that are set as code (names of settings, commands, files); the first `lead`
+    characters say what it is about and are set apart. In an excerpt of code the text may have several lines.
     """
 
     text: str
@@ -44,6 +47,8 @@ class Sentence:
     proof: Proof | None = None
     judgement: str = ""
     marked: tuple[tuple[int, int], ...] = ()
+    code: tuple[tuple[int, int], ...] = ()
+    lead: int = 0
 
 
 class BlockForm(StrEnum):
@@ -88,6 +93,8 @@ class ReportBlock:
     paragraph: one item · list, steps: an item for each entry · table: an item for each cell, row by row; `header` names
     the columns and `rows`, where given, each row in a column of its own in front · excerpt: one item; of a list or
     steps an item for each entry, of a table an item for each row (cells joined by " | ", `header` names the columns).
+    `code` are names in header and rows that are set as code. With `marks_by_row` the numbers of all its cells stand
+    at the end of a row.
     """
 
     form: BlockForm
@@ -95,6 +102,8 @@ class ReportBlock:
     header: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     excerpt: Excerpt | None = None
+    code: tuple[str, ...] = ()
+    marks_by_row: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +208,18 @@ class Grid:
     names: tuple[str, ...]
     rows: tuple[tuple[Run, ...], ...]
     width: int
+    code: tuple[str, ...] = ()
+    marks_by_row: bool = False
+
+    def cited(self, row: int) -> tuple[Sentence, ...]:
+        """The sentences of a row whose numbers stand together at its end; none where each cell has its own."""
+        if not self.marks_by_row:
+            return ()
+        return tuple(piece.sentence for cell in self.rows[row] for piece in cell if piece.sentence.references)
+
+    def last(self, row: int) -> int:
+        """The last cell of a row that says something."""
+        return max((at for at, cell in enumerate(self.rows[row]) if cell), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +258,7 @@ def laid_out(section: Section) -> Iterator[Laid]:
             case BlockForm.TABLE:
                 columns = len(block.header) - bool(block.rows)
                 rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))
-                yield Grid(block.header, block.rows, rows, len(block.header))
+                yield Grid(block.header, block.rows, rows, len(block.header), block.code, block.marks_by_row)
             case BlockForm.EXCERPT if block.excerpt is not None:
                 yield Quotation(block.excerpt, _quoted(block, block.excerpt, entries))
     if not section.blocks:
@@ -257,6 +278,50 @@ def _quoted(block: ReportBlock, excerpt: Excerpt, entries: tuple[Run, ...]) -> P
             return Listing(entries, numbered=excerpt.kind is ExcerptKind.STEPS)
         case ExcerptKind.PROSE | ExcerptKind.DEFINITION:
             return Paragraphs(entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """Words of a sentence that look alike."""
+
+    text: str
+    tells: bool = False
+    is_code: bool = False
+    leads: bool = False
+
+
+def styled(sentence: Sentence, printed: str, span: tuple[int, int] | None = None) -> Iterator[Styled]:
+    """`printed`, which ends with the text of the sentence, or a part of it, in runs that look alike."""
+    shift = len(printed) - len(sentence.text)  # labels are printed in front: spans keep their distance to the end
+    first, last = span or (0, len(printed))
+    marked = [(start + shift, end + shift) for start, end in sentence.marked]
+    code = [(start + shift, end + shift) for start, end in sentence.code]
+    lead = sentence.lead if not shift else 0
+    cuts = {first, last, lead, *(at for pair in (*marked, *code) for at in pair)}
+    edges = sorted(at for at in cuts if first <= at <= last)
+    for start, end in pairwise(edges):
+        tells, is_code = (any(low <= start and end <= high for low, high in spans) for spans in (marked, code))
+        yield Styled(printed[start:end], tells, is_code, end <= lead)
+
+
+def names_in(text: str, names: Iterable[str]) -> tuple[tuple[int, int], ...]:
+    """Where the names stand in the text as whole words, the longest first: what is set as code."""
+    ordered = sorted(filter(None, names), key=len, reverse=True)
+    if not ordered:
+        return ()
+    either = "|".join(map(re.escape, ordered))
+    return tuple(match.span() for match in re.finditer(rf"(?<![\w-])(?:{either})(?![\w-])", text))
+
+
+def apart(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The spans in order, those that touch others as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return tuple(found)
 
 
 def cells_of(text: str) -> tuple[tuple[int, int], ...]:

@@ -8,11 +8,25 @@ the `<https://...>` of references and leads.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import Code, Grid, Laid, Listing, Paragraphs, Quotation, Run, Sentence, laid_out
+from pincite.domain.layout import (
+    Code,
+    Grid,
+    Laid,
+    Listing,
+    Paragraphs,
+    Quotation,
+    Run,
+    Sentence,
+    SentenceKind,
+    laid_out,
+    names_in,
+    styled,
+)
 from pincite.domain.reasons import reason_text
 from pincite.domain.report import (
     LEAD_ABOUT,
@@ -183,10 +197,11 @@ def _blocks(report: Report) -> Iterator[str]:
 
 def _open(report: Report) -> Iterator[str]:
     """What the sources leave open: conflicts, parts without an answer, gaps."""
-    if report.conflicts:
+    listed = report.listed_conflicts()
+    if listed:
         yield _heading(2, CONFLICTS_HEADING)
         known = {reference.n for reference in report.references}
-        yield "\n".join(line for conflict in report.conflicts for line in _conflict(conflict, known))
+        yield "\n".join(line for conflict in listed for line in _conflict(conflict, known))
     points = open_points(report)
     if points:
         yield _heading(2, open_heading(report))
@@ -253,10 +268,13 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             codes = ("\n".join(without_controls(piece.text) for piece in entry) for entry in laid.entries)
             return "\n\n".join(_fenced(code, laid.language) for code in codes)
         case Grid():
-            rows = [[_cell(_run(cell, bare=bare)) for cell in row] for row in laid.rows]
+            rows = [[_cell(_run(cell, bare=bare, marked=not laid.marks_by_row)) for cell in row] for row in laid.rows]
+            for at, row in enumerate(rows):
+                numbers = dict.fromkeys(n for sentence in laid.cited(at) for n in sentence.references)
+                row[laid.last(at)] += f" {_marks(numbers)}" if numbers else ""
             if laid.names:
-                rows = [[_cell(escape(name)), *row] for name, row in zip(laid.names, rows, strict=True)]
-            named = [_cell(escape(name)) for name in laid.header]
+                rows = [[_cell(_name(name, laid.code)), *row] for name, row in zip(laid.names, rows, strict=True)]
+            named = [_cell(_name(name, laid.code)) for name in laid.header]
             return _pipes([[*row, *[""] * (laid.width - len(row))] for row in (named, *rows)])
         case Listing():
             entries = enumerate((_block(_run(entry, bare=bare)) for entry in laid.entries), start=1)
@@ -265,8 +283,33 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             return "\n\n".join(_block(_run(entry, bare=bare)) for entry in laid.entries)
 
 
-def _run(pieces: Run, *, bare: bool) -> str:
-    return " ".join(escape(without_controls(p.text)) if bare else _sentence(p.sentence) for p in pieces)
+def _run(pieces: Run, *, bare: bool, marked: bool = True) -> str:
+    if bare:
+        shown = ((piece, one_line(without_controls(piece.text))) for piece in pieces)
+        return " ".join(escape(text) if piece.span else _words(piece.sentence, text) for piece, text in shown)
+    return " ".join(_sentence(piece.sentence, marked=marked) for piece in pieces)
+
+
+def _name(text: str, code: Sequence[str]) -> str:
+    """The name of a row or a column."""
+    line = one_line(text)
+    return _words(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code)), line)
+
+
+def _words(sentence: Sentence, printed: str) -> str:
+    """The words of a sentence, names in code spans and what it is about in bold."""
+    if not (sentence.code or sentence.lead) or one_line(printed) != printed:
+        return escape(printed)
+    special = {match.start() for match in _SPECIAL.finditer(printed)}
+    lead, rest, at = "", "", 0
+    for run in styled(replace(sentence, marked=()), printed):
+        plain = (f"\\{sign}" if place in special else sign for place, sign in enumerate(run.text, start=at))
+        text = f"`{run.text}`" if run.is_code and "`" not in run.text else "".join(plain)
+        lead, rest = (lead + text, rest) if run.leads else (lead, rest + text)
+        at += len(run.text)
+    # Stars between other stars or before a word are no bold (CommonMark 6.2).
+    is_bold = bool(lead) and "*" not in lead and lead == lead.strip() and rest[:1] in ("", " ")
+    return f"**{lead}**{rest}" if is_bold else lead + rest
 
 
 def _pipes(rows: Sequence[Sequence[str]]) -> str:
@@ -285,9 +328,9 @@ def _paragraph(sentences: Iterable[Sentence]) -> str:
     return _block(" ".join(_sentence(sentence) for sentence in sentences))
 
 
-def _sentence(sentence: Sentence) -> str:
-    text = escape(labelled(sentence))
-    return f"{text} {_marks(sentence.references)}" if sentence.references else text
+def _sentence(sentence: Sentence, *, marked: bool = True) -> str:
+    text = _words(sentence, one_line(labelled(sentence)))
+    return f"{text} {_marks(sentence.references)}" if sentence.references and marked else text
 
 
 def labelled(sentence: Sentence) -> str:
@@ -304,8 +347,10 @@ def _marks(numbers: Iterable[int]) -> str:
 
 
 def _block(text: str) -> str:
-    # Only at the start of a block: in the midst of a line "1." and "#" mean nothing.
-    return _BLOCK_START.sub(r"\g<before>\\", text, count=1) if _BLOCK_START.match(text) else text
+    # Only at the start of a block: in the midst of a line "1." and "#" mean nothing. What is escaped has no two stars:
+    # those that set apart what a sentence is about are ours.
+    is_ours = text.startswith("**")
+    return text if is_ours or not _BLOCK_START.match(text) else _BLOCK_START.sub(r"\g<before>\\", text, count=1)
 
 
 def _conflict(conflict: ReportConflict, known: set[int]) -> Iterator[str]:

@@ -221,13 +221,14 @@ class Conflict:
     """Two or more claims about the same thing that can't all be true.
 
     `premise` is set when one side is what the question takes for granted: that side has no claim, only words.
-    `wording` says in a few words what stands against what.
+    `wording` says in a few words what stands against what; `told`: a sentence of the report says it already.
     """
 
     sides: tuple[ConflictSide, ...]
     premise: str = ""
     kind: ConflictKind = ConflictKind.FIGURES
     wording: str = ""
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

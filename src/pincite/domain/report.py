@@ -173,12 +173,16 @@ class ReportConflictSide:
 
 @dataclass(frozen=True, slots=True)
 class ReportConflict:
-    """Statements that exclude each other; `wording` is "2 independent sources say 398, 1 says 412" where it can be."""
+    """Statements that exclude each other; `wording` is "2 independent sources say 398, 1 says 412" where it can be.
+
+    `told`: a sentence of the report says so already, with its sources; it is not listed again below.
+    """
 
     claim_ids: tuple[str, ...]
     sides: tuple[ReportConflictSide, ...]
     kind: ConflictKind = ConflictKind.FIGURES
     wording: str = ""
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +338,10 @@ class Report:
     def sentences(self) -> tuple[Sentence, ...]:
         """All sentences in reading order."""
         return self.summary.sentences + tuple(s for section in self.sections for s in section.sentences)
+
+    def listed_conflicts(self) -> tuple[ReportConflict, ...]:
+        """Those that no sentence tells: they stand below the sections."""
+        return tuple(conflict for conflict in self.conflicts if not conflict.told)
 
     def answered_share(self) -> float:
         """Share of the question's parts that are answered, 0 to 1; a report without parts counts as one part."""

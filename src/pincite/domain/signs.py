@@ -1,10 +1,11 @@
 """Shapes and words for verdicts and proofs, the same wherever a report is shown: nothing rests on colour."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pincite.domain.evidence import Proof, VerdictStatus
 from pincite.domain.frozen import dataclass
-from pincite.domain.layout import Sentence
+from pincite.domain.layout import Sentence, Styled, styled
 from pincite.domain.markdown import day, labelled, one_line, without_controls
 from pincite.domain.report import ClaimMark, RejectedClaim, Report, ReportClaim
 
@@ -80,23 +81,13 @@ def refusal(claim: RejectedClaim) -> str:
     return "; ".join(part for part in (claim.why, beyond_text(claim)) if part)
 
 
-def highlighted_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> Iterator[tuple[str, bool]]:
-    """The printed words of a sentence in runs, each with whether it is among those that tell most.
+def styled_pieces(sentence: Sentence, span: tuple[int, int] | None = None) -> Iterator[Styled]:
+    """The printed words of a sentence in runs that look alike: telling words, names set as code, what it is about.
 
     `span` takes only a part of `sentence.text`: a cell of a row that is printed word for word.
     """
-    printed = sentence.text if span else labelled(sentence)
-    shift = len(printed) - len(sentence.text)  # labels are printed in front: spans keep their distance to the end
-    first, last = span or (0, len(printed))
-    at = first
-    for start, end in sorted(sentence.marked):
-        low, high = max(start + shift, at), min(end + shift, last)
-        if low < high:
-            yield from ((without_controls(printed[at:low]), False),) if at < low else ()
-            yield without_controls(printed[low:high]), True
-            at = high
-    if at < last:
-        yield without_controls(printed[at:last]), False
+    for run in styled(sentence, sentence.text if span else labelled(sentence), span):
+        yield replace(run, text=without_controls(run.text))
 
 
 def place_of(title: str, path: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape as xml_escape
 
 from pincite.domain.errors import ExtraNotInstalled
 from pincite.domain.evidence import Relation
-from pincite.domain.layout import Sentence
+from pincite.domain.layout import Sentence, Styled
 from pincite.domain.markdown import (
     ANSWER_HEADING,
     BALANCE_WORD,
@@ -46,12 +46,12 @@ from pincite.domain.signs import (
     VERDICTS,
     beyond_text,
     claim_proof,
-    highlighted_pieces,
     place_of,
     proofs_used,
     refusal,
+    styled_pieces,
 )
-from pincite.exports.docx_layout import write_section
+from pincite.exports.docx_layout import CODE_FONT, write_section
 from pincite.runtime.system import install_extra
 
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ class _File:
             self._word.add_heading(_text(section.heading), 1)
             write_section(section, self._word, self)
         known = {reference.n for reference in report.references}
-        if report.conflicts:
+        if report.listed_conflicts():
             self._word.add_heading(CONFLICTS_HEADING, 1)
-        for conflict in report.conflicts:
+        for conflict in report.listed_conflicts():
             self._word.add_paragraph(_text(conflict_text(conflict)))
             for side in conflict.sides:
                 count = f" ({sources_text(side.independent_sources)})" if side.independent_sources else ""
@@ -227,7 +227,7 @@ class _File:
         self, paragraph: "Paragraph", sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False
     ) -> None:
         """A sentence or a part of it, a link to its passages, with its proof mark and, unless `bare`, its numbers."""
-        runs = "".join(_highlighted(text, tells) for text, tells in highlighted_pieces(sentence, span))
+        runs = "".join(_styled(run) for run in styled_pieces(sentence, span))
         anchor = next((self._anchors[name] for name in sentence.claim_ids if name in self._anchors), None)
         _append(paragraph, f'<w:hyperlink w:anchor="{anchor}">{runs}</w:hyperlink>' if anchor else runs)
         if sentence.proof is not None and (span is None or span[1] == len(sentence.text)):
@@ -235,6 +235,10 @@ class _File:
         if not bare:
             self._marks(paragraph, sentence.references)
         paragraph.add_run(" ")
+
+    def numbers(self, paragraph: "Paragraph", sentences: Iterable[Sentence]) -> None:
+        """The numbers of several sentences, each once."""
+        self._marks(paragraph, dict.fromkeys(n for sentence in sentences for n in sentence.references))
 
     def source(self, paragraph: "Paragraph", path: Iterable[str], n: int) -> None:
         """Where an excerpt stands: the title of its page, the headings above it, its number."""
@@ -301,11 +305,12 @@ def _note(reference: Reference, link: str | None) -> str:
     )
 
 
-def _highlighted(text: str, tells: bool) -> str:
-    """A run of a sentence; code keeps its lines and the space it begins them with."""
-    bold = "<w:rPr><w:b/></w:rPr>" if tells else ""
-    lines = (f'<w:t xml:space="preserve">{xml_escape(_NO_XML.sub("", line))}</w:t>' for line in text.split("\n"))
-    return f"<w:r>{bold}{'<w:br/>'.join(lines)}</w:r>"
+def _styled(run: Styled) -> str:
+    """A run of a sentence; code of a page keeps its lines and the space it begins them with."""
+    look = f'<w:rFonts w:ascii="{CODE_FONT}" w:hAnsi="{CODE_FONT}"/>' if run.is_code else ""
+    look += "<w:b/>" if run.tells or run.leads else ""
+    lines = (f'<w:t xml:space="preserve">{xml_escape(_NO_XML.sub("", line))}</w:t>' for line in run.text.split("\n"))
+    return f"<w:r>{f'<w:rPr>{look}</w:rPr>' * bool(look)}{'<w:br/>'.join(lines)}</w:r>"
 
 
 def _run(text: str) -> str:

@@ -13,15 +13,18 @@ from pincite.domain.layout import (
     Run,
     Section,
     Sentence,
+    SentenceKind,
     laid_out,
+    names_in,
 )
 from pincite.domain.markdown import one_line
+from pincite.domain.signs import styled_pieces
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
     from docx.text.paragraph import Paragraph
 
-_CODE_FONT = "DejaVu Sans Mono"
+CODE_FONT = "DejaVu Sans Mono"
 
 
 class WordSentences(Protocol):
@@ -31,6 +34,10 @@ class WordSentences(Protocol):
         self, paragraph: "Paragraph", sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False
     ) -> None:
         """A sentence or a part of it; unless `bare`, with its numbers."""
+        ...
+
+    def numbers(self, paragraph: "Paragraph", sentences: Sequence[Sentence]) -> None:
+        """The numbers of several sentences, each once."""
         ...
 
     def source(self, paragraph: "Paragraph", path: Sequence[str], n: int) -> None:
@@ -56,7 +63,7 @@ def _write(laid: Laid, word: "WordDocument", to: WordSentences, *, bare: bool = 
                 paragraph = word.add_paragraph()
                 _run(paragraph, entry, to, bare=bare)
                 for run in [*paragraph.runs, *(run for link in paragraph.hyperlinks for run in link.runs)]:
-                    run.font.name = _CODE_FONT
+                    run.font.name = CODE_FONT
         case Grid():
             _table(laid, word, to, bare=bare)
         case Listing(numbered=True):
@@ -88,12 +95,25 @@ def _table(grid: Grid, word: "WordDocument", to: WordSentences, *, bare: bool) -
     """A table under its header, which Word repeats on each page."""
     table: Any = word.add_table(len(grid.rows) + bool(grid.header), grid.width, style="Table Grid")
     for cell, name in zip(table.rows[0].cells, grid.header, strict=False):
-        cell.paragraphs[0].add_run(one_line(name)).bold = True
+        _name(cell.paragraphs[0], name, grid.code)
     if grid.header:
         mark = table.rows[0]._tr.get_or_add_trPr()  # noqa: SLF001  # the library has no call for it
         mark.append(mark.makeelement(f"{{{mark.nsmap['w']}}}tblHeader"))
     for at, row in enumerate(grid.rows, start=bool(grid.header)):
         if grid.names:
-            table.cell(at, 0).paragraphs[0].add_run(one_line(grid.names[at - bool(grid.header)])).bold = True
-        for cell, pieces in zip(table.rows[at].cells[bool(grid.names) :], row, strict=False):
-            _run(cell.paragraphs[0], pieces, to, bare=bare)
+            _name(table.cell(at, 0).paragraphs[0], grid.names[at - bool(grid.header)], grid.code)
+        cells = table.rows[at].cells[bool(grid.names) :]
+        for cell, pieces in zip(cells, row, strict=False):
+            _run(cell.paragraphs[0], pieces, to, bare=bare or grid.marks_by_row)
+        place = at - bool(grid.header)
+        to.numbers(cells[grid.last(place)].paragraphs[0], grid.cited(place))
+
+
+def _name(paragraph: "Paragraph", text: str, code: Sequence[str]) -> None:
+    """The name of a row or a column."""
+    line = one_line(text)
+    for piece in styled_pieces(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code))):
+        run = paragraph.add_run(piece.text)
+        run.bold = True
+        if piece.is_code:
+            run.font.name = CODE_FONT

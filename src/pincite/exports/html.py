@@ -6,7 +6,7 @@ as text only, and the only links out are the web addresses of references and lea
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as html_escape
 from importlib import resources
 
@@ -57,7 +57,7 @@ from pincite.domain.signs import (
     sentence_proof,
 )
 from pincite.exports.bibliography import site
-from pincite.exports.html_layout import highlighted_html, proof_html, section_html
+from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.exports.passages import Part, passage
 
 _ASSETS = resources.files("pincite.exports") / "assets"
@@ -162,9 +162,9 @@ class _Page:
         for section in report.sections:
             yield f'<h2 dir="auto">{_text(section.heading)}</h2>'
             yield from section_html(section, self)
-        if report.conflicts:
+        if report.listed_conflicts():
             yield f"<h2>{CONFLICTS_HEADING}</h2>"
-            for conflict in report.conflicts:
+            for conflict in report.listed_conflicts():
                 yield from self._conflict(conflict)
         points = open_points(report)
         if points:
@@ -186,7 +186,7 @@ class _Page:
     def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
         """The words as a link to the panel with their passages."""
         panel = self._panels.get(_shown(sentence)) if sentence.claim_ids else None
-        said = highlighted_html(sentence, span)
+        said = styled_html(sentence, span)
         if panel is None:
             return said
         self._count += 1
@@ -199,6 +199,11 @@ class _Page:
     def after(self, sentence: Sentence, *, bare: bool = False) -> str:
         """The proof mark, and the numbers that lead to the references."""
         return proof_html(sentence) + ("" if bare or not sentence.references else self._marks(sentence.references))
+
+    def numbers(self, sentences: Sequence[Sentence]) -> str:
+        """The numbers of several sentences, each once."""
+        cited = dict.fromkeys(n for sentence in sentences for n in sentence.references)
+        return self._marks(cited) if cited else ""
 
     def source(self, n: int) -> tuple[str, str]:
         """The title of a reference, and its number as a link to it."""

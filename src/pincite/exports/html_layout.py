@@ -16,10 +16,13 @@ from pincite.domain.layout import (
     Run,
     Section,
     Sentence,
+    SentenceKind,
+    Styled,
     laid_out,
+    names_in,
 )
 from pincite.domain.markdown import one_line
-from pincite.domain.signs import PROOFS, highlighted_pieces, place_of
+from pincite.domain.signs import PROOFS, place_of, styled_pieces
 
 
 class HtmlSentences(Protocol):
@@ -34,6 +37,10 @@ class HtmlSentences(Protocol):
 
     def after(self, sentence: Sentence, *, bare: bool = False) -> str:
         """The proof mark and, unless `bare`, the numbers after a sentence."""
+        ...
+
+    def numbers(self, sentences: Sequence[Sentence]) -> str:
+        """The numbers of several sentences, each once."""
         ...
 
     def source(self, n: int) -> tuple[str, str]:
@@ -56,10 +63,22 @@ def proof_html(sentence: Sentence) -> str:
     return f'<span class="proof {sentence.proof}" title="{escape(f"{sign.word}: {sign.means}")}">{said}</span>'
 
 
-def highlighted_html(sentence: Sentence, span: tuple[int, int] | None = None) -> str:
-    """The words of a sentence with those that tell most set apart."""
-    pieces = highlighted_pieces(sentence, span)
-    return "".join(f'<b class="telling">{escape(text)}</b>' if tells else escape(text) for text, tells in pieces)
+def styled_html(sentence: Sentence, span: tuple[int, int] | None = None) -> str:
+    """The words of a sentence: those that tell most and what it is about set apart, names as code."""
+    return "".join(map(_styled, styled_pieces(sentence, span)))
+
+
+def _styled(run: Styled) -> str:
+    text = escape(run.text)
+    text = f"<code>{text}</code>" if run.is_code else text
+    text = f'<b class="telling">{text}</b>' if run.tells else text
+    return f"<strong>{text}</strong>" if run.leads else text
+
+
+def _name(text: str, code: Sequence[str]) -> str:
+    """The name of a row or a column."""
+    line = one_line(text)
+    return styled_html(Sentence(line, SentenceKind.CONNECTIVE, code=names_in(line, code)))
 
 
 def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]:
@@ -71,7 +90,10 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
             entries = (_run(entry, to, bare=bare, between="\n") for entry in laid.entries)
             yield from (f'<pre tabindex="0">{code}{entry}</code></pre>' for entry in entries)
         case Grid():
-            yield from _table(laid, [[_run(cell, to, bare=bare) for cell in row] for row in laid.rows])
+            rows = [[_run(cell, to, bare=bare or laid.marks_by_row) for cell in row] for row in laid.rows]
+            for at, row in enumerate(rows):
+                row[laid.last(at)] += to.numbers(laid.cited(at))
+            yield from _table(laid, rows)
         case Listing():
             kind = "ol" if laid.numbered else "ul"
             yield f'<{kind} class="{"steps" if laid.numbered else "points"}">'
@@ -109,11 +131,11 @@ def _table(grid: Grid, rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield '<div class="sheet" tabindex="0" role="region" aria-label="Table"><table class="laid">'
     if grid.header:
         names = _filled(grid.header, grid.width)
-        head = "".join(f'<th scope="col" dir="auto">{escape(one_line(name))}</th>' for name in names)
+        head = "".join(f'<th scope="col" dir="auto">{_name(name, grid.code)}</th>' for name in names)
         yield f"<thead><tr>{head}</tr></thead>"
     yield "<tbody>"
     for name, row in zip_longest(grid.names, rows, fillvalue=""):
-        first = f'<th scope="row" dir="auto">{escape(one_line(str(name)))}</th>' if grid.names else ""
+        first = f'<th scope="row" dir="auto">{_name(str(name), grid.code)}</th>' if grid.names else ""
         cells = "".join(f'<td dir="auto">{cell}</td>' for cell in _filled(row, grid.width - bool(grid.names)))
         yield f"<tr>{first}{cells}</tr>"
     yield "</tbody></table></div>"

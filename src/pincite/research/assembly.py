@@ -16,8 +16,9 @@ from pincite.domain.evidence import (
 )
 from pincite.domain.frozen import dataclass
 from pincite.domain.ids import report_id
-from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, code_in
+from pincite.domain.layout import ReportBlock, Section, SectionKind, Sentence, SentenceKind, apart, code_in, names_in
 from pincite.domain.markdown import render_markdown
+from pincite.domain.page import MarkKind
 from pincite.domain.plan import Conflict, Gap, Progress, ReadPage, ReportMetadata, Task
 from pincite.domain.report import (
     LOW_CONFIDENCE_LABEL,
@@ -70,7 +71,8 @@ class Line:
     """A sentence to print, without its marks, and the verified claims it states.
 
     `label` says of which version of a page it holds; `opens` starts a new paragraph. `proof` and `judgement` are those
-    of the line itself; a line that is the text of its one claim has that claim's. `marked` are what tells most.
+    of the line itself; a line that is the text of its one claim has that claim's. `marked` are what tells most, the
+    first `lead` characters say what it is about, `code` are spans that are set as code.
     """
 
     text: str
@@ -80,6 +82,8 @@ class Line:
     proof: Proof | None = None
     judgement: RecordedJudgement | None = None
     marked: tuple[tuple[int, int], ...] = ()
+    lead: int = 0
+    code: tuple[tuple[int, int], ...] = ()
 
     @property
     def proven(self) -> tuple[Proof | None, RecordedJudgement | None]:
@@ -105,7 +109,7 @@ class Content:
 
     Sections that close it (key numbers, risks, what is uncertain) without a heading get the usual one. `gaps` and
     `rejected` are those besides the gaps and claims of the run; `parts` say what became of each part of the question.
-    `written_by` names the model that wrote the lines.
+    `written_by` names the model that wrote the lines, `code_names` what is code in all of them.
     """
 
     answer: tuple[Line, ...] = ()
@@ -114,6 +118,7 @@ class Content:
     parts: tuple[ReportPart, ...] = ()
     rejected: tuple[RejectedClaim, ...] = ()
     written_by: str = ""
+    code_names: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[Line]:
         """All lines in reading order."""
@@ -133,7 +138,7 @@ def assemble(task: Task, progress: Progress, metadata: ReportMetadata, content: 
     numbers, references = _number(content, pages)
     gaps = _gaps(progress, content)
     coverage = _coverage(tuple(used.values()), metadata.wanted_share)
-    said = _Wording(numbers, frozenset(coverage.below))
+    said = _Wording(pages, numbers, frozenset(coverage.below), content.code_names)
     sections = sections_once(map(said.section, content.sections))
     claims = tuple(_claim(item, said, pages) for item in used.values())
     # Excerpts are printed as their sources have them, whatever style was asked for.
@@ -255,10 +260,12 @@ def _reference(n: int, page: ReadPage, evidence: Evidence) -> Reference:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """How lines are printed: reference numbers by page, and the claims with fewer sources than were wanted."""
+    """How lines are printed: reference numbers by page, the claims with fewer sources than were wanted, code names."""
 
+    pages: dict[str, ReadPage]
     numbers: dict[str, int]
     below: frozenset[str]
+    code_names: tuple[str, ...]
 
     def marks(self, item: VerifiedClaim) -> tuple[ClaimMark, ...]:
         low = (ClaimMark.LOW_CONFIDENCE,) if item.claim.confidence < LOW_CONFIDENCE else ()
@@ -284,7 +291,24 @@ class _Wording:
         cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _backing(item)))
         ids = tuple(item.claim.claim_id for item in line.items)
         judged = "" if judgement is None else judgement.id
-        return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged, line.marked)
+        code: tuple[tuple[int, int], ...] = ()
+        if not is_code:
+            names = (*self.code_names, *(self._set_as_code(line) if proof is Proof.QUOTED else ()))
+            own = line.code if text.startswith(line.text) else ()
+            code = apart((*own, *names_in(text, names)))
+        lead = line.lead if text.startswith(line.text) else 0
+        return Sentence(text, states, ids, cited, line.label, line.opens, proof, judged, line.marked, code, lead)
+
+    def _set_as_code(self, line: Line) -> Iterator[str]:
+        """The names that the pages set as code in the passages that a line quotes."""
+        for evidence in (one for item in line.items for one in _backing(item)):
+            document = self.pages[evidence.url].document if evidence.url in self.pages else None
+            if document is None or document.document_id != evidence.quote.document_id:
+                continue
+            for mark in document.marks_in(evidence.quote.start, evidence.quote.end, (MarkKind.CODE,)):
+                name = document.text[mark.start : mark.end].strip()
+                if name and "[" not in name and "\n" not in name:
+                    yield name
 
     def section(self, part: DraftedSection) -> Section:
         code = code_in(part.blocks)
@@ -292,7 +316,14 @@ class _Wording:
             self.sentence(line, part.kind, is_code=index in code) for index, line in enumerate(part.lines)
         )
         cited = tuple(dict.fromkeys(n for s in sentences for n in s.references))
-        return Section(part.heading or CLOSING_HEADINGS[part.kind], sentences, cited, part.kind, part.blocks)
+        blocks = tuple(map(self._with_code, part.blocks))
+        return Section(part.heading or CLOSING_HEADINGS[part.kind], sentences, cited, part.kind, blocks)
+
+    def _with_code(self, block: ReportBlock) -> ReportBlock:
+        """The block with the code names that its header and its rows have."""
+        names, code = (*block.header, *block.rows), (*block.code, *self.code_names)
+        found = [name[slice(*span)] for name in names for span in names_in(name, code)]
+        return replace(block, code=tuple(dict.fromkeys(found))) if found else block
 
 
 def _coverage(items: Sequence[VerifiedClaim], wanted_share: float | None) -> Coverage:
@@ -368,7 +399,7 @@ def _conflicts(conflicts: Sequence[Conflict], claims: Sequence[ReportClaim]) -> 
         if conflict.premise:
             sides = (ReportConflictSide(f"The question takes for granted: {conflict.premise}", 0), *sides)
         ids = tuple(side.claim_id for side in conflict.sides if side.claim_id in known)
-        made.append(ReportConflict(ids, sides, conflict.kind, conflict.wording))
+        made.append(ReportConflict(ids, sides, conflict.kind, conflict.wording, conflict.told))
     return tuple(made)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pincite.domain.markdown import escape, one_line, render_markdown, restyle
+from pincite.domain.markdown import ANSWER_HEADING, escape, one_line, render_markdown, restyle
 from pincite.domain.report import Report, ReportGap, ReportStatus
 from pincite.testing.reports import HOSTILE, empty_report, report_stating, sample_report
 
@@ -146,3 +146,22 @@ def test_a_reference_without_a_title_shows_its_address_once() -> None:
 def test_a_gap_of_the_whole_run_is_one_phrase() -> None:
     report = replace(sample_report().report, gaps=(ReportGap("", "the search ended at its cap on pages"),))
     assert "\n- the search ended at its cap on pages\n" in render_markdown(report)
+
+
+@given(PIECES, st.lists(st.integers(0, 30), max_size=6), st.integers(0, 20))
+def test_code_and_bold_leave_every_word_as_it_is(text: str, places: list[int], lead: int) -> None:
+    line = one_line(text)
+    assume(line and "`" not in line)
+    cuts = sorted({min(place, len(line)) for place in places})
+    code = tuple((start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=False) if line[start:end].strip())
+    assume(all(line[start:end] == line[start:end].strip() for start, end in code))
+    lead = min(lead, len(line))
+    assume(line[:lead] == line[:lead].strip() and not any(start < lead < end for start, end in code))
+    report = report_stating("word")
+    sentence = replace(report.summary.sentences[0], text=line, code=code, lead=lead)
+    changed = replace(report, summary=replace(report.summary, sentences=(sentence,)))
+    printed = render_markdown(changed)
+    assert not {token.type for token in tokens(printed)} & {"html_block", "html_inline", "image"}
+    assert all(f"`{line[start:end]}`" in printed for start, end in code)
+    answer = printed.split(f"## {ANSWER_HEADING}")[1].split("\n\n")[1]
+    assert shown(answer).replace(" ", "") == f"{line}[1][2]".replace(" ", "")

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from lxml import html as parser
 
-from pincite.domain.layout import SectionKind
-from pincite.domain.markdown import render_markdown
+from pincite.domain.layout import BlockForm, ReportBlock, SectionKind, Sentence, SentenceKind
+from pincite.domain.markdown import CONFLICTS_HEADING, render_markdown
 from pincite.domain.report import Report
 from pincite.domain.signs import place_of
 from pincite.exports.codec import dump_report, load_report
@@ -175,3 +175,69 @@ def test_agents_read_proofs_and_refusals() -> None:
     assert (
         "- refused: The tower is 14 metres tall. (unsupported; 14 in no quote; no passage carries: “14 metres”)" in text
     )
+
+
+def styled_report() -> Report:
+    """A section with names set as code, items that say first what they are about, and a table of two sources."""
+    report = sample_report().report
+    first, *rest = report.sections
+    one = Sentence("Busy: *set* work_mem for git rebase", SentenceKind.CLAIM, (report.claims[0].id,), (1, 2), lead=5)
+    one = replace(one, code=((12, 20), (25, 35)), marked=((29, 35),))
+    other = replace(one, text="a|b", code=((0, 3),), lead=0)
+    third = Sentence("third", SentenceKind.CLAIM, first.sentences[-1].claim_ids, first.sentences[-1].references)
+    blocks = (
+        ReportBlock(BlockForm.LIST, ((0,),)),
+        ReportBlock(
+            BlockForm.TABLE,
+            ((1,), (2,), (3,)),
+            ("Setting", "of git rebase", "b", "c"),
+            ("work_mem",),
+            code=("work_mem", "git rebase"),
+            marks_by_row=True,
+        ),
+    )
+    cells = (other, replace(other, text="c|d", code=()), third)
+    section = replace(first, sentences=(one, *cells), blocks=blocks, citations=cited([one, *cells]))
+    changed = replace(report, sections=(section, *rest))
+    return replace(changed, markdown=render_markdown(changed))
+
+
+def cited(sentences: list[Sentence]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(n for sentence in sentences for n in sentence.references))
+
+
+def test_names_are_code_what_an_item_is_about_is_bold_and_a_row_names_its_sources_once() -> None:
+    report = styled_report()
+    marks = "".join(f"[{n}]" for n in (1, 2, *report.sections[0].sentences[3].references))
+    assert r"- **Busy:** \*set\* `work_mem` for `git rebase` [1][2]" in report.markdown
+    assert "| Setting | of `git rebase` | b | c |" in report.markdown
+    assert rf"| `work_mem` | `a\|b` | c\|d | third {marks} |" in report.markdown
+    page = parser.document_fromstring(HtmlExporter().render(report, {}).decode())
+    [item] = page.xpath("//ul[@class='points'][not(ancestor::figure)]/li")
+    assert item.xpath(".//strong")[0].text_content() == "Busy:"
+    assert [code.text_content() for code in item.xpath(".//code")] == ["work_mem", "git ", "rebase"]
+    [row] = page.xpath("//table[@class='laid'][not(ancestor::figure)]/tbody/tr")
+    assert row.xpath("./th/code")[0].text_content() == "work_mem"
+    assert [bool(cell.xpath(".//sup")) for cell in row.xpath("./td")] == [False, False, True]
+    assert all(cell.xpath(".//a[starts-with(@class, 'sentence')]") for cell in row.xpath("./td")), "each opens its own"
+
+
+def test_names_are_code_in_word() -> None:
+    import docx
+
+    document = docx.Document(io.BytesIO(DocxExporter().render(styled_report(), {})))
+    item = next(p for p in document.paragraphs if "Busy" in p.text)
+    runs = [*item.runs, *(run for link in item.hyperlinks for run in link.runs)]
+    assert [run.text for run in runs if run.font.name] == ["work_mem", "git ", "rebase"]
+    assert [run.text for run in runs if run.bold] == ["Busy:", "rebase"]
+    first = document.tables[0].rows[1].cells[0].paragraphs[0]
+    assert [(run.text, bool(run.font.name)) for run in first.runs] == [("work_mem", True)]
+
+
+def test_a_conflict_that_a_sentence_tells_is_not_listed_again() -> None:
+    report = sample_report().report
+    told = replace(report, conflicts=tuple(replace(conflict, told=True) for conflict in report.conflicts))
+    for render in (render_markdown, lambda r: HtmlExporter().render(r, {}).decode(), docx_text):
+        assert CONFLICTS_HEADING in render(report)
+        assert CONFLICTS_HEADING not in render(told)
+    assert load_report(dump_report(told), strict=True) == told

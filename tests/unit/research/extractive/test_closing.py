@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pincite.domain.layout import SectionKind
-from pincite.domain.page import Block, BlockKind, Document
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.domain.plan import MOST_WORDS, ReportLength, ReportStyle, Task
 from pincite.domain.report import Report, ReportStatus
 from pincite.ranking.ranker import PassageRanker, Ranking, Source
@@ -209,3 +209,13 @@ def test_what_a_page_concludes_or_recommends_closes_a_report_and_nothing_does_wh
     other = (Block(BlockKind.HEADING, "Trains", level=1), Block(BlockKind.HEADING, "Summary", level=2))
     far = page("Feeding them", *other, Block(BlockKind.PARAGRAPH, "Trains that are fed with coal are slow on owls."))
     assert concluded(far) == [], "the summary of another chapter of the page"
+
+
+async def test_what_a_page_sets_as_code_is_code_in_the_report(bench: Any) -> None:
+    text = "An owl box is opened by owl_box.open() and by nothing else."
+    mark = Mark(text.index("owl_box"), text.index(" and"), MarkKind.CODE)
+    blocks = (Block(BlockKind.HEADING, "Owl boxes", level=1), Block(BlockKind.PARAGRAPH, text, marks=(mark,)))
+    page = Document("small", "1", blocks, title="Owl boxes")
+    report = await bench({"https://owls.test/code": page}).service().run(Task("How is an owl box opened?"))
+    assert {s.text[slice(*span)] for s in report.sentences() for span in s.code} == {"owl_box.open()"}
+    assert "opened by `owl_box.open()` and by" in report.markdown

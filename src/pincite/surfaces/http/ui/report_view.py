@@ -17,7 +17,7 @@ from pincite.domain.markdown import day, one_line
 from pincite.domain.records import CallRecord
 from pincite.domain.report import Reference, Report, ReportClaim, ReportEvidence
 from pincite.domain.signs import VERDICTS
-from pincite.exports.html_layout import highlighted_html, proof_html, section_html
+from pincite.exports.html_layout import proof_html, section_html, styled_html
 from pincite.surfaces.http.ui import charts
 from pincite.surfaces.http.ui.rendering import plural, seconds, site
 from pincite.surfaces.progress import STAGES, Progress
@@ -111,7 +111,7 @@ class ReportView:
 
     def words(self, sentence: Sentence, span: tuple[int, int] | None = None, *, bare: bool = False) -> str:
         """The words of a sentence; where no number follows them they are the link themselves."""
-        said = highlighted_html(sentence, span)
+        said = styled_html(sentence, span)
         if not sentence.claim_ids:
             return said
         if not bare:
@@ -126,6 +126,11 @@ class ReportView:
         proof = proof_html(sentence)
         marks = "" if bare or not sentence.claim_ids else "".join(map(_mark, self.marks(sentence)))
         return f"<sup>\N{WORD JOINER}{proof}{marks}</sup>" if proof or marks else ""
+
+    def numbers(self, sentences: Sequence[Sentence]) -> str:
+        """The numbers of several sentences, each once, leading to the passage of the first."""
+        found = {mark.n: mark for sentence in reversed(sentences) for mark in self.marks(sentence)}
+        return f"<sup>{''.join(map(_mark, found.values()))}</sup>" if found else ""
 
     def source(self, n: int) -> tuple[str, str]:
         """The title of a reference, and its number as a link to it in the list of sources."""
