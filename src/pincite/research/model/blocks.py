@@ -10,7 +10,7 @@ from pincite.domain.layout import BlockForm, ReportBlock
 from pincite.research.assembly import DraftedSection, Line
 from pincite.research.model.outputs import ComposedBlock, ComposedSentence
 from pincite.research.model.sentences import Checked, Proposed
-from pincite.research.model.wording import links_in, plain_line
+from pincite.research.model.wording import in_code, links_in, plain_line, unmarked
 from pincite.text.context import points_back
 from pincite.text.instructions import is_flagged
 
@@ -31,12 +31,13 @@ _FORMS: Final = {"list": BlockForm.LIST, "steps": BlockForm.STEPS, "table": Bloc
 
 @dataclass(frozen=True, slots=True)
 class DraftBlock:
-    """A block of lines: an item for a paragraph, each entry, or each cell row by row."""
+    """A block of lines: an item for a paragraph, each entry, or each cell row by row; `code` are names of its rows."""
 
     form: BlockForm
     items: tuple[tuple[Line, ...], ...]
     header: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[Line]:
         """All lines in order."""
@@ -52,6 +53,7 @@ class Planned:
     items: tuple[tuple[Proposed, ...], ...]
     header: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
     shown: VerifiedClaim | None = None
 
     def proposed(self) -> Iterator[Proposed]:
@@ -127,7 +129,8 @@ def _table(block: ComposedBlock, propose: Propose) -> tuple[Planned | None, list
             cell = row.cells[place] if place < len(row.cells) else None
             told = cell is not None and cell.text.strip(" -–—")
             items.append((replace(propose(cell), row=name, column=column),) if cell is not None and told else ())
-    made = Planned(BlockForm.TABLE, tuple(items), header, tuple(names)) if names else None
+    code = dict.fromkeys(name for text in (*block.header, *(row.name for row in block.rows)) for name in in_code(text))
+    made = Planned(BlockForm.TABLE, tuple(items), header, tuple(names), tuple(code)) if names else None
     return made, over
 
 
@@ -136,7 +139,7 @@ def _name(text: str) -> str:
 
     Names like `main.cf` stay: each cell is proven together with the names of its row and column.
     """
-    line = plain_line(text).strip(" #*_:|`")[:_NAME_CHARS]
+    line = unmarked(text).text.strip(" #*_:|")[:_NAME_CHARS]
     return "" if links_in(line, known=line) or is_flagged(line) else line
 
 
@@ -178,7 +181,7 @@ def _laid_table(block: Planned, checked: Mapping[int, Checked]) -> list[DraftBlo
     kept = [at for at in range(len(block.rows)) if any(cells[at * width : (at + 1) * width])]
     items = tuple(cell for at in kept for cell in cells[at * width : (at + 1) * width])
     rows = tuple(block.rows[at] for at in kept)
-    return [DraftBlock(BlockForm.TABLE, items, block.header, rows)] if kept else []
+    return [DraftBlock(BlockForm.TABLE, items, block.header, rows, block.code)] if kept else []
 
 
 def own_words(items: Sequence[VerifiedClaim], told: set[str]) -> list[Line]:
@@ -206,6 +209,9 @@ def drafted(heading: str, blocks: Sequence[DraftBlock]) -> DraftedSection:
             start = len(lines)
             lines += item
             items.append(tuple(range(start, len(lines))))
-        laid.append(ReportBlock(block.form, tuple(items), block.header, block.rows))
+        by_row = block.form is BlockForm.TABLE
+        laid.append(
+            ReportBlock(block.form, tuple(items), block.header, block.rows, code=block.code, marks_by_row=by_row)
+        )
     plain = len(blocks) == 1 and blocks[0].form is BlockForm.PARAGRAPH
     return DraftedSection(heading, tuple(lines), blocks=() if plain else tuple(laid))

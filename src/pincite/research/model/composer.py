@@ -13,11 +13,14 @@ from pincite.research.model.lines import Asked
 from pincite.research.model.manuscript import Manuscript, sentences_of
 from pincite.research.model.outputs import Composed, ComposedSentence
 from pincite.research.model.prompts import VERSIONS, instructions
-from pincite.research.model.style import FURTHER_WORDS, WORDS, style_lines
+from pincite.research.model.style import ASKED_WORDS, WORDS, style_lines
 from pincite.research.model.wording import plain_line
 
-# A further look adds what was missing: new pages, for a few parts.
-_FURTHER_SHARE: Final = 0.5
+# A further look adds what was missing: new pages, for a few parts. Of half of the room (11,000 tokens) a reader in the
+# seat used seven lines.
+_FURTHER_SHARE: Final = 0.33
+# What a missing part takes at least, however long the report is: two sentences. Chosen, not measured.
+_LEAST_ADDED: Final = 50
 # With less of the pages in sight nobody can compose a report.
 _LEAST_TOKENS: Final = 1_500
 # Names of members, ids and marks around each word of the answer: about three tokens to a word of the report.
@@ -128,12 +131,14 @@ def _prompt(
     closing = "Now write the report."
     material: tuple[Material, ...] = ()
     if manuscript.is_begun:
+        words = manuscript.words()
+        left = max(ASKED_WORDS[task.style.length] - words, _LEAST_ADDED)
         material = (Material("The report so far", _so_far(manuscript)),)
         closing = (
             "Now write only what these further pages add for the parts above: new sections, or sections under the "
             "heading of one that stands, which then take its place and keep what stays true of it, with the ids given; "
-            "`answer` only where it changes. Say nothing that stands elsewhere, and add "
-            f"at most {FURTHER_WORDS} words, whatever is said of length above."
+            "`answer` only where it changes. Say nothing that stands elsewhere. The report has "
+            f"{words} words; {left} more at most, so shorten what you replace."
         )
     return Prompt(
         "compose",
@@ -150,16 +155,13 @@ def _prompt(
 
 
 def _so_far(manuscript: Manuscript) -> tuple[tuple[str, str], ...]:
-    """The direct answer with the text of its lines, and the sections, each sentence with the ids it rests on."""
+    """The direct answer and the sections, each sentence with the ids it rests on; then the text of these lines."""
     rows = [("answer", _with_ids(said)) for said in manuscript.answer]
-    rows += [
-        (name, manuscript.book.lines[name].text)
-        for name in dict.fromkeys(name for said in manuscript.answer for name in said.lines)
-        if name in manuscript.book.lines
-    ]
     for section in manuscript.sections:
         rows += [("heading", section.heading), *(("says", _with_ids(said)) for said in sentences_of(section))]
-    return tuple(rows)
+    named = dict.fromkeys(name for said in manuscript.sentences() for name in said.lines)
+    lines = manuscript.book.lines
+    return (*rows, *((name, lines[name].text) for name in named if name in lines))
 
 
 def _with_ids(said: ComposedSentence) -> str:

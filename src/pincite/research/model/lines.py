@@ -7,7 +7,7 @@ from typing import Final
 
 from pincite.domain.frozen import dataclass
 from pincite.domain.model import Material
-from pincite.domain.page import BlockKind, Document
+from pincite.domain.page import BlockKind, Document, MarkKind
 from pincite.domain.plan import ReadPage
 from pincite.ranking.passages import Draft, drafts
 from pincite.ranking.ranker import PassageRanker, Source
@@ -147,6 +147,8 @@ class SourceBook:
             said.add(text)
             taken[url].append(at)
             spent[url] += own[at].tokens
+            if text.rstrip().endswith(":") and at + 1 < len(own):  # what it announces stands in the next one
+                waiting[url].appendleft(at + 1)
             for hole, beyond in ((at - 1, at - 2), (at + 1, at + 2)):
                 if beyond in taken[url] and own[hole].section == own[at].section == own[beyond].section:
                     waiting[url].appendleft(hole)
@@ -178,7 +180,7 @@ class SourceBook:
                 self._counts[letter] += 1
                 name = f"{letter}{self._counts[letter]}"
                 self.lines[name] = Line(name, span, text, page.url)
-                first, *rows = text.split("\n")
+                first, *rows = _as_shown(document, span).split("\n")
                 yield name, first
                 for row in rows:
                     yield _GOES_ON, row
@@ -303,9 +305,27 @@ def _cut(document: Document, start: int, end: int) -> list[Span]:
         for span in found:
             whole = Span(begin + span.start, begin + min(span.end, span.start + max(_LINE_CHARS, MAX_CODE_CHARS)))
             text = document.text[whole.start : whole.end]
-            if start <= whole.start < end and text.strip() and not is_flagged(text):
+            if start <= whole.start < end and _holds(document, whole) and not is_flagged(text):
                 spans.append(whole)
     return spans
+
+
+def _holds(document: Document, span: Span) -> bool:
+    """Whether it has a word that the page does not cross out."""
+    struck = document.marks_in(span.start, span.end, (MarkKind.STRUCK,))
+    left = document.text[span.start : span.end]
+    for mark in reversed(struck):
+        left = left[: max(mark.start - span.start, 0)] + left[max(mark.end - span.start, 0) :]
+    return any(character.isalnum() for character in left) or (not struck and bool(left.strip()))
+
+
+def _as_shown(document: Document, span: Span) -> str:
+    """The text of a line with what its page crosses out between "~~"."""
+    text = document.text[span.start : span.end]
+    for mark in reversed(document.marks_in(span.start, span.end, (MarkKind.STRUCK,))):
+        low, high = max(mark.start - span.start, 0), min(mark.end - span.start, len(text))
+        text = f"{text[:low]}~~{text[low:high]}~~{text[high:]}"
+    return text
 
 
 def _listings(text: str) -> Iterator[Span]:

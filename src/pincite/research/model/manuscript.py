@@ -94,6 +94,16 @@ class Manuscript:
         for section in self.sections:
             yield from sentences_of(section)
 
+    def words(self) -> int:
+        """How long it is, tables included."""
+        return sum(len(text.split()) for text in self.texts())
+
+    def texts(self) -> Iterator[str]:
+        """All that was written: sentences, items, cells, the names of rows and columns."""
+        yield from (sentence.text for sentence in self.sentences())
+        for block in (block for section in self.sections for block in section.blocks):
+            yield from (*block.header, *(row.name for row in block.rows))
+
     def _with_parts(self, parts: Sequence[SubQuestion]) -> Iterator[tuple[ComposedSentence, str]]:
         """Each sentence with the part of the question that its section is about."""
         texts = {part.sub_question_id: part.text for part in parts}

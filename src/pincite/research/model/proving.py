@@ -1,5 +1,6 @@
 """Composed sentences proven a section at a time; those that fail are mended in one call for all, twice at most."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,8 +18,11 @@ from pincite.text.tokens import terms
 
 # A sentence that fails a third time is told in the words of its passages, or not at all.
 MENDED_AT_MOST: Final = 2
-# Passages beside those named that a failed sentence may rest on: the one that was meant shares its words.
+# Passages beside those named that a failed sentence may rest on: the one that was meant shares its words, or those that
+# nothing named carries.
 _NEAREST: Final = 2
+# A line id: the letters of its page and its number there.
+_LINE_ID: Final = re.compile(r"([a-z]+)(\d+)")
 # So that the model sees what its sentence is held to, not the whole page again.
 _QUOTE_CHARS: Final = 500
 # Where a passage stands, in front of it; its term is a part of the claim.
@@ -88,10 +92,11 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
     index = Bm25([terms(item.claim.text) for item in offered.values()])
     for number, found in enumerate(failed, start=1):
         said = found.proposed
-        scores = index.scores(terms(said.text))
-        order = sorted(range(len(scores)), key=lambda at, s=scores: (-s[at], at))[:_NEAREST]  # type: ignore[misc]  # mypy infers no defaults
-        names = [name for name in said.claims if name in offered]
-        names += [names_of[at] for at in order if scores[at] > 0 and names_of[at] not in names]
+        # Those of its own words, and those of the words that nothing carries: their line was often not named.
+        near = [names_of[at] for text in (said.text, found.beyond) for at in _nearest(index.scores(terms(text)))]
+        named = [name for name in said.claims if name in offered]
+        beside = [name for name in map(_next_line, named) if name in offered]
+        names = list(dict.fromkeys([*named, *beside, *near]))
         wanted |= {name: offered[name] for name in names}
         place = f" (in a table, row {said.row}, column {said.column})" if said.is_cell else ""
         lines += [(f"r{number} sentence", said.text), (f"r{number} wrong", f"{found.why}{place}")]
@@ -107,6 +112,18 @@ def _prompt(failed: Sequence[Checked], offered: Mapping[str, VerifiedClaim]) -> 
         ),
         max_tokens_out=150 + 130 * len(failed),
     )
+
+
+def _next_line(name: str) -> str:
+    """The id of the line that follows on its page: writers name the sentence that begins a thought and not its end."""
+    match = _LINE_ID.fullmatch(name)
+    return f"{match[1]}{int(match[2]) + 1}" if match else ""
+
+
+def _nearest(scores: Sequence[float]) -> list[int]:
+    """The places of the best scores, those without any left out."""
+    order = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[:_NEAREST]
+    return [at for at in order if scores[at] > 0]
 
 
 def _placed(item: VerifiedClaim) -> str:

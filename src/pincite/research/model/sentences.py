@@ -14,11 +14,12 @@ from pincite.ports import Judge
 from pincite.research.assembly import Line
 from pincite.research.model.evidence import EvidenceBank
 from pincite.research.model.prompts import instructions
-from pincite.research.model.wording import gives_away, plain_line, private_words
+from pincite.research.model.wording import gives_away, plain_line, private_words, unmarked
 from pincite.text.instructions import is_flagged
 from pincite.verification.proof import Proven, Statement, prove
 
-MAX_CLAIMS: Final = 6
+# A sentence that sums up three things names about so many lines.
+MAX_CLAIMS: Final = 8
 MAX_SENTENCE_CHARS: Final = 700
 # Prompts of a run; the judge's says nothing that a report could hold.
 _PROMPTS: Final = ("compose", "planner", "rewrite")
@@ -33,7 +34,8 @@ class Proposed:
 
     `derived`: it goes beyond each of them (comparison, sum, conclusion). A cell of a table stands in a `row` and a
     `column` and may be a word. `after` is what a reader has read when it leans on that: the sentence before it, or
-    the heading above a list. `question` is what it is said to answer.
+    the heading above a list. `question` is what it is said to answer. The first `lead` characters say what it is about,
+    and `code` are the spans that are set as code.
     """
 
     text: str
@@ -43,6 +45,8 @@ class Proposed:
     column: str = ""
     after: str = ""
     question: str = ""
+    lead: int = 0
+    code: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_cell(self) -> bool:
@@ -115,14 +119,16 @@ class SentenceProver:
 
 def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Collection[str]) -> Checked:
     """The sentence without links and marks; what it can't be printed for whatever a judge says."""
-    text = _BULLET.sub("", plain_line(proposed.text).replace("`", ""))
-    said = replace(proposed, text=text)
+    styled = unmarked(_BULLET.sub("", plain_line(proposed.text)))
+    text = styled.text
+    said = replace(proposed, text=text, lead=styled.lead, code=styled.code)
     items = tuple(offered[name] for name in dict.fromkeys(proposed.claims) if name in offered)[:MAX_CLAIMS]
     if not text:
         return Checked(replace(said, text=proposed.text), items, why="it has no words")
     if len(text) > MAX_SENTENCE_CHARS:
         return Checked(said, items, why=f"it is longer than {MAX_SENTENCE_CHARS} characters")
-    if is_flagged(text):
+    # What it is about may be them ("Bots: put postscreen in front"): each half is looked at by itself.
+    if any(is_flagged(half) for half in (text[: said.lead], text[said.lead :])):
         return Checked(said, items, why="it speaks to machines")
     if gives_away(text, private, map(instructions, _PROMPTS)):
         return Checked(said, items, why="it tells what the asker or this program said, not what a page says")
@@ -141,10 +147,13 @@ def _proven(draft: Checked, found: Proven) -> Checked:
     said, draft = draft.proposed, replace(draft, answers=found.answers)
     if not draft.items:
         if found.nothing_to_check and found.judgement is not None:
-            return replace(draft, line=Line(said.text, (), judgement=found.judgement), verdict=VerdictStatus.SUPPORTED)
+            line = Line(said.text, (), judgement=found.judgement, lead=said.lead, code=said.code)
+            return replace(draft, line=line, verdict=VerdictStatus.SUPPORTED)
         return replace(draft, why="it names no statement", verdict=found.verdict)
     if found.verdict is VerdictStatus.SUPPORTED:
-        line = Line(said.text, draft.items, proof=found.proof, judgement=found.judgement)
+        line = Line(
+            said.text, draft.items, proof=found.proof, judgement=found.judgement, lead=said.lead, code=said.code
+        )
         return replace(draft, line=line, verdict=found.verdict)
     why = found.reason or "its passages do not say it"
     # What is carried in part is never printed as it stands.

@@ -35,7 +35,7 @@ def _placed(section: DraftedSection, numbers: Mapping[str, int], documents: Mapp
         if block.form is BlockForm.EXCERPT and block.excerpt is None:
             evidence = section.lines[block.items[0][0]].items[0].claim.evidence[0]
             document, start = documents[evidence.quote.document_id], evidence.quote.start
-            path = tuple(dict.fromkeys(filter(None, (document.title, *document.section_path(start)))))
+            path = document.section_path(start)[-1:]  # the sentence before it says what it is
             language = document.blocks[document.block_at(start)].language
             excerpt = Excerpt(ExcerptKind.CODE, numbers[evidence.url], path, language=language)
             blocks.append(replace(block, excerpt=excerpt))

@@ -9,6 +9,7 @@ from typing import Final
 
 from lxml.html.defs import tags
 
+from pincite.domain.frozen import dataclass
 from pincite.domain.model import one_line
 from pincite.text.instructions import is_flagged
 from pincite.text.normalise import fold
@@ -37,6 +38,14 @@ _MARKUP = re.compile(
 _HTML: Final = frozenset(tags) | {"svg", "math", "picture", "source", "template", "slot", "portal"}
 # What is to be filled in (`<branch>`, `<stdio.h>`), unless HTML has an element of that name.
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w.-]*)>")
+# "**Bloat.** An UPDATE ...", "**`work_mem`:** ...": what an item or a paragraph is about.
+_LEAD = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*\s+(.+)")
+_EMPHASIS = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*")
+_LEAD_CHARS: Final = 80
+# As long as a command with its options on one line.
+_IN_CODE = re.compile(r"`([^`\n]{1,80})`")
+# In print it would read like the number of a source.
+_LIKE_A_MARK = re.compile(r"\[\d+\]")
 _OWN = re.compile(r"\b(?:my|mine|our|ours|i|i'm|we|me|us|myself|confidential|private|internal|secret)\b", re.I)
 _OPERATOR = re.compile(r"\b(?:site|inurl|intitle|filetype|cache|related):\S*", re.I)
 
@@ -50,6 +59,42 @@ def _kept(markup: re.Match[str]) -> str:
     """What stays of something that looks like markup."""
     name = _PLACEHOLDER.fullmatch(markup[0])
     return markup[0] if name is not None and name[1].lower() not in _HTML else " "
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A line without marks of Markdown: its first `lead` characters were bold, its `code` spans set as code."""
+
+    text: str
+    lead: int = 0
+    code: tuple[tuple[int, int], ...] = ()
+
+
+def unmarked(text: str) -> Styled:
+    """What a line says, what it begins with in bold ("**Busy workers:** when ..."), and what it sets as code."""
+    line = plain_line(text)
+    found = _LEAD.match(line)
+    lead, rest = (_EMPHASIS.sub(r"\1", part).strip() for part in (found.groups() if found else ("", line)))
+    bold = lead.replace("`", "").strip()
+    pieces, spans, size = [], [], 0
+    for at, piece in enumerate(_IN_CODE.split(f"{lead} {rest}".strip())):
+        told = piece.strip() if at % 2 else piece.replace("`", "")
+        if at % 2 and told and not _LIKE_A_MARK.search(told):
+            spans.append((size, size + len(told)))
+        pieces.append(told)
+        size += len(told)
+    return Styled("".join(pieces), len(bold) if len(bold) <= _LEAD_CHARS else 0, tuple(spans))
+
+
+def in_code(text: str) -> tuple[str, ...]:
+    """What a line sets as code, once each."""
+    said = unmarked(text)
+    return tuple(dict.fromkeys(said.text[slice(*span)] for span in said.code))
+
+
+def code_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """What is code wherever it stands, once it was set so: names like no word (`work_mem`, `git rebase`, `VACUUM`)."""
+    return tuple(dict.fromkeys(n for text in texts for n in in_code(text) if not (n.isalpha() and n.islower())))
 
 
 def links_in(text: str, known: str = "") -> tuple[str, ...]:
@@ -140,7 +185,7 @@ def unproven_line(text: str, known: str) -> str:
 
     It is refused with a link, words to machines, or a name or figure that neither the question nor the pages have.
     """
-    line = plain_line(text)[:MAX_QUERY_CHARS]
+    line = plain_line(text).replace("`", "")[:MAX_QUERY_CHARS]
     return "" if links_in(line, known) or is_flagged(line) or foreign(line, known) else line
 
 

@@ -22,7 +22,7 @@ from pincite.research.model.proving import Mender
 from pincite.research.model.sentences import Checked, Proposed, SentenceProver
 from pincite.research.model.shown import code_among, with_places
 from pincite.research.model.style import FURTHER_WORDS, WORDS
-from pincite.research.model.wording import foreign, heading_of, plain_line
+from pincite.research.model.wording import code_names, foreign, heading_of, plain_line, unmarked
 from pincite.research.records import tell_section
 from pincite.research.state import within_quotable
 from pincite.runtime.recovery import first_failure
@@ -169,6 +169,7 @@ class ModelWriter:
             content,
             parts=self._parts(progress, checked, content),
             written_by=", ".join(self._manuscript.authors),
+            code_names=code_names(self._manuscript.texts()),
         )
         return assemble(task, progress, metadata, with_places(content, progress.pages), mode=Mode.MODEL)
 
@@ -312,15 +313,15 @@ class ModelWriter:
 
     def _conflicts(self, checked: Mapping[int, Checked]) -> list[Conflict]:
         """What sentences that are proven tell of pages that contradict each other."""
-        tells = {plain_line(said.text): said for said in self._manuscript.sentences() if said.conflict}
+        tells = {unmarked(said.text).text.rstrip(".") for said in self._manuscript.sentences() if said.conflict}
         found: list[Conflict] = []
         for one in checked.values():
-            if one.line is None or plain_line(one.proposed.text).rstrip(".") not in {t.rstrip(".") for t in tells}:
+            if one.line is None or plain_line(one.proposed.text).rstrip(".") not in tells:
                 continue
             # Every line: what the sentence tells of a page may stand in two of them.
             if len({item.claim.evidence[0].url for item in one.line.items}) > 1:
                 sides = tuple(_side(item) for item in one.line.items)
-                found.append(Conflict(sides, wording=one.line.text.rstrip(".")))
+                found.append(Conflict(sides, wording=one.line.text.rstrip("."), told=True))
         return found
 
     def _parts(self, progress: Progress, checked: Mapping[int, Checked], content: Content) -> tuple[ReportPart, ...]:

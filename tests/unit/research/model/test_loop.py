@@ -1,5 +1,6 @@
 """The loop: passages of long pages, parts that wait for another's answer, further rounds for what is missing."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,10 @@ from tests.unit.research.model.small_run import Small
 from pincite.domain.events import EventType
 from pincite.domain.fetch import FetchRequest
 from pincite.domain.model import Material
+from pincite.domain.page import Block, BlockKind, Document, Mark, MarkKind
 from pincite.domain.plan import ReadPage, ReportLength, SubQuestion, Task
 from pincite.research.model.lines import Asked, SourceBook
-from pincite.research.model.style import FURTHER_WORDS, WORDS
+from pincite.research.model.style import WORDS
 from pincite.testing.models import FaithfulModel, ScriptedModel, Seen, composed, paragraph, said, section
 
 FILLER = "\n\n".join(f"Paragraph {n} is about ferries and tides. " * 12 for n in range(60))
@@ -23,7 +25,7 @@ LONG = (
 URL = "https://long.test/varden"
 
 
-async def pages_of(**pages: str) -> list[ReadPage]:
+async def pages_of(**pages: str | Document) -> list[ReadPage]:
     found = [(url, await SmallWeb(pages).fetch(FetchRequest(url))) for url in pages]
     return [ReadPage(url, fetched.snapshot, fetched.document) for url, fetched in found]
 
@@ -62,6 +64,22 @@ async def test_something_of_every_page_is_shown_whatever_is_asked() -> None:
     pages = await pages_of(**{URL: LONG, "https://tide.test/": "# Tides\n\nA tower, in short."})
     shown = SourceBook().look(pages, [Asked("How often is the paint renewed?")], 700)
     assert "A tower, in short." in texts(shown)
+
+
+async def test_what_a_page_crosses_out_is_not_shown_or_shown_as_that() -> None:
+    old, new = "The lighthouse is open in May.", "The lighthouse costs 9 crowns 7 crowns to see."
+    struck = (Mark(0, len(old), MarkKind.STRUCK), Mark(len(old) + 22, len(old) + 30, MarkKind.STRUCK))
+    block = Block(BlockKind.PARAGRAPH, f"{old} {new}", marks=struck)
+    page = Document("small", "1", (Block(BlockKind.HEADING, "Visits", level=1), block), title="Visits")
+    shown = SourceBook().look(await pages_of(**{URL: page}), [Asked("When is the lighthouse open?")], 700)
+    assert texts(shown) == ["The lighthouse costs ~~9 crowns~~ 7 crowns to see."]
+
+
+async def test_what_a_line_announces_is_shown_with_it() -> None:
+    told = "Varden lighthouse: it burns " + "as the keepers say " * 12 + "these:"
+    page = f"# Varden\n\n{FILLER}\n\n## Fuel\n\n{told}\n\n## Oils\n\nWhale, rape and petrol.\n\n{FILLER}"
+    shown = SourceBook().look(await pages_of(**{URL: page}), [Asked("What does the lighthouse burn?")], 400)
+    assert {told, "Whale, rape and petrol."} <= set(texts(shown))
 
 
 async def test_one_page_leaves_room_for_others_that_are_as_likely() -> None:
@@ -131,6 +149,7 @@ async def test_a_part_waits_for_the_answer_of_another() -> None:
     assert "Where was Anna Holm born?" in second.parts.values()
     assert list(second.parts) == ["2"], "what is answered is not asked for again"
     assert "answer: The Varden lighthouse was built by Anna Holm" in second.user, "what stands is in sight"
+    assert re.search(r"\n\w+\d+: The Varden lighthouse was built by", second.user), "and the lines that it rests on"
     assert [sentence.text for sentence in report.sentences()] == [
         "The Varden lighthouse was built by Anna Holm in 1897 on the northern cape of the island.",
         "Anna Holm came from Quarrion.",
@@ -243,7 +262,7 @@ async def test_what_a_further_round_adds_has_room_of_its_own_before_the_section_
     report = await run.run(model, "Where was the builder of the Varden lighthouse born?", max_rounds=2)
     assert [part.heading for part in report.sections] == ["Tower", "Birth", "Limits"]
     last = [seen for seen in model.seen if seen.task == "compose"][-1]
-    assert f"at most {FURTHER_WORDS} words" in last.user
+    assert "has 1380 words; 50 more at most" in last.user
     assert "heading: Limits" in last.user
     assert "says: " in last.user, "what stands is in sight, so that it is not told again"
 

@@ -98,6 +98,26 @@ async def test_a_sentence_that_named_the_wrong_line_is_told_by_the_right_one() -
     assert "https://coast.test/lights" in [reference.url for reference in report.references]
 
 
+async def test_a_repair_is_offered_the_next_line_and_those_of_the_words_beyond() -> None:
+    stretched = "The Varden lighthouse was built by Anna Holm, as a council owns it."
+    judge = LabelJudge({stretched: P, REWORDED: S}, beyond={stretched: "as a council owns it"})
+    seen_by: list[Seen] = []
+
+    def repair(seen: Seen) -> Any:
+        seen_by.append(seen)
+        return NONE
+
+    def compose(seen: Seen) -> Any:
+        return composed([said(REWORDED, at(seen, TALL)), said(stretched, at(seen, BUILT)), said(RED, at(seen, RED))])
+
+    await report_of({"compose": compose, "rewrite": repair}, judge)
+    offered = list(seen_by[0].blocks["Passages"].values())
+    assert any("council of Skarvik" in line for line in offered), "its words are those that nothing named carries"
+    named = offered.index(next(line for line in offered if BUILT in line))
+    assert named == 0
+    assert len(offered) > 2
+
+
 @pytest.mark.parametrize("label", [P, JudgementLabel.ABSENT, JudgementLabel.CONTRADICTS])
 async def test_what_no_judge_finds_stated_is_not_printed(label: JudgementLabel) -> None:
     report = await report_of(

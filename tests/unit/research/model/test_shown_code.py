@@ -85,7 +85,7 @@ async def test_the_code_beside_a_statement_is_printed_as_the_page_has_it_whateve
     block = next(b for b in report.sections[0].blocks if b.form is BlockForm.EXCERPT)
     assert block.excerpt is not None
     assert (block.excerpt.kind, block.excerpt.language) == (ExcerptKind.CODE, "python")
-    assert block.excerpt.path == ("Lamps", "Use")
+    assert block.excerpt.path == ("Use",)
     sentence = report.sections[0].sentences[block.items[0][0]]
     claim = next(claim for claim in report.claims if claim.text == CODE)
     assert claim.independent_sources == 1, "whoever else says what it shows"

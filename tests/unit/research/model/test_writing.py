@@ -257,3 +257,33 @@ async def test_the_first_section_is_told_before_the_last_is_proven() -> None:
 
 
 REPAIR: Any = {"id": "r1", "text": "The tower of Varden is a boat of the council.", "lines": []}
+
+
+async def test_names_and_what_an_item_is_about_are_set_apart_and_proven_without_marks() -> None:
+    owner = "**Owner:** the `council` of `Skarvik` owns the tower and the council pays."
+    points = block("list", one(owner, of=OWNER), one("The council of Skarvik and **the lamp** stay.", of=LAMP))
+    grid = table(("Thing", "of `lamps`"), {"`Lamp` | Skarvik": [one("set to `red`", of=PAINT)]})
+    plain = "Owner: the council of Skarvik owns the tower and the council pays."
+    also = "The council of Skarvik and the lamp stay."
+    labels = {plain: S, also: S, "Lamp | Skarvik: of lamps: set to red": S}
+    report, _ = await run(report_on(points, grid), labels)
+    first, second, cell = report.sections[0].sentences
+    assert (first.text, first.text[: first.lead]) == (plain, "Owner:")
+    assert [first.text[slice(*span)] for span in first.code] == ["council", "Skarvik"], "as it was set"
+    assert (second.text, second.lead) == (also, 0)
+    assert [second.text[slice(*span)] for span in second.code] == ["Skarvik"], (
+        "a plain word is code where it was set so"
+    )
+    assert cell.text == "set to red"
+    assert report.sections[0].blocks[1].code == ("lamps", "Lamp", "Skarvik")
+    assert "- **Owner:** the `council` of `Skarvik` owns the tower" in report.markdown
+    row = next(row for row in report.markdown.split("\n") if "set to" in row)
+    assert row.startswith(r"| `Lamp` \| `Skarvik` | set to `red` [")
+
+
+async def test_a_calculation_that_is_wrong_is_refused_whatever_the_judge_says() -> None:
+    right = "A second tower of 100 metres would be 59 metres higher (100 - 41 = 59)."
+    wrong = "A second tower of 100 metres would be 69 metres higher (100 - 41 = 69)."
+    report, _ = await run(report_on(paragraph(one(right, of=HEIGHT), one(wrong, of=HEIGHT))), {right: S, wrong: S})
+    assert right in printed(report)
+    assert wrong not in printed(report)

@@ -7,7 +7,7 @@ from typing import Final
 # The version in use of each prompt.
 VERSIONS: Final = {
     "planner": "2",
-    "compose": "2",
+    "compose": "3",
     "rewrite": "4",
     "summary": "1",
     "leads": "1",
