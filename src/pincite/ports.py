@@ -3,7 +3,7 @@
 Every await has a deadline kept by the adapter; every method raises errors of `domain.errors` only.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from pincite.domain.events import Event, EventType, Json, RunStatus
 from pincite.domain.evidence import JudgeCase, Judgement, Thresholds
 from pincite.domain.fetch import FetchRequest, FetchResult
 from pincite.domain.library import PageHit, Survey
-from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
+from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
 from pincite.domain.page import Document, Excerpts, LibraryPage, Snapshot
 from pincite.domain.records import (
     ApiKey,
@@ -399,12 +399,6 @@ class LanguageModel(Protocol):
         Errors: ModelUnavailable, ModelBadOutput (what it used is in `context`), ProviderAuth, ProviderQuota,
         RateLimited, Timeout.
         """
-        ...
-
-    def stream_text(
-        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
-    ) -> AsyncIterator[TextPiece]:
-        """The answer as it comes; the last piece carries the bill. Errors: as `generate`."""
         ...
 
 

@@ -96,16 +96,6 @@ async def outcome_of(model: ModelService, prompt: Prompt) -> Generation[PlannedQ
         return error
 
 
-async def test_streaming(base_url: str) -> None:
-    prompt = Prompt("chat", "1", "You are brief.", ("Say hello.",), max_tokens_out=20)
-    async with service(base_url) as model:
-        pieces = [piece async for piece in model.stream_text(ModelRole.WRITER, prompt)]
-    assert len(pieces) > 2
-    assert "".join(piece.text for piece in pieces).strip()
-    assert pieces[-1].usage is not None
-    assert 0 < pieces[-1].usage.tokens_out <= 21
-
-
 async def test_cut_answers_and_long_prompts_and_wrong_keys(base_url: str) -> None:
     short = Prompt("planner", "1", instructions("planner"), ("Question: How tall is it?",), max_tokens_out=8)
     long = Prompt("chat", "1", "Read.", (), (Material("m", tuple((str(n), "word " * 40) for n in range(200))),))

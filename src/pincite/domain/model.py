@@ -102,14 +102,6 @@ class Generation(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
-    """A piece of a streamed answer; the last one carries the bill and no text."""
-
-    text: str
-    usage: ModelUsage | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ModelInfo:
     """A model as configured. Prices are dollars for a million tokens, None when unknown."""
 

@@ -3,8 +3,8 @@
 import inspect
 import sys
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from pincite.domain.errors import ExtraNotInstalled, InvalidSetting, ModelUnavailable, PinciteError, ProviderAuth
 from pincite.domain.frozen import dataclass
-from pincite.domain.model import Messages, ModelUsage, Prompt, TextPiece, messages_of
+from pincite.domain.model import Messages, ModelUsage, Prompt, messages_of
 from pincite.llm.catalogue import ANTHROPIC, COMPATIBLE, FOREIGN, GOOGLE, PACKAGES, RESPONSES, ModelSpec, priced
 from pincite.llm.transport import translated, unbilled
 from pincite.runtime.system import install_extra
@@ -108,39 +108,6 @@ class ModelClient:
             raise self._failed(error, mode) from None
         return self._raw(response, messages, mode)
 
-    async def stream(self, prompt: Prompt, *, deadline_s: float | None = None) -> AsyncIterator[TextPiece]:
-        """The answer as it comes, then its bill. Errors: as `ask`; a stream that breaks is `model_connection`."""
-        model = await self._ready()
-        from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.exceptions import AgentRunError, UserError
-
-        messages = messages_of(prompt)
-        ends_at = anyio.current_time() + min(self._timeout_s, self._timeout_s if deadline_s is None else deadline_s)
-        written: list[str] = []
-        try:
-            async with model_request_stream(
-                model, self._history(messages, None), model_settings=self._settings(prompt)
-            ) as streamed:
-                async with aclosing(_texts(streamed)) as texts:
-                    while True:
-                        with anyio.fail_after(max(ends_at - anyio.current_time(), 0.01)):
-                            piece = await anext(texts, None)
-                        if piece is None:
-                            break
-                        written.append(piece)
-                        yield TextPiece(piece)
-                if self._broke_off(streamed):
-                    raise ModelUnavailable(
-                        f"{self.spec.label}: the answer broke off",
-                        reason="model_connection",
-                        context={"model": self.spec.label},
-                    )
-                yield TextPiece("", self._usage(streamed.usage, messages, "".join(written)))
-        except TimeoutError:
-            raise self._too_slow(self._timeout_s) from None
-        except (AgentRunError, UserError, ValueError) as error:
-            raise self._failed(error, None) from None
-
     @property
     def mode(self) -> Mode:
         """How typed answers are asked for now."""
@@ -158,12 +125,6 @@ class ModelClient:
             return False
         self._mode = "prompted"
         return True
-
-    def _broke_off(self, streamed: Any) -> bool:  # a StreamedResponse
-        """Whether the stream ended without an end: Anthropic and Google tell usage from the first piece on."""
-        if self.spec.protocol in (ANTHROPIC, GOOGLE):
-            return streamed.finish_reason is None
-        return not streamed.usage.output_tokens and "finish_reason" not in (streamed.provider_details or {})
 
     def _settings(self, prompt: Prompt) -> Any:  # a TypedDict of pydantic-ai
         settings: dict[str, Any] = {
@@ -303,16 +264,6 @@ class ModelClient:
         if marked and messages.prefix and messages.rest:
             user = [messages.prefix, CachePoint(), messages.rest]
         return [ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(user)])]
-
-
-async def _texts(streamed: Any) -> AsyncGenerator[str]:  # a StreamedResponse
-    from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
-
-    async for event in streamed:
-        if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart) and event.part.content:
-            yield event.part.content
-        elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta) and event.delta.content_delta:
-            yield event.delta.content_delta
 
 
 def _parameters(schema: dict[str, Any] | None, mode: Mode | None) -> "ModelRequestParameters":

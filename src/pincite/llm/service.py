@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from threading import Thread
@@ -15,7 +15,7 @@ import anyio
 from pincite.domain.codec import from_json
 from pincite.domain.errors import InvalidSetting, ModelBadOutput, ParseError
 from pincite.domain.events import Json
-from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
+from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt
 from pincite.llm.catalogue import ModelSpec, info_of, thoughts_of
 from pincite.llm.client import ModelClient, RawAnswer, load_modules
 from pincite.llm.transport import model_http_client
@@ -202,15 +202,6 @@ class ModelService:
         except ModelBadOutput as error:
             raise _with_bill(error, raw, client) from None
         return Generation(output, raw.usage, client.spec.label, raw.mode or "text", latency_ms)
-
-    async def stream_text(
-        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
-    ) -> AsyncIterator[TextPiece]:
-        """The answer as it comes; the last piece carries the bill. Errors: as `generate`."""
-        client = self._chains[role][choice]
-        async with self._turns:
-            async for piece in client.stream(prompt, deadline_s=deadline_s):
-                yield piece
 
 
 def _with_bill(error: ModelBadOutput, raw: RawAnswer, client: ModelClient) -> ModelBadOutput:

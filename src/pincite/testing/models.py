@@ -6,7 +6,7 @@ They see what a real model sees, the two messages of a prompt, and answer in tex
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import cycle
 from os.path import commonprefix
@@ -16,7 +16,7 @@ import anyio
 
 from pincite.domain.errors import ModelBadOutput, PinciteError
 from pincite.domain.events import Json
-from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece, messages_of
+from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, messages_of
 from pincite.llm.service import read_answer, schema_of
 from pincite.testing.seen import Seen as Seen
 from pincite.testing.seen import seen_messages as seen_messages
@@ -103,17 +103,6 @@ class ModelFake(ABC):
                 },
             ) from None
         return Generation(output, usage, self.info(role)[0].name, "fake", self.latency_s * 1000)
-
-    async def stream_text(
-        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
-    ) -> AsyncIterator[TextPiece]:
-        """The answer word by word."""
-        await self._wait()
-        messages = messages_of(prompt)
-        text, _, usage = self.written(messages.system, messages.user, prompt.cap_tokens)
-        for word in text.split(" "):
-            yield TextPiece(f"{word} ")
-        yield TextPiece("", usage)
 
     def written(
         self, system: str, user: str, cap: int, schema: str = "", kept: int | None = None

@@ -1,6 +1,6 @@
 """Builds the language models of the settings, and stands in for what is closed where a run is made from its record."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pincite.domain.errors import Conflict, ExtraNotInstalled, InvalidSetting
 from pincite.domain.events import Event, EventType, Json
 from pincite.domain.fetch import FetchRequest, FetchResult
-from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt, TextPiece
+from pincite.domain.model import Generation, ModelInfo, ModelRole, Prompt
 from pincite.domain.search import Query, SearchResponse
 from pincite.ports import Clock, LanguageModel
 from pincite.runtime.concurrency import ResourcePool
@@ -168,12 +168,6 @@ class _Recorded:
     async def generate(
         self, role: ModelRole, prompt: Prompt, output_type: type[T], *, choice: int = 0, deadline_s: float | None = None
     ) -> Generation[T]:
-        """Errors: Conflict, always."""
-        raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
-
-    def stream_text(
-        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
-    ) -> AsyncIterator[TextPiece]:
         """Errors: Conflict, always."""
         raise Conflict(f"the replay would ask the {role}'s model", reason="replay_miss")
 

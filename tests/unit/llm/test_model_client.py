@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -148,26 +147,6 @@ async def test_usage_that_is_not_told_is_estimated() -> None:
     assert made.usage.estimated
     assert made.usage.tokens_in > 100
     assert made.usage.cost_usd
-
-
-async def test_streamed_text_ends_with_its_bill() -> None:
-    with ModelServer(FaithfulModel()) as server:
-        async with service(server) as model:
-            pieces = [piece async for piece in model.stream_text(ModelRole.PLANNER, ANY)]
-    assert "".join(piece.text for piece in pieces) == "Understood."
-    assert pieces[-1].usage is not None
-    assert pieces[-1].usage.tokens_out > 0
-    assert server.requests[0]["stream_options"] == {"include_usage": True}
-
-
-@pytest.mark.parametrize("trouble", [Trouble.GONE_MID_ANSWER, Trouble.ERROR_IN_STREAM, Trouble.AUTH, Trouble.SLOW])
-async def test_a_stream_that_breaks_is_an_error(trouble: Trouble) -> None:
-    with ModelServer(FaithfulModel(), always=trouble, slow_s=1.0) as server:
-        async with service(server, timeout_s=0.3 if trouble is Trouble.SLOW else 5.0) as model:
-            with pytest.raises(PinciteError) as caught:
-                async for _ in model.stream_text(ModelRole.PLANNER, replace(ANY, instructions="Task: planner")):
-                    pass
-    assert caught.value.code in ("MODEL_UNAVAILABLE", "PROVIDER_AUTH")
 
 
 async def test_the_fence_is_new_for_every_call() -> None:

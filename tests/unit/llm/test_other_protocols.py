@@ -33,7 +33,6 @@ KEY = "right-key-1234567"
 NAMES = {"anthropic": "claude-sonnet-4-6", "google": "gemini-2.5-flash"}
 SERVERS: dict[str, type[ModelServer]] = {"anthropic": AnthropicServer, "google": GoogleServer}
 PROMPT = Prompt("planner", "1", instructions("planner"), context=("Question: How tall is the Varden lighthouse?",))
-CHAT = Prompt("chat", "1", "Say something.", material=(Material("m", (("a", "b"),)),))
 # Of the official Google client itself, under the aiohttp that is installed.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 BOTH = pytest.mark.parametrize("provider", SERVERS)
@@ -201,17 +200,6 @@ async def test_a_server_without_schemas_is_asked_by_prompt(provider: str) -> Non
     assert made.output.parts
 
 
-@BOTH
-async def test_streamed_text_ends_with_its_bill(provider: str) -> None:
-    with SERVERS[provider](FaithfulModel()) as server:
-        async with service(provider, server) as model:
-            pieces = [piece async for piece in model.stream_text(ModelRole.PLANNER, CHAT)]
-    assert "".join(piece.text for piece in pieces) == "Understood."
-    assert pieces[-1].usage is not None
-    assert pieces[-1].usage.tokens_in > 0
-    assert pieces[-1].usage.tokens_out > 0
-
-
 TROUBLES = [
     (Trouble.AUTH, "PROVIDER_AUTH", "model_auth", False),
     (Trouble.RATE_LIMIT, "RATE_LIMITED", "model_rate_limited", True),
@@ -250,17 +238,6 @@ async def test_quota_is_not_tried_again(provider: str) -> None:
     with SERVERS[provider](FaithfulModel(), always=Trouble.QUOTA) as server, pytest.raises(PinciteError) as caught:
         await ask(provider, server)
     assert caught.value.code in ("PROVIDER_QUOTA", "RATE_LIMITED")
-
-
-@BOTH
-@pytest.mark.parametrize("trouble", [Trouble.GONE_MID_ANSWER, Trouble.ERROR_IN_STREAM, Trouble.AUTH])
-async def test_a_stream_that_breaks_is_an_error(provider: str, trouble: Trouble) -> None:
-    with SERVERS[provider](FaithfulModel(), always=trouble) as server:
-        async with service(provider, server) as model:
-            with pytest.raises(PinciteError) as caught:
-                async for _ in model.stream_text(ModelRole.PLANNER, PROMPT):
-                    pass
-    assert caught.value.code in ("MODEL_UNAVAILABLE", "PROVIDER_AUTH")
 
 
 @BOTH

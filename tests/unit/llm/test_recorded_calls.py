@@ -1,6 +1,6 @@
 """Attempts, fallbacks, budget and record of model calls."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from pincite.domain.errors import (
     RateLimited,
 )
 from pincite.domain.events import EventType
-from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt, TextPiece
+from pincite.domain.model import Generation, ModelInfo, ModelRole, ModelUsage, Prompt
 from pincite.llm.calls import RecordedCalls, digest_of, estimate_of
 from pincite.research.model.outputs import LeadNote, LeadNotes
 from pincite.testing.clock import FrozenClock
@@ -51,11 +51,6 @@ class Chain:
         if isinstance(made, PinciteError):
             raise made
         return Generation(made, ModelUsage(10, 5, 0, Decimal("0.25")), f"m{choice}")
-
-    def stream_text(
-        self, role: ModelRole, prompt: Prompt, *, choice: int = 0, deadline_s: float | None = None
-    ) -> AsyncIterator[TextPiece]:
-        raise AssertionError("nothing here streams")
 
 
 class Run:
