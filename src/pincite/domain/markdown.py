@@ -308,7 +308,7 @@ def _words(sentence: Sentence, printed: str) -> str:
         lead, rest = (lead + text, rest) if run.leads else (lead, rest + text)
         at += len(run.text)
     # Stars between other stars or before a word are no bold (CommonMark 6.2).
-    is_bold = bool(lead) and "*" not in lead and lead == lead.strip() and rest[:1] in ("", " ")
+    is_bold = bool(lead) and "*" not in lead and lead == lead.strip() and rest[:1] in ("", *" ,;:.")
     return f"**{lead}**{rest}" if is_bold else lead + rest
 
 

@@ -44,7 +44,7 @@ def calculations(text: str) -> Iterator[Calculation]:
     """Every calculation in folded text whose result is what comes out, rounded as it is written."""
     for match in _CALCULATION.finditer(text):
         left = re.sub(r"[a-zA-Z]", "", match["left"]).translate(_SIGNS).replace(",", "")
-        left = re.sub(r"(\d+(?:\.\d+)?) *%", r"(\1/100)", left).strip()
+        left = re.sub(r"(\d+(?:\.\d+)?) *%", lambda share: repr(float(share[1]) / 100), left).strip()
         outer = left.count("(") - left.count(")")  # those of the sentence: "(50 + 250 = 300)"
         left = left.removeprefix("(" * outer).strip() if outer > 0 else left
         try:
@@ -64,10 +64,6 @@ def _executed(node: ast.expr) -> tuple[list[float], float]:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return [float(value)], float(value)
-        case ast.BinOp(
-            ast.Constant(value=int() | float() as share), ast.Div(), ast.Constant(value=100)
-        ):  # a percentage, or a division by a hundred: one number for what stands in the lines
-            return [float(share) / 100], float(share) / 100
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
             (ours, one), (theirs, other) = _executed(left), _executed(right)
             return [*ours, *theirs], _OPERATIONS[type(sign)](one, other)

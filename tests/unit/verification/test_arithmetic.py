@@ -17,6 +17,7 @@ HOLDS = [
     "With 3 tables the base adds up to 150 (3 × 50 = 150).",
     "With 4,000 MB and 50 MB a process 80 of them fit (4,000 / 50 = 80).",
     "At 1,800,000,000 IDs and 86,400,000 a day it takes about 20.8 days (1,800,000,000 / 86,400,000 = 20.83).",
+    "For 10,000 rows a batch of 100 makes 100 batches (10,000 / 100 = 100).",
     "A third of the base is about 16.67 for 3 tables (50 / 3 = 16.67).",
 ]
 FALSE = [

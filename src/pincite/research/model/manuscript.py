@@ -13,12 +13,14 @@ from pincite.domain.plan import ReadPage, SubQuestion
 from pincite.research.model.lines import Line, SourceBook
 from pincite.research.model.outputs import Composed, ComposedSection, ComposedSentence, MissingPart
 from pincite.research.model.wording import unproven_line
-from pincite.text.context import context_of
+from pincite.text.context import context_of, points_back
 from pincite.text.tokens import terms
 from pincite.verification.claims import claim_type
 
 # A page's own words are as sure as their page; nobody is surer of one than that.
 SURE: Final = 0.85
+# Of fewer words two pages may mean two things. Chosen, not measured.
+_SAME_WORDS: Final = 6
 # As many as a reader goes through; more of them are a copy of the pages.
 _MOST_SECTIONS: Final = 12
 
@@ -81,12 +83,14 @@ class Manuscript:
 
     def reword(self, part: str, text: str) -> None:
         """Have what was found for a part stand for it as it reads now."""
-        self.claims = {
-            name: replace(claim, claim_id=claim_id(claim.text, text), sub_question=text)
-            if claim.sub_question == part
-            else claim
-            for name, claim in self.claims.items()
-        }
+        self.claims = _together(
+            {
+                name: replace(claim, claim_id=claim_id(claim.text, text), sub_question=text)
+                if claim.sub_question == part
+                else claim
+                for name, claim in self.claims.items()
+            }
+        )
 
     def sentences(self) -> Iterator[ComposedSentence]:
         """All sentences, items and cells."""
@@ -136,12 +140,20 @@ def claim_of(line: Line, part: str, page: ReadPage) -> Claim:
 
 
 def _together(claims: Mapping[str, Claim]) -> dict[str, Claim]:
-    """The claims; what several places say in the same words for the same part is one claim with all of them."""
+    """The claims; what several places say in the same words for the same part is one claim with all of them.
+
+    A few words, or such as point back ("--abort", "This is the default."), say another thing on each page.
+    """
     evidence: defaultdict[str, dict[tuple[str, int], Evidence]] = defaultdict(dict)
-    for claim in claims.values():
+    apart: dict[str, Claim] = {}
+    for name, claim in claims.items():
+        told = claim
+        if len(claim.text.split()) < _SAME_WORDS or points_back(claim.text):
+            told = replace(claim, claim_id=claim_id(claim.text, f"{claim.sub_question} {claim.evidence[0].url}"))
+        apart[name] = told
         for one in claim.evidence:
-            evidence[claim.claim_id].setdefault((one.quote.document_id, one.quote.start), one)
-    return {name: replace(claim, evidence=tuple(evidence[claim.claim_id].values())) for name, claim in claims.items()}
+            evidence[told.claim_id].setdefault((one.quote.document_id, one.quote.start), one)
+    return {name: replace(claim, evidence=tuple(evidence[claim.claim_id].values())) for name, claim in apart.items()}
 
 
 def sentences_of(section: ComposedSection) -> Iterator[ComposedSentence]:

@@ -145,8 +145,9 @@ def _draft(proposed: Proposed, offered: Mapping[str, VerifiedClaim], private: Co
 def _proven(draft: Checked, found: Proven) -> Checked:
     """The sentence with its verdict: whole and proven it is a line, a connective one without claims, too."""
     said, draft = draft.proposed, replace(draft, answers=found.answers)
-    if not draft.items:
-        if found.nothing_to_check and found.judgement is not None:
+    leads_on = found.nothing_to_check and not any(character.isdigit() for character in said.text)
+    if not draft.items or (leads_on and not said.is_cell):
+        if leads_on and found.judgement is not None:
             line = Line(said.text, (), judgement=found.judgement, lead=said.lead, code=said.code)
             return replace(draft, line=line, verdict=VerdictStatus.SUPPORTED)
         return replace(draft, why="it names no statement", verdict=found.verdict)

@@ -39,7 +39,7 @@ _HTML: Final = frozenset(tags) | {"svg", "math", "picture", "source", "template"
 # What is to be filled in (`<branch>`, `<stdio.h>`), unless HTML has an element of that name.
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w.-]*)>")
 # "**Bloat.** An UPDATE ...", "**`work_mem`:** ...": what an item or a paragraph is about.
-_LEAD = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*\s+(.+)")
+_LEAD = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*(?=[\s,;:.])(.+)")
 _EMPHASIS = re.compile(r"\*\*(?=\S)([^*]+)(?<=\S)\*\*")
 _LEAD_CHARS: Final = 80
 # As long as a command with its options on one line.
@@ -74,10 +74,10 @@ def unmarked(text: str) -> Styled:
     """What a line says, what it begins with in bold ("**Busy workers:** when ..."), and what it sets as code."""
     line = plain_line(text)
     found = _LEAD.match(line)
-    lead, rest = (_EMPHASIS.sub(r"\1", part).strip() for part in (found.groups() if found else ("", line)))
+    lead, rest = (_EMPHASIS.sub(r"\1", part) for part in (found.groups() if found else ("", line)))
     bold = lead.replace("`", "").strip()
     pieces, spans, size = [], [], 0
-    for at, piece in enumerate(_IN_CODE.split(f"{lead} {rest}".strip())):
+    for at, piece in enumerate(_IN_CODE.split(f"{lead}{rest}".strip())):
         told = piece.strip() if at % 2 else piece.replace("`", "")
         if at % 2 and told and not _LIKE_A_MARK.search(told):
             spans.append((size, size + len(told)))

@@ -93,6 +93,8 @@ def test_lines_lose_links_images_marks_and_tags() -> None:
     [
         ("**Busy workers:** when `x_y` is 3", "Busy workers: when x_y is 3", "Busy workers:", ["x_y"]),
         ("**`pickle`** fails, and pickle is fast", "pickle fails, and pickle is fast", "pickle", ["pickle"]),
+        ("**Before publishing**, rebase", "Before publishing, rebase", "Before publishing", []),
+        ("**Bold**ly said", "Boldly said", "", []),
         ("not by default; through `default`", "not by default; through default", "", ["default"]),
         ("2 ** 3 is `2 ** 3` and a **b** c", "2 ** 3 is 2 ** 3 and a b c", "", ["2 ** 3"]),
         ("it gives `[2.0, 1.0]`, not `[1]`", "it gives [2.0, 1.0], not", "", ["[2.0, 1.0]"]),
