@@ -119,7 +119,7 @@ def test_runs_list_show_and_export(demo: Pincite) -> None:
     assert QUESTION in demo("runs", "list").out
     shown = demo("runs", "show", "last")
     assert shown.code == 0, shown.err
-    for word in ("completed", "Plan", "Pages", "Claims"):
+    for word in ("partial", "Plan", "Pages", "Claims"):
         assert word in shown.out
     exported = demo("runs", "export", "last", "--format", "bib")
     assert exported.code == 0, exported.err

@@ -14,8 +14,6 @@ from types import ModuleType
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-import anyio
-
 from pincite.domain.errors import TooManyOpenFiles
 
 
@@ -32,7 +30,9 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Return after `seconds`; other tasks run meanwhile."""
-        await anyio.sleep(max(seconds, 0.0))
+        from anyio import sleep  # every command loads this module, and few wait
+
+        await sleep(max(seconds, 0.0))
 
 
 # Files that only their owner may read, whatever the folder and the umask say.

@@ -87,12 +87,12 @@ def test_gaps_are_those_that_are_left() -> None:
 
 async def test_the_count_of_gaps_is_the_report_s(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "tower.md").write_text("# Varden\n\nThe Varden lighthouse is 41 metres tall.\n")
+    (tmp_path / "pages" / "tower.md").write_text("# Varden\n\nThe Varden lighthouse (VL) is 41 metres tall.\n")
     asked: dict[str, object] = {"home": tmp_path / "home", "source": (f"local:{tmp_path / 'pages'}",)}
     told: list[Event] = []
     async with Engine(load_settings(asked, environ={}, files=())) as engine:
         report = await engine.research(
-            "How tall is the Varden lighthouse, and who painted the Halden bridge?", on_event=told.append, max_rounds=3
+            "How tall is the Varden lighthouse, and who painted the VL?", on_event=told.append, max_rounds=3
         )
     assert report.gaps
     assert sum(event.type is EventType.ROUND_STARTED for event in told) > 1
