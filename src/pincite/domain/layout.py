@@ -94,7 +94,7 @@ class ReportBlock:
     the columns and `rows`, where given, each row in a column of its own in front · excerpt: one item; of a list or
     steps an item for each entry, of a table an item for each row (cells joined by " | ", `header` names the columns).
     `code` are names in header and rows that are set as code. With `marks_by_row` the numbers of all its cells stand
-    at the end of a row.
+    behind the name of a row.
     """
 
     form: BlockForm
@@ -212,14 +212,10 @@ class Grid:
     marks_by_row: bool = False
 
     def cited(self, row: int) -> tuple[Sentence, ...]:
-        """The sentences of a row whose numbers stand together at its end; none where each cell has its own."""
+        """The sentences of a row whose numbers stand together; none where each cell has its own."""
         if not self.marks_by_row:
             return ()
         return tuple(piece.sentence for cell in self.rows[row] for piece in cell if piece.sentence.references)
-
-    def last(self, row: int) -> int:
-        """The last cell of a row that says something."""
-        return max((at for at, cell in enumerate(self.rows[row]) if cell), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +254,14 @@ def laid_out(section: Section) -> Iterator[Laid]:
             case BlockForm.TABLE:
                 columns = len(block.header) - bool(block.rows)
                 rows = tuple(entries[at : at + columns] for at in range(0, len(entries), columns))
-                yield Grid(block.header, block.rows, rows, len(block.header), block.code, block.marks_by_row)
+                yield Grid(
+                    block.header,
+                    block.rows,
+                    rows,
+                    len(block.header),
+                    block.code,
+                    block.marks_by_row and bool(block.rows),
+                )
             case BlockForm.EXCERPT if block.excerpt is not None:
                 yield Quotation(block.excerpt, _quoted(block, block.excerpt, entries))
     if not section.blocks:

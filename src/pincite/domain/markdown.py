@@ -269,11 +269,13 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
             return "\n\n".join(_fenced(code, laid.language) for code in codes)
         case Grid():
             rows = [[_cell(_run(cell, bare=bare, marked=not laid.marks_by_row)) for cell in row] for row in laid.rows]
-            for at, row in enumerate(rows):
-                numbers = dict.fromkeys(n for sentence in laid.cited(at) for n in sentence.references)
-                row[laid.last(at)] += f" {_marks(numbers)}" if numbers else ""
             if laid.names:
-                rows = [[_cell(_name(name, laid.code)), *row] for name, row in zip(laid.names, rows, strict=True)]
+                cited = (dict.fromkeys(n for s in laid.cited(at) for n in s.references) for at in range(len(rows)))
+                heads = (
+                    " ".join(filter(None, (_name(name, laid.code), _marks(sorted(numbers)))))
+                    for name, numbers in zip(laid.names, cited, strict=True)
+                )
+                rows = [[_cell(head), *row] for head, row in zip(heads, rows, strict=True)]
             named = [_cell(_name(name, laid.code)) for name in laid.header]
             return _pipes([[*row, *[""] * (laid.width - len(row))] for row in (named, *rows)])
         case Listing():

@@ -101,12 +101,12 @@ def _table(grid: Grid, word: "WordDocument", to: WordSentences, *, bare: bool) -
         mark.append(mark.makeelement(f"{{{mark.nsmap['w']}}}tblHeader"))
     for at, row in enumerate(grid.rows, start=bool(grid.header)):
         if grid.names:
-            _name(table.cell(at, 0).paragraphs[0], grid.names[at - bool(grid.header)], grid.code)
+            place, first = at - bool(grid.header), table.cell(at, 0).paragraphs[0]
+            _name(first, grid.names[place], grid.code)
+            to.numbers(first, grid.cited(place))
         cells = table.rows[at].cells[bool(grid.names) :]
         for cell, pieces in zip(cells, row, strict=False):
             _run(cell.paragraphs[0], pieces, to, bare=bare or grid.marks_by_row)
-        place = at - bool(grid.header)
-        to.numbers(cells[grid.last(place)].paragraphs[0], grid.cited(place))
 
 
 def _name(paragraph: "Paragraph", text: str, code: Sequence[str]) -> None:

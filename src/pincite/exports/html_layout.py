@@ -91,9 +91,8 @@ def _laid(laid: Laid, to: HtmlSentences, *, bare: bool = False) -> Iterator[str]
             yield from (f'<pre tabindex="0">{code}{entry}</code></pre>' for entry in entries)
         case Grid():
             rows = [[_run(cell, to, bare=bare or laid.marks_by_row) for cell in row] for row in laid.rows]
-            for at, row in enumerate(rows):
-                row[laid.last(at)] += to.numbers(laid.cited(at))
-            yield from _table(laid, rows)
+            heads = [_name(name, laid.code) + to.numbers(laid.cited(at)) for at, name in enumerate(laid.names)]
+            yield from _table(laid, heads, rows)
         case Listing():
             kind = "ol" if laid.numbered else "ul"
             yield f'<{kind} class="{"steps" if laid.numbered else "points"}">'
@@ -126,7 +125,7 @@ def _run(pieces: Run, to: HtmlSentences, *, bare: bool, between: str = " ") -> s
     )
 
 
-def _table(grid: Grid, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _table(grid: Grid, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table that can be scrolled by keys where it is wider than the page."""
     yield '<div class="sheet" tabindex="0" role="region" aria-label="Table"><table class="laid">'
     if grid.header:
@@ -134,8 +133,8 @@ def _table(grid: Grid, rows: Sequence[Sequence[str]]) -> Iterator[str]:
         head = "".join(f'<th scope="col" dir="auto">{_name(name, grid.code)}</th>' for name in names)
         yield f"<thead><tr>{head}</tr></thead>"
     yield "<tbody>"
-    for name, row in zip_longest(grid.names, rows, fillvalue=""):
-        first = f'<th scope="row" dir="auto">{_name(str(name), grid.code)}</th>' if grid.names else ""
+    for name, row in zip_longest(heads, rows, fillvalue=""):
+        first = f'<th scope="row" dir="auto">{name}</th>' if grid.names else ""
         cells = "".join(f'<td dir="auto">{cell}</td>' for cell in _filled(row, grid.width - bool(grid.names)))
         yield f"<tr>{first}{cells}</tr>"
     yield "</tbody></table></div>"

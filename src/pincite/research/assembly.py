@@ -288,7 +288,7 @@ class _Wording:
         if any(item.verdict.status is VerdictStatus.PARTIAL for item in line.items):
             text = f"{text} {PARTIAL_MARK}"
         states = SentenceKind.CLAIM if line.items else SentenceKind.CONNECTIVE
-        cited = tuple(dict.fromkeys(self.numbers[e.url] for item in line.items for e in _backing(item)))
+        cited = tuple(sorted({self.numbers[e.url] for item in line.items for e in _backing(item)}))
         ids = tuple(item.claim.claim_id for item in line.items)
         judged = "" if judgement is None else judgement.id
         code: tuple[tuple[int, int], ...] = ()

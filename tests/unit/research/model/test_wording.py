@@ -179,7 +179,7 @@ def test_orders_to_machines_are_flagged(text: str) -> None:
 
 DIGESTS = {
     "planner": "b80fda7bfec0",
-    "compose": "8ae2b0b35897",
+    "compose": "23ac2932b8dc",
     "rewrite": "032abad86943",
     "summary": "579db885e474",
     "leads": "78a6b7fdff26",

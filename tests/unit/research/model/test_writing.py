@@ -89,7 +89,7 @@ async def test_each_cell_of_a_table_is_proven_with_its_row_and_column() -> None:
     assert statements_of(part) == ("Lamp: State: far", "Owner: State: Skarvik")
     assert all(sentence.claim_ids and sentence.references for sentence in part.sentences)
     assert "blue" in [left.text for left in report.rejected_claims]
-    assert "| Lamp | far" in report.markdown
+    assert "| Lamp [1] | far |" in report.markdown
 
 
 async def test_a_line_that_is_named_and_not_told_stands_in_its_own_words() -> None:
@@ -278,7 +278,7 @@ async def test_names_and_what_an_item_is_about_are_set_apart_and_proven_without_
     assert report.sections[0].blocks[1].code == ("lamps", "Lamp", "Skarvik")
     assert "- **Owner:** the `council` of `Skarvik` owns the tower" in report.markdown
     row = next(row for row in report.markdown.split("\n") if "set to" in row)
-    assert row.startswith(r"| `Lamp` \| `Skarvik` | set to `red` [")
+    assert row == r"| `Lamp` \| `Skarvik` [2] | set to `red` |"
 
 
 async def test_a_calculation_that_is_wrong_is_refused_whatever_the_judge_says() -> None:
