@@ -62,7 +62,7 @@ def _kept(markup: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Styled:
+class Unmarked:
     """A line without marks of Markdown: its first `lead` characters were bold, its `code` spans set as code."""
 
     text: str
@@ -70,8 +70,8 @@ class Styled:
     code: tuple[tuple[int, int], ...] = ()
 
 
-def unmarked(text: str) -> Styled:
-    """What a line says, what it begins with in bold ("**Busy workers:** when ..."), and what it sets as code."""
+def unmarked(text: str) -> Unmarked:
+    """What a line says, what it begins with in bold ("**Worn seals:** when ..."), and what it sets as code."""
     line = plain_line(text)
     found = _LEAD.match(line)
     lead, rest = (_EMPHASIS.sub(r"\1", part) for part in (found.groups() if found else ("", line)))
@@ -83,7 +83,7 @@ def unmarked(text: str) -> Styled:
             spans.append((size, size + len(told)))
         pieces.append(told)
         size += len(told)
-    return Styled("".join(pieces), len(bold) if len(bold) <= _LEAD_CHARS else 0, tuple(spans))
+    return Unmarked("".join(pieces), len(bold) if len(bold) <= _LEAD_CHARS else 0, tuple(spans))
 
 
 def in_code(text: str) -> tuple[str, ...]:
