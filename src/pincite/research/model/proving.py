@@ -75,8 +75,14 @@ class Mender:
                 continue
             names = repair.lines or old.proposed.claims
             if plain_line(repair.text) != old.proposed.text or set(names) != set(old.proposed.claims):
-                found[place] = replace(old.proposed, text=repair.text, claims=names)
+                found[place] = replace(old.proposed, text=_led(repair.text, old.proposed), claims=names)
         return found
+
+
+def _led(text: str, before: Proposed) -> str:
+    """A new sentence that begins as the one before did, in bold: which the model was not shown."""
+    lead = before.text[: before.lead]
+    return f"**{lead}**{text[len(lead) :]}" if lead and text.startswith(lead) and len(text) > len(lead) else text
 
 
 def _is_mendable(said: Checked) -> bool:

@@ -65,6 +65,16 @@ async def test_what_goes_beyond_is_mended_and_told_once() -> None:
     assert report.rejected_claims == ()
 
 
+async def test_a_mended_sentence_still_begins_with_what_it_is_about() -> None:
+    stretched, right = "Height: it is 41 metres tall, more than any other.", "Height: it is 41 metres tall."
+    judge = LabelJudge({stretched: P, right: S, REWORDED: S}, beyond={stretched: "more than any other"})
+    mend: Any = {"repairs": [{"id": "r1", "text": right, "lines": []}]}
+    written = stretched.replace("Height:", "**Height:**")
+    report = await report_of({"compose": writes((written, TALL), (REWORDED, TALL)), "rewrite": mend}, judge)
+    [sentence] = [one for one in report.sentences() if one.text == right]
+    assert sentence.text[: sentence.lead] == "Height:"
+
+
 async def test_what_can_not_be_mended_is_listed_with_the_words_beyond() -> None:
     judge = LabelJudge({STRETCHED: P, BUILDER: S}, beyond={STRETCHED: "more than any other"})
     script = {"compose": writes((STRETCHED, TALL), (BUILDER, BUILT)), "rewrite": NONE}
