@@ -270,7 +270,7 @@ def _laid(laid: Laid, *, bare: bool = False) -> str:
         case Grid():
             rows = [[_cell(_run(cell, bare=bare, marked=not laid.marks_by_row)) for cell in row] for row in laid.rows]
             if laid.names:
-                cited = (dict.fromkeys(n for s in laid.cited(at) for n in s.references) for at in range(len(rows)))
+                cited = ({n for s in laid.cited(at) for n in s.references} for at in range(len(rows)))
                 heads = (
                     " ".join(filter(None, (_name(name, laid.code), _marks(sorted(numbers)))))
                     for name, numbers in zip(laid.names, cited, strict=True)

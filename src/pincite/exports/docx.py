@@ -238,7 +238,7 @@ class _File:
 
     def numbers(self, paragraph: "Paragraph", sentences: Iterable[Sentence]) -> None:
         """The numbers of several sentences, each once."""
-        self._marks(paragraph, dict.fromkeys(n for sentence in sentences for n in sentence.references))
+        self._marks(paragraph, sorted({n for sentence in sentences for n in sentence.references}))
 
     def source(self, paragraph: "Paragraph", path: Iterable[str], n: int) -> None:
         """Where an excerpt stands: the title of its page, the headings above it, its number."""

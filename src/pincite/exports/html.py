@@ -202,7 +202,7 @@ class _Page:
 
     def numbers(self, sentences: Sequence[Sentence]) -> str:
         """The numbers of several sentences, each once."""
-        cited = dict.fromkeys(n for sentence in sentences for n in sentence.references)
+        cited = sorted({n for sentence in sentences for n in sentence.references})
         return self._marks(cited) if cited else ""
 
     def source(self, n: int) -> tuple[str, str]:

@@ -254,8 +254,6 @@ def _words_there(fact: _Fact, seen: _Seen) -> bool:
     # `--force` may be called "the force option", inetd.conf that of inetd, asyncio.run stand under its module, SHA-256
     # be written SHA256.
     bare = wanted.lstrip("-./~")
-    if wanted.startswith("_") and re.search(rf"\w{re.escape(wanted)}(?!\w)", seen.flat):
-        return True  # the end of a name, after one that begins alike: "autovacuum_vacuum_threshold, ..._scale_factor"
     head, _, tail = bare.rpartition(".")
     part = head.rpartition("/")[2] if _FILE_ENDING.fullmatch(tail) else tail if not tail[-1:].isdigit() else bare
     return any(seen.has_word(form) for form in {wanted, bare, part, bare.replace("-", "")} if form)

@@ -1,5 +1,7 @@
 """Calculations that a sentence writes out: executed, from the lines but for the numbers of an example."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,3 +60,12 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     for made in calculations(text):
         assert 0 <= made.start < made.end <= len(text)
         assert "=" in made.text
+
+
+@pytest.mark.parametrize(
+    "text", ["1 + " * 480 + "= 3", "1" * 1990 + " =", "(1+" * 600 + "=", "1 a + " * 330 + "= 3", "1,1." * 490 + "="]
+)
+def test_no_text_is_looked_at_for_long(text: str) -> None:
+    begun_s = time.process_time()
+    assert list(calculations(text)) == []
+    assert time.process_time() - begun_s < 1.0

@@ -147,8 +147,6 @@ class SourceBook:
             said.add(text)
             taken[url].append(at)
             spent[url] += own[at].tokens
-            if text.rstrip().endswith(":") and at + 1 < len(own):  # what it announces stands in the next one
-                waiting[url].appendleft(at + 1)
             for hole, beyond in ((at - 1, at - 2), (at + 1, at + 2)):
                 if beyond in taken[url] and own[hole].section == own[at].section == own[beyond].section:
                     waiting[url].appendleft(hole)

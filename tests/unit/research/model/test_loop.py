@@ -75,13 +75,6 @@ async def test_what_a_page_crosses_out_is_not_shown_or_shown_as_that() -> None:
     assert texts(shown) == ["The lighthouse costs ~~9 crowns~~ 7 crowns to see."]
 
 
-async def test_what_a_line_announces_is_shown_with_it() -> None:
-    told = "Varden lighthouse: it burns " + "as the keepers say " * 12 + "these:"
-    page = f"# Varden\n\n{FILLER}\n\n## Fuel\n\n{told}\n\n## Oils\n\nWhale, rape and petrol.\n\n{FILLER}"
-    shown = SourceBook().look(await pages_of(**{URL: page}), [Asked("What does the lighthouse burn?")], 400)
-    assert {told, "Whale, rape and petrol."} <= set(texts(shown))
-
-
 async def test_one_page_leaves_room_for_others_that_are_as_likely() -> None:
     wall = "\n\n".join(f"The paint of the Varden lighthouse number {n} is red. " * 8 for n in range(40))
     pages = {f"https://{name}.test/": f"# Paint\n\n{wall}" for name in ("a", "b", "c", "d")}

@@ -130,7 +130,7 @@ class ReportView:
     def numbers(self, sentences: Sequence[Sentence]) -> str:
         """The numbers of several sentences, each once, leading to the passage of the first."""
         found = {mark.n: mark for sentence in reversed(sentences) for mark in self.marks(sentence)}
-        return f"<sup>{''.join(map(_mark, found.values()))}</sup>" if found else ""
+        return f"<sup>{''.join(_mark(found[n]) for n in sorted(found))}</sup>" if found else ""
 
     def source(self, n: int) -> tuple[str, str]:
         """The title of a reference, and its number as a link to it in the list of sources."""
