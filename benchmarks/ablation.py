@@ -8,19 +8,17 @@ refused and unanswerable ones seen, for the sites that anything was chosen on an
 kept between the variants of a question, so that a rule costs little more than laying out the report again.
 """
 
-import argparse
 import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import anyio
-from natural import FIRST_WORDS, FITTED, printed, rows_of
+from natural import FIRST_WORDS, options, printed, rows_of
 from questions import ask, library_of, settings_of
 
 from pincite.domain.fetch import FetchRequest
@@ -217,16 +215,8 @@ def show(columns: dict[tuple[str, str], Counter[str]], groups: list[str], change
 
 
 async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("questions", nargs="+", type=Path)
-    parser.add_argument("--sites", type=Path, required=True)
-    parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--fitted", default=FITTED)
-    parser.add_argument("--only", default="")
+    parser = options(__doc__, every=1)
     parser.add_argument("--rules", default="")
-    parser.add_argument("--embeddings", default="minilm", choices=("minilm", "none"))
     args = parser.parse_args()
     work = args.work.resolve()
     library = library_of(args.sites.resolve(), args.config, work)

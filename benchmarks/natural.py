@@ -149,16 +149,22 @@ def show(columns: dict[str, Column]) -> None:
     print("| CPU s a question, median / most | " + " | ".join(spent) + " |")
 
 
-async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(described: str | None, *, every: int) -> argparse.ArgumentParser:
+    """Which questions over which sites, as every benchmark of them takes it."""
+    parser = argparse.ArgumentParser(description=described, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("questions", nargs="+", type=Path)
     parser.add_argument("--sites", type=Path, required=True)
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--every", type=int, default=2)
+    parser.add_argument("--every", type=int, default=every)
     parser.add_argument("--fitted", default=FITTED)
     parser.add_argument("--only", default="")
     parser.add_argument("--embeddings", default="minilm", choices=("minilm", "none"))
+    return parser
+
+
+async def main() -> None:
+    parser = options(__doc__, every=2)
     parser.add_argument("--remove-gold", action="store_true")
     parser.add_argument("--more", type=Path)
     args = parser.parse_args()
