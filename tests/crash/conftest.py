@@ -145,7 +145,9 @@ class Home:
     def paid(self, run_id: str) -> list[tuple[int, str]]:
         if not self.paid_file.exists():
             return []
-        lines = (line.split() for line in self.paid_file.read_text().splitlines())
+        # What follows the last line feed is a line that is being written.
+        whole = self.paid_file.read_text().rpartition("\n")[0]
+        lines = (line.split() for line in whole.splitlines())
         return [(int(epoch), key) for run, epoch, key in lines if run == run_id]
 
     def freeze(self, pid: int) -> None:

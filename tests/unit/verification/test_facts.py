@@ -10,10 +10,6 @@ def outcome(statement: str, *evidence: str, pages: tuple[str, ...] = ()) -> list
 
 
 FOUND = [
-    (
-        "Set autovacuum_vacuum_threshold, …_scale_factor.",
-        "autovacuum_vacuum_threshold and autovacuum_vacuum_scale_factor",
-    ),
     # figures and units
     ("The cache takes 4 gigabytes.", "The cache takes 4GB."),
     ("The cache takes 4 GB.", "It is limited to 4096 MB."),
