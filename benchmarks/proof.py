@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 from pincite.domain.evidence import JudgementLabel, VerdictStatus
@@ -31,6 +32,24 @@ SEEDS = 10
 EXACT_KINDS = frozenset({"number_changed", "unit_changed"})
 _WORD = re.compile(r"(?<![\w-])[A-Za-z]{4,}(?![\w-])")
 _FIGURE = re.compile(r"(?<![\w.-])\d{1,6}(?![\w-]|\.\d)")
+# A figure of a sentence; not a part of a date, a version or a name.
+_WRITTEN = re.compile(
+    r"(?<![\w.,:/+@#=\"'`~^$€£\[-])(?P<number>\d{1,3}(?:,\d{3})+|\d+)(?![\w:/@%-]|[.,]\d| ?%)"
+    r"(?: (?P<unit>seconds|minutes|hours|days|bytes|kB|MB|GB)\b)?"
+)
+_BESIDE_A_DATE = re.compile(r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
+# Each with a smaller unit of the same quantity and how many of these it is, and with one that it is not.
+_UNITS = {
+    "seconds": ("ms", 1000, "minutes"),
+    "minutes": ("seconds", 60, "hours"),
+    "hours": ("minutes", 60, "days"),
+    "days": ("hours", 24, "weeks"),
+    "bytes": ("bits", 8, "kB"),
+    "kB": ("bytes", 1024, "MB"),
+    "MB": ("kB", 1024, "GB"),
+    "GB": ("MB", 1024, "MB"),
+}
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _IDENTIFIER = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 
 
@@ -86,6 +105,28 @@ def falsified(rows: Sequence[LabelledStatement], seed: int = 7) -> dict[str, lis
         made["quotation"].append(replace(base, text=f'{end}, "which nobody had thought of before".'))
         made["address"].append(replace(base, text=f"{end} (https://docs.invented.example/{row.id})."))
         made["date"].append(replace(base, text=f"{end} since 14 March {drawn.randint(1931, 1959)}."))
+    return made
+
+
+def respelled(rows: Sequence[LabelledStatement]) -> dict[str, list[tuple[str, str]]]:
+    """Sentences of the passages with a figure written in another way, or with another figure; each with its passage."""
+    made: dict[str, list[tuple[str, str]]] = {"same figure": [], "other figure": [], "other unit": []}
+    for text in dict.fromkeys(text for row in rows for text in row.passages):
+        for found in _WRITTEN.finditer(text):
+            if _BESIDE_A_DATE.search(text[max(0, found.start() - 16) : found.end() + 16]):
+                continue
+            number, unit = int(found["number"].replace(",", "")), found["unit"]
+            behind = f" {unit}" if unit else ""
+            same = [f"{number:,}{behind}", f"{number}{behind}"] if number > 999 else []
+            same += [_WORDS[number] + behind] if number < len(_WORDS) and unit not in ("kB", "MB", "GB") else []
+            if unit:
+                smaller, times, other = _UNITS[unit]
+                same.append(f"{number * times} {smaller}")
+                made["other unit"] += [(_put(text, found, f"{number} {other}"), text)] if number else []
+            made["same figure"] += [(_put(text, found, written), text) for written in same]
+            for others in (number + max(number // 10, 1), number * 2, number * 10):
+                if number and str(others) not in text.replace(",", ""):
+                    made["other figure"].append((_put(text, found, f"{others}{behind}"), text))
     return made
 
 
@@ -147,6 +188,22 @@ def print_facts(rows: Sequence[LabelledStatement], *, show: bool) -> None:
         print(f"    {row.claim}\n      {'; '.join(problems)}")
 
 
+def print_respelled(rows: Sequence[LabelledStatement], *, show: bool) -> None:
+    """Exact facts alone on figures of the passages written in another way, by halves of the pages."""
+    print("\na figure of a page's own sentence written otherwise or exchanged, exact facts alone: found (half, half)")
+    halves = [[r for r in rows if sha256(f"{r.site}/{r.title}".encode()).digest()[0] % 2 == half] for half in (0, 1)]
+    for name in respelled(()):
+        counted = []
+        for half in halves:
+            pairs = respelled(half)[name]
+            found = [pair for pair in pairs if not any(f.problem for f in check_facts(pair[0], [pair[1]]))]
+            counted.append(share(len(found), len(pairs)))
+            wrong = [pair for pair in pairs if (pair in found) != (name == "same figure")]
+            for text, of in wrong if show else ():
+                print(f"    {name}: {text}\n      {of}")
+        print(f"  {name:<14} {', '.join(counted)}")
+
+
 def print_lies(rows: Sequence[LabelledStatement], errors: float) -> None:
     changed = swapped(rows)
     print(f"\none word of a page's own sentence exchanged for another of the page: {len(changed)} sentences")
@@ -202,6 +259,7 @@ def main() -> int:
         print_facts(rows, show=options.show)
         print_statements(rows, options.errors, show=options.show)
         print_lies(rows, options.errors)
+        print_respelled(rows, show=options.show)
     if options.pairs:
         print_pairs(options.pairs, show=options.show)
     return 0

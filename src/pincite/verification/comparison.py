@@ -24,14 +24,27 @@ def equal(wanted: Figure, found: Figure) -> bool:
             ones, others = tuple(v / wanted.per for v in ones), tuple(v / found.per for v in others)
         rounded = wanted.unit != found.unit or wanted.per != found.per
         return any(_close(one, other, wanted, rounded=rounded) for one in ones for other in others)
+    if "share" in (wanted.dimension, found.dimension) and _as_share(wanted, found):
+        return True
     # One of the two has its unit elsewhere, as in the head of a table.
     ours, theirs = (wanted.per, found.per) if wanted.per and found.per else (1.0, 1.0)
     return any(_close(one / ours, other / theirs, wanted) for one in wanted.raw for other in found.raw)
 
 
+def _as_share(one: Figure, other: Figure) -> bool:
+    """Whether one is a share and the other the same as a plain fraction: "20 %" and a factor of 0.2."""
+    share, fraction = (one, other) if one.dimension else (other, one)
+    return any(0 < f < 1 and math.isclose(f, s, rel_tol=1e-9) for s in share.values for f in fraction.raw)
+
+
 def implied(wanted: Figure, found: Figure) -> bool:
-    """Whether "more than 400" follows from 412: true and not by far."""
+    """Whether "more than 400" follows from 412: true and not by far.
+
+    From a bound only a rounder one: nobody who read "less than 40" writes "less than 44".
+    """
     if not wanted.bound or wanted.bound == "about" or wanted.dimension != found.dimension:
+        return False
+    if found.bound and len(_significant(wanted)) >= len(_significant(found)):
         return False
     ratios = [f / w for w in wanted.values or wanted.raw for f in found.values or found.raw if w]
     low, high = (1.0, _FAR) if wanted.bound == "min" else (1 / _FAR, 1.0)
@@ -42,32 +55,34 @@ def derived(wanted: Figure, found: Sequence[Figure], stated: Sequence[Figure]) -
     """The arithmetic on two of the figures by which the wanted one follows ("2000 - 1991"), executed; or nothing.
 
     Sums and differences of one kind of quantity, the time between two dates, and shares as quotients. Of bare
-    numbers, of which any page has enough to make any other, one has to be `stated` beside the wanted one.
+    numbers, of which any page has enough to make any other, one has to be `stated` beside their difference, both
+    beside their sum.
     """
     operands = tuple({(f.dimension, f.raw, f.values): f for f in found}.values())[:_OPERANDS]
     for one, other in combinations(operands, 2):
-        if one.dimension != other.dimension:
+        # "120 m (390 ft)" is one quantity told twice, and no sum.
+        if one.dimension != other.dimension or (one.dimension and equal(one, other)):
             continue
         dates = one.kind == other.kind == "moment"
-        if not (
-            dates
-            or one.dimension
-            or wanted.dimension == "share"
-            or any(equal(said, given) for said in stated for given in (one, other))
-        ):
-            continue
+        told = sum(any(equal(said, given) for said in stated) for given in (one, other))
+        if dates or one.dimension or wanted.dimension == "share":
+            told = 2
         dimension = "time" if dates else one.dimension
         first, second = one.values[:1] or one.raw[:1], other.values[:1] or other.raw[:1]
-        if not first or not second:
+        if not told or not first or not second:
             continue
         a, b = max(first[0], second[0]), min(first[0], second[0])
         results = []
         if dimension == wanted.dimension:
-            results = [(a - b, "-")] if dates else [(a + b, "+"), (a - b, "-")]
+            results = [(a - b, "-")] if dates or told == 1 else [(a + b, "+"), (a - b, "-")]
         elif wanted.dimension == "share" and a and b > 0:
             results = [(b / a, "/"), ((a - b) / b, "-"), ((a - b) / a, "-")]
         for value, sign in results:
-            if value and any(_close(v, value, wanted, rounded=bool(dimension)) for v in wanted.values or wanted.raw):
+            # Months have more days or fewer; other quantities add up, and shares are rounded to the digits written.
+            slack = _SLACK_UNIT if dimension == "time" else 0.0
+            rounded = bool(slack) or wanted.dimension == "share"
+            near = (_close(v, value, wanted, rounded=rounded, slack=slack) for v in wanted.values or wanted.raw)
+            if value and any(near):
                 return f"{one.text.strip()} {sign} {other.text.strip()}"
     return ""
 
@@ -83,19 +98,29 @@ def same_thing(wanted: Figure, found: Figure) -> bool:
     )
 
 
-def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False) -> bool:
+# Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month.
+_SLACK_UNIT = 0.03
+
+
+def _close(one: float, other: float, wanted: Figure, *, rounded: bool = False, slack: float = _SLACK_UNIT) -> bool:
     if math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12):
         return True
     if not rounded and wanted.bound != "about":
         return False
-    written = re.sub(r"\D", "", _LEADING_ZEROS.sub("", wanted.text)).rstrip("0")
+    written = _significant(wanted)
     digits = len(written) or 1
     # "About 80" and "about 45" are round and leave room; "about 82" is 82 rounded, not 79.
     coarse = wanted.bound == "about" and (digits == 1 or written.endswith("5"))
-    if math.isclose(one, other, rel_tol=_SLACK_ABOUT if coarse else _SLACK_UNIT if rounded else 0.0):
+    if math.isclose(one, other, rel_tol=_SLACK_ABOUT if coarse else slack if rounded else 0.0):
         return True
     unit = one / wanted.raw[0] if wanted.raw and wanted.raw[0] else 1.0
     return bool(other) and math.isclose(float(f"{other / unit:.{digits - 1}e}"), one / unit, rel_tol=1e-9)
+
+
+def _significant(figure: Figure) -> str:
+    """The digits that a figure is exact to: 1,500 to two, but 90 % to two as well."""
+    written = re.sub(r"\D", "", _LEADING_ZEROS.sub("", figure.text))
+    return written if figure.dimension == "share" and not figure.bound else written.rstrip("0")
 
 
 _LEADING_ZEROS = re.compile(r"^\D*0*[.,]?0*")
@@ -107,7 +132,3 @@ _FAR = 4 / 3
 
 # For "about" before a figure of one digit, or one that ends in five: people round so. Chosen, not measured.
 _SLACK_ABOUT = 0.06
-
-
-# Conversions are rounded when they are written: 10 kg and 23 lb, 30 days and a month.
-_SLACK_UNIT = 0.03

@@ -53,7 +53,7 @@ _PATTERNS = re.compile(
     + "|".join(sorted(_CENTURIES, key=len, reverse=True))
     + r")[- ]century\b)"
     rf"|(?P<year>(?<![\d.,$€£#:/-])\b(?P<y4>1[1-9]\d{{2}}|20\d{{2}})\b"
-    r"(?![\d%]|[.,:]\d| ?%| percent| (?:people|km|kg|meters|miles|feet|tons|dollars|euros)\b))"
+    r"(?![\d%]|[.,:]\d| ?%| percent))"
     rf"|(?P<month>\b(?P<m5>{_MONTH})\b)"
     rf"|(?P<weekday>\b(?:{'|'.join(_WEEKDAYS)})s?\b)"
     rf"|(?P<season>\b(?:{'|'.join(_SEASONS)})\b)",

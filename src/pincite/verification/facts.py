@@ -17,7 +17,7 @@ from pincite.verification.arithmetic import reckoned
 from pincite.verification.comparison import derived, equal, implied, same_thing
 from pincite.verification.dates import Moment, moments
 from pincite.verification.figures import Figure, figures
-from pincite.verification.units import DAY_S, MONTH_S
+from pincite.verification.units import DAY_S, MONTH_S, ORDINALS
 
 
 class FactKind(StrEnum):
@@ -181,7 +181,19 @@ def _goes_on(character: str) -> bool:
 def _read(text: str) -> tuple[tuple[Figure, ...], tuple[Moment, ...]]:
     folded = " ".join(fold(text).text.translate(_INSERTED).split())
     dates = _dates(folded)
-    return figures(_blanked(folded, [(m.start, m.end) for m in dates])), dates
+    years = {moment.start for moment in dates if _is_bare_year(moment)}
+    # "2048 bytes" and "2000 rows" are read as years and as figures: whichever a statement means, it finds.
+    found = figures(_blanked(folded, [(m.start, m.end) for m in dates if m.start not in years]))
+    return tuple(replace(f, exact=False) if f.start in years and not _is_measure(f) else f for f in found), dates
+
+
+def _is_bare_year(moment: Moment) -> bool:
+    return moment.kind == "date" and moment.text.isdecimal()
+
+
+def _is_measure(figure: Figure) -> bool:
+    """Whether its unit says that it is no year: "2048 bytes", but "the 2012 second edition"."""
+    return bool(figure.dimension) and figure.unit not in ORDINALS
 
 
 def _dates(text: str) -> tuple[Moment, ...]:
@@ -212,10 +224,16 @@ def _facts(text: str) -> Iterator[_Fact]:
             yield _Fact(kind, match.group().rstrip(".,;:-"))
     text = _blanked(text, [*taken, *(match.span() for match in _LIST_NUMBER.finditer(text))])
     dates = [moment for moment in _dates(text) if moment.kind in _DATED]
+    found = figures(_blanked(text, [(m.start, m.end) for m in dates if not _is_bare_year(m)]))
+    numbers = {figure.start: figure for figure in found}
     for moment in dates:
+        number = numbers.get(moment.start) if _is_bare_year(moment) else None
+        if number is not None and _is_measure(number):
+            continue
+        numbers.pop(moment.start, None)
         if moment.year is not None or moment.day is not None:
-            yield _Fact(FactKind.DATE, moment.text, moment=moment)
-    for figure in figures(_blanked(text, [(m.start, m.end) for m in dates])):
+            yield _Fact(FactKind.DATE, moment.text, number, moment)
+    for figure in numbers.values():
         if figure.exact:
             yield _Fact(FactKind.NUMBER, figure.text.strip(), figure=figure)
 
@@ -223,7 +241,9 @@ def _facts(text: str) -> Iterator[_Fact]:
 def quantities(text: str) -> Iterator[tuple[Figure, str]]:
     """The exact figures of a text, dates and names of code aside, each with the words before it."""
     folded = " ".join(fold(text).text.translate(_INSERTED).split())
-    yield from ((fact.figure, folded[: fact.figure.start]) for fact in _facts(folded) if fact.figure is not None)
+    for fact in _facts(folded):
+        if fact.figure is not None and fact.moment is None:
+            yield fact.figure, folded[: fact.figure.start]
 
 
 _DATED = frozenset({"date", "decade", "century"})
@@ -237,10 +257,10 @@ def is_title(text: str) -> bool:
 
 
 def _compared(fact: _Fact, seen: _Seen, stated: Sequence[Figure]) -> FactFinding:
-    if fact.figure is not None:
-        return _number(fact, fact.figure, seen, stated)
     if fact.moment is not None:
         return _date(fact, fact.moment, seen)
+    if fact.figure is not None:
+        return _number(fact, fact.figure, seen, stated)
     return FactFinding(fact.kind, fact.text, FactOutcome.FOUND if _words_there(fact, seen) else FactOutcome.ABSENT)
 
 
@@ -268,6 +288,11 @@ def _date(fact: _Fact, wanted: Moment, seen: _Seen) -> FactFinding:
         return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, same.text)
     if wanted.month is None and seen.has_word(str(wanted.year)):
         return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, str(wanted.year))
+    number = fact.figure  # "2000 rows" may be the page's "2,000 rows"
+    numbers = [f for f in seen.figures if f.exact] if number is not None else []
+    written = next((f.text for f in numbers if number and (equal(number, f) or implied(number, f))), "")
+    if written:
+        return FactFinding(fact.kind, fact.text, FactOutcome.FOUND, written.strip())
     others = {moment.text for moment in seen.moments if moment.kind == wanted.kind and _as_precise(wanted, moment)}
     if len(others) == 1:
         return FactFinding(fact.kind, fact.text, FactOutcome.OTHER, others.pop())

@@ -239,6 +239,8 @@ class _Reader:
         if self._measure(index + 1):
             kind = "number" if token.low == "one" else "article"
             return self._figure(token.start, index + 1, (1.0,), exact=token.low == "one", kind=kind)
+        if token.low == "one":  # "one of three servers": no figure to hold a statement to, yet the 1 of another
+            return self._figure(token.start, index + 1, (1.0,), exact=False)
         return None, index + 1
 
     def _and_a_half(self, values: tuple[float, ...], index: int) -> tuple[tuple[float, ...], int]:

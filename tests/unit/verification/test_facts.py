@@ -66,6 +66,19 @@ FOUND = [
     ("It began in the 19th century.", "It began in 1871."),
     ("The train leaves at 3 pm.", "The train leaves at 15:00."),
     ("The train leaves at 15:30.", "Le train part à 15h30."),
+    # a number of four digits may be a year or a figure
+    ("It runs 2000 transactions.", "It runs 2,000 transactions."),
+    ("It runs 2,000 transactions.", "It runs 2000 transactions."),
+    ("It runs more than 2000 transactions.", "It runs 2,100 transactions."),
+    ("The limit is 2 KiB.", "The limit is 2048 bytes."),
+    ("The limit is 2048 bytes.", "The limit is 2 KiB."),
+    ("It waits 2000 ms.", "It waits 2 s."),
+    ("The 2012 second edition", "The second edition came in 2012."),
+    ("2,000 are needed (20 × 100 = 2000).", "Each of the 20 needs 100."),
+    # a share and a fraction, "one" as a number
+    ("It keeps 20 % of them.", "The factor is 0.2."),
+    ("The factor is 0.5.", "It keeps half of them."),
+    ("It tries 1 to 3 times.", "It tries between one and three times."),
     # versions, identifiers, names of files, addresses, quoted words
     ("Since version 3.11.2 it works.", "New in v3.11.2"),
     ("Set work_mem higher.", "The work_mem setting"),
@@ -90,6 +103,9 @@ def test_the_same_in_another_form_is_found(statement: str, evidence: str) -> Non
 
 OTHER = [
     ("The cache takes 4 GB.", "The cache takes 4 MB.", "4 MB"),
+    ("The limit is 2048 MB.", "The limit is 2048 bytes.", "2048 bytes"),
+    ("It waits 2000 s.", "It waits 2000 ms.", "2000 ms"),
+    ("Names have up to 44 bytes.", "Names have up to 40 bytes.", "40 bytes"),
     ("It waits 30 minutes.", "It waits 30 seconds.", "30 seconds"),
     ("It takes about 82 MB.", "It takes 79 MB.", "79 MB"),
     ("An index of 64-bit codes", "a 32-bit hash code", "32-bit"),
@@ -113,6 +129,11 @@ def test_another_value_for_the_same_thing_is_named(statement: str, evidence: str
 
 ABSENT = [
     ("The default is 256.", "The default is 128."),
+    ("The limit is 1500 rows.", "The limit is 2,500 rows."),
+    ("Up to 2007 it was the largest.", "It was the largest until 1930 and the oldest until 1950."),
+    ("It takes 64 bytes.", "It takes 32 bytes (256 bits)."),
+    ("It fills 90 %.", "Of 800 places it fills 700."),
+    ("It keeps 0.02 of them.", "It keeps 20 % of them."),
     ("Set maintenance_work_mem higher.", "The work_mem setting"),
     ("Use --force-all to go on.", "Use --force to go on."),
     ("Edit /etc/passwd by hand.", "The file /etc/hosts is read."),
@@ -139,6 +160,7 @@ def test_what_is_not_there_is_absent(statement: str, evidence: str) -> None:
         ("It grew by 10 %.", "It grew from 200 to 220.", "200 - 220"),
         ("It fills 10 %.", "Of 220 places it fills 22.", "220 / 22"),
         ("It grew by 20, from 200.", "It grew from 200 to 220.", "200 - 220"),
+        ("Of 7 and 9 it makes 16.", "One has 7, the other 9.", "7 + 9"),
     ],
 )
 def test_arithmetic_is_executed(statement: str, evidence: str, arithmetic: str) -> None:
@@ -148,6 +170,7 @@ def test_arithmetic_is_executed(statement: str, evidence: str, arithmetic: str) 
 
 def test_any_two_numbers_of_a_page_do_not_make_a_third() -> None:
     assert outcome("There are 30 of them.", "Some have 10, some have 20, and one has 128.") == [("30", "absent")]
+    assert outcome("From 10 to 110.", "Any value from 10 to 100.") == [("10", "found"), ("110", "absent")]
 
 
 @pytest.mark.parametrize(
