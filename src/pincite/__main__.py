@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from pathlib import Path
 
 # Loading modules makes many objects and hardly a cycle: looking for those after every 700, as is Python's default, took
 # 15 % of the time that a command needs to load.
@@ -12,6 +13,10 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    for stream in ("stdout", "stderr"):
+        # Closed by the caller: nothing is wanted there, and a database that took its number would get what is printed.
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, Path(os.devnull).open("w"))  # noqa: SIM115
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     # Pydantic reads the metadata of all installed packages for plugins of its own; none of them is meant for a command.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -227,7 +227,7 @@ class ResourcePool:
 @asynccontextmanager
 async def resource_pool() -> AsyncIterator[ResourcePool]:
     """A place for services; they close when the block ends. An error of the block is raised as it is."""
-    failure: Exception | None = None
+    failure: Exception | GeneratorExit | None = None
     kept: ResourcePool | None = None
     try:
         async with anyio.create_task_group() as tasks:
@@ -235,7 +235,7 @@ async def resource_pool() -> AsyncIterator[ResourcePool]:
             try:
                 yield kept
             # Services close while the error is on its way: they may be what it needs to be written down.
-            except Exception as error:  # raised below: a task group would wrap it in a group
+            except (Exception, GeneratorExit) as error:  # raised below: a task group would wrap it in a group
                 failure = error
             finally:
                 kept.close()

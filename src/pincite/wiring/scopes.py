@@ -1,7 +1,7 @@
 """A user's data as a whole: handed out, removed, or let go when its time has come."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Final
@@ -41,7 +41,7 @@ class Expired:
     captures: int
 
 
-async def export_scope(settings: Settings) -> AsyncIterator[str]:
+async def export_scope(settings: Settings) -> AsyncGenerator[str, None]:
     """All that is kept of the scope of these settings, one JSON object a line; each names its table.
 
     Errors: StorageUnavailable, Locked, SchemaMismatch.

@@ -16,7 +16,7 @@ from typer.exceptions import TyperException
 from pincite.domain.errors import InvalidInput
 from pincite.domain.version import VERSION
 from pincite.runtime.call_context import Caller, called_by
-from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_text
+from pincite.surfaces.cli.run import INTERRUPTS, print_json, print_text, results
 from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code
 
 GREETING = """\
@@ -124,7 +124,7 @@ def prepare() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"pincite {VERSION}\n")
+        print_text(f"pincite {VERSION}")
         raise typer.Exit(EXIT_OK)
 
 
@@ -136,7 +136,7 @@ def _root(
 ) -> None:
     """Deep web research you can check: every sentence is pinned to a passage of an archived page."""
     if ctx.invoked_subcommand is None:
-        sys.stdout.write(GREETING)
+        print_text(GREETING)
 
 
 def _made(names: Iterable[str]) -> typer.Typer:
@@ -182,7 +182,7 @@ def run(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a question mark tells more than a command that fails
     prepare()
     try:
-        with INTERRUPTS.installed(), called_by(Caller("cli")):
+        with INTERRUPTS.installed(), called_by(Caller("cli")), results():
             named = arguments[0] if arguments else ""
             # With the name of a command as the first word only its module is imported: the others would only slow the
             # start.

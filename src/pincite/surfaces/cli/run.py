@@ -15,9 +15,9 @@ from typing import Final, NoReturn, TextIO, TypeVar
 
 import typer
 
-from pincite.domain.errors import Internal, PinciteError, TooManyOpenFiles
+from pincite.domain.errors import Internal, InvalidInput, PinciteError, TooManyOpenFiles
 from pincite.runtime.recovery import first_failure
-from pincite.surfaces.errors import EXIT_INTERRUPTED, exit_code, masked
+from pincite.surfaces.errors import EXIT_INTERRUPTED, EXIT_OK, exit_code, masked
 
 # For a cancelled run to store how far it came (a few milliseconds on an idle machine); a second is felt as hanging.
 GRACE_S: Final = 0.7
@@ -133,9 +133,28 @@ def run_async(job: Callable[[], Awaitable[T]], *, as_json: bool, stopped: Say | 
         _STDOUT.reset(kept)
 
 
-def results() -> TextIO:
-    """Where results go, and nothing else: what libraries print while a command works goes to stderr."""
-    return _STDOUT.get() or sys.stdout
+@contextmanager
+def results() -> Iterator[TextIO]:
+    """Where results go, and nothing else: what libraries print while a command works goes to stderr.
+
+    The command ends with 0 when its reader has gone, with the code of bad input when what stdout is takes nothing.
+    """
+    out = _STDOUT.get() or sys.stdout
+    try:
+        yield out
+        out.flush()
+    except OSError as error:
+        if error.filename is not None:  # of a file
+            raise
+        # What is still held back would be tried again, and fail again, when the process ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, out.fileno())
+        os.close(nowhere)
+        if isinstance(error, BrokenPipeError):  # `pincite ... | head` has read enough
+            raise typer.Exit(EXIT_OK) from None
+        unprinted = InvalidInput(f"stdout can't be written: {error.strerror}", hint="What was stored is kept.")
+        tell(unprinted)
+        raise typer.Exit(exit_code(unprinted)) from None
 
 
 async def _interruptible(job: Callable[[], Awaitable[T]]) -> list[T]:
@@ -179,9 +198,6 @@ def guarded(job: Callable[[], T], *, as_json: bool, stopped: Say | None = None) 
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except typer.Exit:
         raise
-    # `pincite ... | head` has read enough.
-    except BrokenPipeError:
-        raise typer.Exit(0) from None
     except Exception as error:  # the border of the process: a defect becomes a typed error, its trace goes to stderr
         note(traceback_of(error))
         fail(Internal(f"{type(error).__name__}: {error}"), as_json=as_json)
@@ -235,8 +251,8 @@ def typed() -> str:
 
 def print_text(text: str) -> None:
     """The result on stdout, ending in one line end."""
-    results().write(printable(text).rstrip("\n") + "\n")
-    results().flush()
+    with results() as out:
+        out.write(printable(text).rstrip("\n") + "\n")
 
 
 def print_bytes(data: bytes) -> None:
@@ -244,14 +260,14 @@ def print_bytes(data: bytes) -> None:
     try:
         print_text(data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError:
-        results().buffer.write(data)
-        results().flush()
+        with results() as out:
+            out.buffer.write(data)
 
 
 def print_json(value: object) -> None:
     """The result on stdout as one JSON object."""
-    results().write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
-    results().flush()
+    with results() as out:
+        out.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,7 @@
 """`pincite index`, `cache`, `scope`, `log`: what is kept in the home, shown, handed out and let go."""
 
 from collections import Counter
+from contextlib import aclosing
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
@@ -147,14 +148,12 @@ def export(
         if output is not None:
             vet_output(output)
         rows = 0
-        out = results() if output is None else output.open("w", encoding="utf-8")
-        try:
-            async for line in export_scope(load_settings({"home": home, "scope": user})):
-                out.write(line + "\n")
-                rows += 1
-        finally:
-            if output is not None:
-                out.close()
+        exported = aclosing(export_scope(load_settings({"home": home, "scope": user})))
+        with results() if output is None else output.open("w", encoding="utf-8") as out:
+            async with exported as lines:
+                async for line in lines:
+                    out.write(line + "\n")
+                    rows += 1
         return rows
 
     rows = run_async(job, as_json=as_json)
